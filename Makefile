@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: eval test test-all bench bench-quick checks tools clean .venv-vllm .venv-frameworks .venv-harnesses
+.PHONY: eval test test-all bench bench-quick checks tools docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml
@@ -18,7 +18,7 @@ test: checks
 test-all: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
 test-all: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
 test-all: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
-test-all: checks .venv-vllm .venv-frameworks .venv-harnesses
+test-all: checks docs .venv-vllm .venv-frameworks .venv-harnesses
 	$(PYTEST)
 
 # All benchmarks, or some: `make bench BENCH="sandbox viewer"`. Writes docs/benchmarks.json and docs/benchmarks.md.
@@ -40,6 +40,22 @@ tools: $(VENV)/.installed-dev
 	bash tests/node.sh
 	bash tests/bubblewrap.sh
 
+# The documentation site, in build/site. A broken link fails.
+docs: .venv-docs/.installed
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build
+
+# The source archive and the wheel, in dist/, and what PyPI would refuse in them.
+package: .venv-package/.installed
+	rm -rf dist
+	.venv-package/bin/python -m build
+	.venv-package/bin/python -m twine check --strict dist/*
+
+# requirements.lock: the packages of an installation with frontend design and training, with hashes, for every platform.
+lock: .venv-package/.installed
+	.venv-package/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --constraints constraints.txt --extra frontend --extra train \
+		--output-file requirements.lock pyproject.toml
+
 .venv-vllm:
 	PYTHON=$(PYTHON) bash tests/e2e/vllm_cpu.sh $@
 
@@ -59,5 +75,15 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,frontend,train,qlora]'
 	touch $@
 
+.venv-docs/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
+.venv-package/.installed:
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet 'build>=1.2' 'twine>=6.1' 'uv>=0.9'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-vllm .venv-frameworks .venv-harnesses
+	rm -rf $(VENV) .venv-docs .venv-package .venv-vllm .venv-frameworks .venv-harnesses build dist

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from colbench.command_help import HelpFormatter
 from colbench.config_errors import did_you_mean
 from colbench.errors import BoundaryError, UserError
 
@@ -33,7 +34,8 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **{"allow_abbrev": False, **options})
+        defaults = {"allow_abbrev": False, "formatter_class": HelpFormatter}
+        super().__init__(*args, **{**defaults, **options})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse all arguments; unknown ones are an error of the command that got them."""
@@ -83,6 +85,11 @@ def run(name: str, command: Callable[[], int]) -> int:
     except OSError as error:
         place = f": {error.filename}" if error.filename else ""
         return _fail(name, f"{error.strerror or error}{place}", USER_MISTAKE)
+
+
+def first_word(words: Sequence[str]) -> str:
+    """Return the command of a command line, or "" if it has none."""
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:

@@ -192,6 +192,15 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             effect="execution",
         ),
     ] = 1
+    executor: Annotated[
+        str,
+        Option(
+            "run",
+            "where dialogues are held: local, or ray[:ADDRESS] for the nodes of a cluster, with these limits each",
+            metavar="NAME",
+            effect="execution",
+        ),
+    ] = "local"
     dialogue_timeout: Annotated[
         Positive,
         Option(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,20 +13,49 @@ from colbench.command import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["console", "errors", "printable"]
+__all__ = ["add_output_flags", "console", "errors", "output", "printable"]
+
+_MODE = {"json": False, "quiet": False}
+
+
+def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
+    """Add `--json`, which prints the `document` alone on standard output, and `--quiet`."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help=f"print {document} as one JSON document; everything else goes to standard error",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+@contextmanager
+def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
+    """Direct what `console()` prints to standard error, so that JSON is alone on standard output, or drop it."""
+    before = dict(_MODE)
+    _set(json=as_json, quiet=quiet)
+    try:
+        yield
+    finally:
+        _set(**before)
+
+
+def _set(**mode: bool) -> None:
+    _MODE.update(mode)
+    console.cache_clear()
+    errors.cache_clear()
 
 
 @cache
 def console() -> Console:
-    """Return the console of standard output; `errors()` is that of standard error."""
+    """Return the console for results: standard output, or standard error next to a JSON document."""
     from rich.console import Console
 
-    return Console()
+    return Console(stderr=_MODE["json"], quiet=_MODE["quiet"])
 
 
 @cache
 def errors() -> Console:
-    """Return the console of standard error, where progress is shown."""
+    """Return the console for progress, on standard error."""
     from rich.console import Console
 
-    return Console(stderr=True)
+    return Console(stderr=True, quiet=_MODE["quiet"])

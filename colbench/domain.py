@@ -243,12 +243,13 @@ class Domain:
         config: RunConfig,  # noqa: ARG002
         environment: str,  # noqa: ARG002
         tasks: Sequence[Task],  # noqa: ARG002
-        rollouts: Sequence[Rollout],  # noqa: ARG002
+        rollouts: Sequence[Sequence[Rollout]],  # noqa: ARG002
     ) -> ReportPages | None:
         """Return further pages of a run's report; by default none. Files that they show may be put into `folder`.
 
-        `environment`: that of the run's resources (`Resources.environment`). `tasks` and `rollouts` are those of
-        this domain. Raises UserError if the folder cannot be written.
+        `environment`: that of the run's resources (`Resources.environment`). `tasks`: those of this domain.
+        `rollouts`: for each of them its finished dialogues, each read from the run when it is asked for. Raises
+        UserError if the folder cannot be written.
         """
         return None
 

@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from colbench import event_loop
-from colbench.agent_isolation import find_agent, isolate, process_of, read_isolation
+from colbench.agent_isolation import find_agent, isolate, read_isolation
 from colbench.cell_queue import CellQueue
 from colbench.cells import Cell, plan
 from colbench.config import RunConfig, digest, without_address
@@ -28,14 +28,14 @@ from colbench.config_values import config_of
 from colbench.earlier import Earlier
 from colbench.errors import UserError
 from colbench.executors import Executor
-from colbench.executors.local import LocalExecutor
-from colbench.executors.processes import ProcessExecutor, count_processes, shares
+from colbench.executors.choice import count_processes, is_local, remote_executor
+from colbench.executors.local import LocalExecutor, pins_of
+from colbench.executors.remote import Plan
 from colbench.export import encode_lines
 from colbench.failures import matches, read_reasons
 from colbench.interfaces import Agent, HumanSimulator, StatefulAgent
 from colbench.models.servers import waits_told
 from colbench.participants import (
-    describe_for,
     find_participant,
     require_domains,
     require_tokens,
@@ -102,7 +102,6 @@ class Evaluation:
         self._given = None if tasks is None else require_tasks(tasks)
         self._retried = read_reasons(retry_failed)
         config, self.tasks = self._find_tasks(read_isolation(config))
-        domains = {task.domain for task in self.tasks}
         if agent is not None:
             require_method("agent", agent, "agent")
             config = replace(config, agent=spec_of(agent))
@@ -121,19 +120,15 @@ class Evaluation:
         self.human: Any = human or find_participant("human", config)
         self.others = load_others(config, self.tasks)
         self.resources = RunResources(config, self.tasks)
-        resolved = {
-            "agent": describe_for(self.agent, domains) | {"process": process_of(self.agent)},
-            "human": describe_for(self.human, domains),
-            **self.resources.pins,
-        }
-        self.record = make_record(config, resolved, task_source(config.tasks, self.tasks))
+        pins = pins_of(self.agent, self.human, self.resources)
+        self.record = make_record(config, pins, task_source(config.tasks, self.tasks))
         self.folder = RunFolder(out or default_folder(config, self.record.digest))
         self.folder.refuse_foreign()
         self._out = out
         single = why_single("agent", self.agent, given=agent is not None)
         single = single or why_single("human", self.human, given=human is not None)
         self.processes = count_processes(config, self.planned, single)
-        """Processes that hold the dialogues; 1: this one."""
+        """Processes that hold the dialogues, of a cluster those of each node; 1: this one, where it is local."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -175,15 +170,17 @@ class Evaluation:
     def executor(self) -> Executor:
         """Return what holds the dialogues of the run."""
         at_once = min(self.config.concurrency, self.planned)
-        if self.processes == 1:
+        if is_local(self.config) and self.processes == 1:
             return self.local_executor(at_once)
-        return ProcessExecutor(
-            self.config,
-            self.tasks,
-            shares(self.config, at_once, min(self.processes, at_once)),
+        plan = Plan(
+            config=self.config,
+            tasks=self.tasks,
+            dialogues=at_once,
+            pins=self.record.pins,
             out=self._out,
             log_folder=self._log_folder,
         )
+        return remote_executor(plan, min(self.processes, at_once))
 
     def local_executor(self, dialogues: int) -> LocalExecutor:
         """Return what holds dialogues in this process, so many at a time."""

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from colbench.config import ArgValue
+from colbench.config_errors import did_you_mean
 from colbench.errors import UserError, describe_exception
 from colbench.interfaces import Design, Origin
 from colbench.task import Task, distinguish, read_tasks
@@ -119,7 +120,10 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     source = _entry_points("tasks").get(name)
     if source is None:
         known = ", ".join(f"{known}:…" for known in sorted(_entry_points("tasks")))
-        raise UserError(f"--tasks {spec}: no such file, and no such source; sources are {known}")
+        hint = did_you_mean(name, _entry_points("tasks"))
+        raise UserError(
+            f"--tasks {spec}: no such file, and no such source{hint}; sources are {known}"
+        )
     load = _load(f"--tasks {spec}", source.load)
     takes_list = "malformed" in inspect.signature(load).parameters
     tasks: list[Task] = load(argument, malformed) if takes_list else load(argument)
@@ -206,9 +210,9 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
     if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
         raise UserError(f"--{kind} {spec}: which {kind} in it? Write {spec}:NAME")
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
-        known = ", ".join(names(kind))
+        known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
         raise UserError(
-            f"--{kind} {spec}: unknown; installed are {known}; or give file.py:attribute or module:attribute"
+            f"--{kind} {spec}: unknown{hint}; installed are {known}; or give file.py:attribute or module:attribute"
         )
     if left.endswith(".py") and not Path(left).expanduser().is_file():
         raise UserError(f"--{kind} {spec}: there is no file {Path(left).expanduser().resolve()}")

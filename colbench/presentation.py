@@ -29,7 +29,7 @@ class ReportPages(Struct, frozen=True, kw_only=True):
     description: str
     """What the pages show."""
     files: Mapping[str, str]
-    """HTML by file name, the first page first."""
+    """HTML by file name, the first page first. A page is asked for once, so it may be made then."""
     addresses: Mapping[str, str]
     """Address of the part about a task, by the task's id."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from colbench.config_errors import did_you_mean
 from colbench.domain import Domain
 from colbench.errors import UserError, describe_exception
 
@@ -58,7 +59,10 @@ def require_mode(name: str, mode: str) -> None:
     """Raise UserError, with those that it has, if a domain has no such scoring mode."""
     modes = get_domain(name).modes
     if mode not in modes:
-        raise UserError(f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode")
+        hint = did_you_mean(mode, modes)
+        raise UserError(
+            f"--scoring {mode}: {name} tasks are scored in {' or '.join(modes)} mode{hint}"
+        )
 
 
 def package_of(name: str) -> str:
@@ -70,7 +74,9 @@ def package_of(name: str) -> str:
 def _entry_point(name: str) -> EntryPoint:
     points = {point.value: point for point in entry_points(group=GROUP, name=name)}
     if not points:
-        raise UserError(f"unknown domain `{name}`; installed are {', '.join(domain_names())}")
+        known = domain_names()
+        hint = did_you_mean(name, known)
+        raise UserError(f"unknown domain `{name}`{hint}; installed are {', '.join(known)}")
     if len(points) > 1:
         raise UserError(
             f"the domain `{name}` is in several packages: {' and '.join(sorted(points))}; uninstall all but one"

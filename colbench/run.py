@@ -20,7 +20,7 @@ from colbench.messages import Usage
 from colbench.registry import get_domain
 from colbench.report.asking import gain_per_question, unasked_values
 from colbench.report.baseline import load_others, read_baseline
-from colbench.report.cells import leading_metric, measure
+from colbench.report.cells import ByTask, by_task, leading_metric, measure
 from colbench.report.dialogue_stats import agent_words, human_words
 from colbench.report.model import RunReport
 from colbench.report.scores import modes
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Run:
     """A run as read from its folder.
 
-    `tasks` and `rollouts` are read once; create another object to see what was added since.
+    `tasks`, `rollouts` and `stats` are read once; create another object to see what was added since.
     """
 
     def __init__(
@@ -91,6 +91,11 @@ class Run:
             return False, rollout.trial, places[rollout.task_id]
 
         return complete(self.known_tasks(), sorted(self.folder.rollouts(), key=place))
+
+    @cached_property
+    def stats(self) -> dict[str, ByTask]:
+        """The dialogues in numbers, without their texts, by domain, task and trial; millions fit into memory."""
+        return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property
     def report(self) -> RunReport:

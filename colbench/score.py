@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -41,7 +42,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     picture, such as `varies` or `timeout`. Empty if the answer was measured."""
     note: str = ""
     """What the value does not say: why it is None or 0, or which tests were left out."""
-    metrics: dict[str, float] = {}
+    metrics: Mapping[str, float] = {}
     """The domain's other metrics that could be taken, by name."""
     floors: dict[str, dict[str, float]] = {}
     """The same metrics for answers that nobody designed, by name, such as frontend's `black` and `white` pages,

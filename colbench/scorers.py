@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
+from colbench.config_errors import did_you_mean
 from colbench.domain import Metric
 from colbench.errors import ScorerError, UserError, boundary, describe_exception
 from colbench.interfaces import ProgressScorer, ReplyScorer, Scorer
@@ -48,7 +49,9 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
     for name in names:
         if name not in points:
             known = ", ".join(sorted(points)) or "none"
-            raise UserError(f"--scorers {name}: no such scorer; installed are {known}")
+            raise UserError(
+                f"--scorers {name}: no such scorer{did_you_mean(name, points)}; installed are {known}"
+            )
         try:
             found.append(_build(name, points[name].load()))
         except Exception as cause:

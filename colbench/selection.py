@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from colbench.config import RunConfig, digest
+from colbench.config_errors import did_you_mean
 from colbench.errors import DataError, UserError
 from colbench.plugins import resolve_tasks
 from colbench.registry import domain_names, get_domain
@@ -22,8 +23,9 @@ def find_tasks(
     `malformed`: see `resolve_tasks`. Raises UserError or DataError if there is no such source, task or domain.
     """
     if config.domain and config.domain not in domain_names():
+        hint = did_you_mean(config.domain, domain_names())
         raise UserError(
-            f"--domain {config.domain}: unknown; installed are {', '.join(domain_names())}"
+            f"--domain {config.domain}: unknown{hint}; installed are {', '.join(domain_names())}"
         )
     if not config.tasks:
         tasks = get_domain(config.domain or BACKEND).defaults.tasks
@@ -62,8 +64,9 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
         by_id = {task.id: task for task in tasks}
         unknown = [name for name in config.task_ids if name not in by_id]
         if unknown:
+            hint = did_you_mean(unknown[0], by_id)
             raise UserError(
-                f"--task-ids: {config.tasks} has no {', '.join(unknown)}; `colbench tasks list` shows the ids"
+                f"--task-ids: {config.tasks} has no {', '.join(unknown)}{hint}; `colbench tasks list` shows the ids"
             )
         tasks = [by_id[name] for name in dict.fromkeys(config.task_ids)]
     return tasks[: config.limit]

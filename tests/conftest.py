@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -13,8 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+from msgspec.structs import replace
 
+from colbench.config import digest
 from colbench.errors import UserError
+from colbench.rollout import cell_key, cell_seed, encode_rollout
+from colbench.run_folder import RunFolder
 from colbench.sandbox.browser import Renderer, find_browser
 
 if TYPE_CHECKING:
@@ -45,6 +50,44 @@ def official_backend() -> Path:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store for COLBENCH_CACHE that tests share: in an empty one the bundled tasks are made first, for seconds."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def multiplied() -> Callable[[Path, Path, int], Path]:
+    """Return what writes a run of one trial again as a run of many, and returns its folder."""
+
+    def multiply(run: Path, out: Path, trials: int) -> Path:
+        source, target = RunFolder(run), RunFolder(out)
+        record, played = source.record(), source.rollouts()
+        config = replace(record.config, trials=trials)
+        pins = {**record.pins, "config": {**record.pins["config"], "trials": trials}}
+        out.mkdir(parents=True)
+        target.save(replace(record, config=config, pins=pins, digest=digest(pins)))
+        with target.rollouts_path.open("wb") as file:
+            for trial in range(trials):
+                for each in played:
+                    key = cell_key(each.task_id, each.task_hash, trial, digest(pins))
+                    seed = cell_seed(config.seed, each.task_id, each.task_hash, trial)
+                    again = replace(each, trial=trial, key=key, seed=seed, seconds=trial + 0.25)
+                    file.write(encode_rollout(again))
+        return out
+
+    return multiply
+
+
+@pytest.fixture(scope="session")
+def peak_memory() -> Callable[..., int]:
+    """Return what runs a command of ColBench in a process, and returns its greatest resident size in bytes."""
+
+    def measure(*words: object) -> int:
+        argv = [sys.executable, "-m", "colbench.cli", *map(str, words)]
+        silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+        child = os.posix_spawn(sys.executable, argv, os.environ, file_actions=silent)
+        _, status, usage = os.wait4(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        return usage.ru_maxrss << 10
+
+    return measure
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_the_contracts_have_no_lists_of_exceptions():
 
 
 TRAINER = "sweet_rl_trainer"
-METHODS = ("sweet", "rft", "mtdpo", "grpo")
+METHODS = ("sweet", "rft", "mtdpo", "grpo", "fic")
 
 
 def trainer():

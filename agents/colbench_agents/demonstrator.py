@@ -5,13 +5,17 @@ matters, how carefully they write. Some ask what matters, some ask what does not
 code, and most do a little of each. So what imitates them all is mediocre, and can become better by choosing among
 what it does already. Like the interviewer they know the families of tasks, and learn a task's choices from the
 dialogue alone, unless they are told (`knows`).
+
+With `slips=False` all write right code, and with `persona="turn"` another person speaks in each turn. Then asking is
+the only deficit, and a success says nothing about the rest of its dialogue.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from random import Random
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -54,6 +58,10 @@ BESIDE = (
 """Questions about nothing that counts."""
 
 
+Persona = Literal["dialogue", "turn"]
+"""How often a person is drawn: once for a dialogue, or anew for each turn."""
+
+
 class Person(Struct, frozen=True, kw_only=True):
     """Who talks in one dialogue."""
 
@@ -67,12 +75,19 @@ class Demonstrator:
     """A population of them; see the module.
 
     `knows` is the source of the tasks, `generated:backend/train?…`, of those who know what the human has in mind: they
-    ask about what they know, as though they did not, and what they write is right. Raises UserError for another source.
+    ask about what they know, as though they did not, and what they write is right. `slips=False` leaves out wrong code,
+    and `persona` says how often a person is drawn. Raises UserError for another source or persona.
     """
 
     domains = (BACKEND,)
 
-    def __init__(self, *, knows: str = "") -> None:
+    def __init__(
+        self, *, knows: str = "", slips: bool = True, persona: Persona = "dialogue"
+    ) -> None:
+        if persona not in get_args(Persona):
+            expected = " or ".join(get_args(Persona))
+            raise UserError(f"--agent-arg persona={persona}: expected {expected}")
+        self._slips, self._persona = slips, persona
         source, _, argument = knows.partition(":")
         if knows and source != "generated":
             raise UserError(f"--agent-arg knows={knows}: expected generated:backend/SEED")
@@ -84,24 +99,31 @@ class Demonstrator:
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """Yield a demonstrator for one dialogue."""
         random = Random(episode.seed)  # noqa: S311 - not for secrets
-        person = Person(
+        known = self._known if self._knows else None
+        yield _Speaker(self._draw, self._persona, random, episode.max_turns, known)
+
+    def _draw(self, random: Random) -> Person:
+        """Return a person by chance."""
+        return Person(
             haste=random.choice(HASTE),
             focus=KNOWING_FOCUS if self._knows else random.choice(FOCUS),
-            slips=random.choice(SLIPS),
+            slips=random.choice(SLIPS) if self._slips else 0.0,
             mindful=self._knows or random.random() < MINDFUL,
         )
-        yield _Speaker(person, random, episode.max_turns, self._known if self._knows else None)
 
 
 class _Speaker:
     def __init__(
         self,
-        person: Person,
+        draw: Callable[[Random], Person],
+        persona: Persona,
         random: Random,
         max_turns: int,
         known: Mapping[str, Mapping[str, Choice]] | None,
     ) -> None:
-        self._person, self._random, self._max_turns = person, random, max_turns
+        self._draw, self._persona = draw, persona
+        self._person = draw(random)
+        self._random, self._max_turns = random, max_turns
         self._known = known
         self._asked: Decision | None = None
         self._settled: dict[str, Choice] = {}
@@ -113,6 +135,8 @@ class _Speaker:
             raise AgentError("the request is of no family that the demonstrators know")
         family, theme = found
         self._hear(dialogue, family, theme)
+        if self._persona == "turn" and len(dialogue) > 1:
+            self._person = self._draw(self._random)
         last = len(dialogue) // 2 + 1 >= self._max_turns
         question = None if last and self._person.mindful else self._question(family, theme)
         content = question or f"{MARKER}\n{self._code(request, family, theme)}"

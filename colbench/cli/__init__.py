@@ -4,87 +4,110 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
-from colbench.cli import (
-    agents,
-    compare,
-    doctor,
-    evaluate,
-    merge,
-    play,
-    render,
-    repair,
-    report,
-    score,
-    sweep,
-    tasks,
-    view,
-)
+from colbench.cli.examples import EXAMPLES
 from colbench.cli.moved import MOVED
-from colbench.command import CommandParser, refuse_moved, run
+from colbench.command import CommandParser, first_word, refuse_moved, run
+from colbench.command_help import add_examples
+from colbench.completion import complete, requested_command
+from colbench.console import output
 from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
 GROUP = "colbench.commands"
-"""Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser;
-`MOVED`, if there is any, holds its old spellings, each with the command line that replaces it."""
-COMMANDS = (
-    evaluate,
-    sweep,
-    merge,
-    play,
-    score,
-    report,
-    compare,
-    repair,
-    view,
-    render,
-    tasks,
-    agents,
-    doctor,
-)
+"""Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser.
+Optional are `EXAMPLES`, command lines for its help, and `MOVED`, old spellings with the command that replaces each."""
+
+
+class Command(NamedTuple):
+    """A command: the module whose `add_to` adds it to the parser, and its line in the list of commands."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "eval": Command("evaluate", "run an agent on tasks and report its scores"),
+    "sweep": Command("sweep", "run several agents or settings and compare them"),
+    "compare": Command("compare", "compare runs on the same tasks"),
+    "report": Command("report", "show the report of a run or upload its dialogues"),
+    "view": Command("view", "read the dialogues of a run"),
+    "score": Command("score", "score the answers of a run again"),
+    "merge": Command("merge", "combine the shards of a run"),
+    "repair": Command("repair", "make a damaged run folder usable again"),
+    "export": Command("results", "write the results of runs in a format other sites read"),
+    "play": Command("play", "play the agent or the human yourself"),
+    "tasks": Command("tasks", "list, show, validate, synthesize, export or describe tasks"),
+    "agents": Command("agents", "list or check agents, or start your own"),
+    "render": Command("render", "render a web page to a picture, as a run would"),
+    "doctor": Command("doctor", "check what works on this machine"),
+    "completion": Command("completion", "print the completion script for your shell"),
+}
+"""The commands of this package. Only the module of the command that is called is imported."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
-    if refused := refuse_moved("colbench", words, _moved()):
+    command = requested_command() or first_word(words)
+    if refused := refuse_moved("colbench", words, _moved(command)):
         return refused
-    args = parser().parse_args(words)
-    return run("colbench", lambda: int(args.run(args)))
+    top = parser(command)
+    complete(top)
+    args = top.parse_args(words)
+    with output(as_json=getattr(args, "json", False), quiet=getattr(args, "quiet", False)):
+        return run("colbench", lambda: int(args.run(args)))
 
 
-def _moved() -> dict[str, str]:
-    """Return the old spellings of all commands; a package that cannot be loaded has none."""
+def _moved(command: str) -> Mapping[str, str]:
+    """Return the old spellings of commands; a package that cannot be loaded has none."""
     found = dict(MOVED)
-    for point in entry_points(group=GROUP):
+    for point in _installed(command):
         with suppress(Exception):
             found |= getattr(point.load(), "MOVED", {})
     return found
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """Return the parser of one command line, in which only `command` has its flags.
+
+    With no command, the parser has the summary of each.
+    """
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )
     top.add_argument("--version", action="version", version=f"colbench {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_to(commands)
-    for point in sorted(entry_points(group=GROUP)):
-        _add_installed(point, commands)
+    for name, (module, summary) in COMMANDS.items():
+        if name == command:
+            import_module(f"colbench.cli.{module}").add_to(commands)
+        else:
+            commands.add_parser(name, help=summary)
+    examples = dict(EXAMPLES)
+    for point in _installed(command):
+        examples |= _add_installed(point, commands)
+    add_examples(top, examples)
     return top
 
 
-def _add_installed(point: EntryPoint, commands: Any) -> None:
-    """Add another package's command. One that cannot be loaded fails when it is called, and breaks no other."""
+def _installed(command: str) -> list[EntryPoint]:
+    """Return the commands of other packages, or nothing if the command is one of this package."""
+    return [] if command in COMMANDS else sorted(entry_points(group=GROUP))
+
+
+def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
+    """Add another package's command and return its examples.
+
+    One that cannot be loaded fails when it is called, and breaks no other.
+    """
     try:
-        point.load().add_to(commands)
+        module = point.load()
+        module.add_to(commands)
     except Exception as cause:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
         broken = UserError(
@@ -96,6 +119,8 @@ def _add_installed(point: EntryPoint, commands: Any) -> None:
         )  # without a prefix that can be typed, any flag is an argument
         parser.add_argument("arguments", nargs="*")
         parser.set_defaults(run=lambda _: _refuse(broken))
+        return {}
+    return dict(getattr(module, "EXAMPLES", {}))
 
 
 def _refuse(error: UserError) -> int:

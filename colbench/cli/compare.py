@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "compare", help="compare runs on the same tasks", description=describe(__doc__)
-    )
+    parser = commands.add_parser("compare", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder; two or more")
     parser.add_argument(
         "--scoring", metavar="MODE", default="default", help="scoring mode (default: default)"

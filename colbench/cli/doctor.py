@@ -31,9 +31,7 @@ SIGNS = {True: "[green]ok[/green]", False: "[red]no[/red]", None: "[yellow]--[/y
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "doctor", help="check this machine, or attack its sandboxes", description=describe(__doc__)
-    )
+    parser = commands.add_parser("doctor", description=describe(__doc__))
     attack.add_flags(parser)
     serve_faults.add_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")

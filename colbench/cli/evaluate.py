@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from colbench.agent_isolation import IN_PROCESS
 from colbench.cli.stopping import stoppable
 from colbench.command import UNSCORED, describe, printable
+from colbench.console import add_output_flags
 from colbench.errors import AgentError, EndpointError
 from colbench.evaluation import Evaluation
+from colbench.executors.choice import is_local
 from colbench.failures import broken_agent, read_reasons
 from colbench.flags import add_config_flags, read_config
 from colbench.numbers import count
@@ -24,9 +26,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "eval", help="run an agent on tasks, and report", description=describe(__doc__)
-    )
+    parser = commands.add_parser("eval", description=describe(__doc__))
     add_config_flags(parser)
     parser.add_argument(
         "--out", metavar="DIR", help="the run's folder (default: runs/AGENT-TASKS-…)"
@@ -39,6 +39,7 @@ def add_to(commands: Any) -> None:
         "a kind (timeout, exception …), BOUNDARY:KIND, or a reply that came empty, cut, filtered or refused",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
 
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             say(f"stopped: {error}; the same command continues")
         except AgentError:
             say("stopped")  # why is said with the report
-        code = finish(evaluation, interrupted=bool(stop.code))
+        code = finish(evaluation, interrupted=bool(stop.code), as_json=args.json)
         return stop.code or code
 
 
@@ -73,12 +74,20 @@ def show_plan(evaluation: Evaluation) -> None:
         ("run", f"{evaluation.folder.path}  (configuration {record.digest[:12]})"),
     ):
         show_line(name, value)
-    if evaluation.processes > 1:
-        show_line("workers", count(evaluation.processes, "process", "processes"))
+    if workers := _workers(evaluation):
+        show_line("workers", workers)
     if record.pins["agent"]["process"] != IN_PROCESS:
         show_line("process", record.pins["agent"]["process"])
     if evaluation.agent_access:
         show_line("access", evaluation.agent_access)
+
+
+def _workers(evaluation: Evaluation) -> str:
+    """Return what holds the dialogues; empty if this process does."""
+    processes = count(evaluation.processes, "process", "processes")
+    if not is_local(evaluation.config):
+        return f"{evaluation.config.executor}, {processes} on each node"
+    return processes if evaluation.processes > 1 else ""
 
 
 def _size(evaluation: Evaluation) -> str:
@@ -91,7 +100,7 @@ def _size(evaluation: Evaluation) -> str:
     return f"{shard_name(config.shard)}, {evaluation.planned:,} of {size}"
 
 
-def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
+def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
     """Write and show the report of what is finished.
 
     Return 1 if a cell is still pending or every dialogue failed by an exception of the agent's own, else 0.
@@ -102,7 +111,12 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False) -> int:
         say("interrupted; the same command continues")
         return UNSCORED
     report = write_and_show(
-        evaluation.folder, evaluation.tasks, evaluation.config, evaluation.others, short=True
+        evaluation.folder,
+        evaluation.tasks,
+        evaluation.config,
+        evaluation.others,
+        as_json=as_json,
+        short=True,
     )
     code = exit_code(report)
     if interrupted:

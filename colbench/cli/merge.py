@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe, printable
+from colbench.console import add_output_flags
 from colbench.numbers import count
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "merge", help="put the shards of a run together", description=describe(__doc__)
-    )
+    parser = commands.add_parser("merge", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a shard")
     parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the whole run")
     parser.add_argument(
@@ -29,6 +28,7 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="merge shards whose versions or sandboxes differ, and say in what",
     )
+    add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
 
@@ -39,7 +39,10 @@ def run(args: argparse.Namespace) -> int:
     from colbench.report.console import print_report
 
     merged = merge(args.folders, out=args.out, force=args.force)
-    print_report(merged.report, merged.path, short=True)
+    if args.json:
+        sys.stdout.write((merged.path / "report.json").read_text("utf-8"))
+    else:
+        print_report(merged.report, merged.path, short=True)
     for note in notes(merged):
         print(f"colbench: {printable(note)}", file=sys.stderr)
     return exit_code(merged.report)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "render", help="render a page to a picture, as a run would", description=describe(__doc__)
-    )
+    parser = commands.add_parser("render", description=describe(__doc__))
     parser.add_argument(
         "file",
         metavar="FILE",

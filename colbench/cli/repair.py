@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from colbench.command import describe, printable
 from colbench.numbers import count
@@ -17,10 +20,9 @@ SHOWN = 10
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "repair", help="make a damaged run folder usable again", description=describe(__doc__)
-    )
+    parser = commands.add_parser("repair", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
     parser.set_defaults(run=run)
 
 
@@ -28,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
     """Repair, and print what was done."""
     folder = RunFolder(Path(args.folder))
     done = repair(folder)
+    if args.json:
+        sys.stdout.write(msgspec.json.encode(done, enc_hook=str).decode() + "\n")
+        return 0
     dialogues = count(done.kept, "dialogue")
     if not done.dropped:
         print(f"{folder.rollouts_path}: nothing to repair, {dialogues}")

@@ -26,7 +26,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="show the report of a run, or upload its dialogues",
         description=describe(__doc__),
     )
     parser.add_argument("folder", metavar="RUN", help="the run's folder")

@@ -18,9 +18,14 @@ from colbench.cli.evaluate import exit_code
 from colbench.cli.report import write_and_show
 from colbench.cli.rescored import Delta, Lost
 from colbench.command import describe
-from colbench.config import RunConfig, settings
+from colbench.config import RunConfig, settings, workers
+from colbench.console import add_output_flags
 from colbench.errors import UserError
-from colbench.event_loop import in_order
+from colbench.executors import Executor
+from colbench.executors.choice import count_processes, is_local, remote_executor
+from colbench.executors.local import LocalExecutor
+from colbench.executors.remote import Plan
+from colbench.executors.rescoring import rescore
 from colbench.flags import add_config_flags, read_config
 from colbench.progress import Tally, progress
 from colbench.registry import get_domain
@@ -47,15 +52,22 @@ FLAGS = (
     "browser_workers",
 )
 """The fields that may change when a run is scored again."""
+WHERE = ("executor", "processes")
+"""The fields that say where it is scored, this time alone."""
+AT_ONCE = 32
+"""Answers that a machine has at a time, scored or waiting for a sandbox worker or browser."""
+AHEAD = 8
+"""Answers that are begun at a time for each sandbox worker."""
+AHEAD_OF_A_CLUSTER = 1024
+"""Answers that are begun at a time where there may be any number of nodes."""
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "score", help="score the answers of a run again", description=describe(__doc__)
-    )
+    parser = commands.add_parser("score", description=describe(__doc__))
     parser.add_argument("folder", metavar="RUN", help="the run's folder")
-    add_config_flags(parser, only=FLAGS)
+    add_config_flags(parser, only=(*FLAGS, *WHERE))
+    add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
 
@@ -66,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()
-    config = read_config(args, base=record.config)
+    usual = {name: getattr(RunConfig(), name) for name in WHERE}
+    config = read_config(args, base=replace(record.config, **usual))
     tasks = recorded_tasks(folder, record)
     by_id = {task.id: task for task in tasks}
     others = load_others(config, tasks)
@@ -75,18 +88,20 @@ def run(args: argparse.Namespace) -> int:
         places = _places(folder, resources)
         before = StoredRollouts(folder.rollouts_path, places)
         with folder.replacing(folder.rollouts_path.name) as file:
-            delta, lost = asyncio.run(_rescore(before, by_id, resources, config, file))
+            executor = _executor(config, tasks, resources, len(before))
+            delta, lost = asyncio.run(_rescore(before, by_id, executor, config, file))
+        recorded = {name: getattr(record.config, name) for name in WHERE}
         folder.save(
             replace(
                 record,
-                config=config,
-                sandbox=resources.isolation,
-                environments=resources.environments,
+                config=replace(config, **recorded),
+                sandbox=executor.isolation,
+                environments=dict(executor.environments),
             )
         )
     delta.show()
     show_recorded(folder, record.config, config)
-    code = exit_code(write_and_show(folder, tasks, config, others))
+    code = exit_code(write_and_show(folder, tasks, config, others, as_json=args.json))
     if lost:
         _warn(lost)
     return 1 if lost else code
@@ -139,29 +154,32 @@ def _warn(lost: Lost) -> None:
     )
 
 
+def _executor(
+    config: RunConfig, tasks: Sequence[Task], resources: RunResources, answers: int
+) -> Executor:
+    """Return what scores: this process, several of this machine, or the nodes of a cluster."""
+    processes = count_processes(config, answers, "")
+    at_once = min(AT_ONCE, answers)
+    if is_local(config) and processes == 1:
+        return LocalExecutor(config, None, None, resources, dialogues=at_once)
+    plan = Plan(config=config, tasks=tasks, dialogues=at_once, pins=resources.pins, speaks=False)
+    return remote_executor(plan, min(processes, at_once))
+
+
 async def _rescore(
     before: Sequence[Rollout],
     tasks: dict[str, Task],
-    resources: RunResources,
+    executor: Executor,
     config: RunConfig,
     file: BinaryIO,
 ) -> tuple[Delta, Lost]:
     """Score rollouts again and write them to a file, in their order. Where scoring fails the old verdict stays."""
-    from colbench.runner import score_rollout
-
-    slots, delta, lost = asyncio.Semaphore(2 * resources.workers), Delta(), Lost()
-    async with resources:
-        judges = resources.scorers()
-
-        async def again(rollout: Rollout) -> Rollout:
-            if rollout.answer is None or rollout.task_id not in tasks:
-                return rollout
-            task = tasks[rollout.task_id]
-            async with slots:
-                return await score_rollout(judges[task.domain], task, rollout, rollout.answer)
-
+    delta, lost = Delta(), Lost()
+    most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER
+    async with executor:
         with progress(Tally(config), len(before)) as display:
-            async for old, scored in in_order(before, again, most=8 * resources.workers):
+
+            def take(old: Rollout, scored: Rollout) -> None:
                 failure = scored.failure if old.settled and not scored.settled else None
                 new = old if failure else scored
                 if failure:
@@ -169,6 +187,8 @@ async def _rescore(
                 file.write(encode_rollout(new))
                 delta.add(old, new)
                 display.count(new)
+
+            await rescore(executor, before, tasks, take, most=most)
     return delta, lost
 
 

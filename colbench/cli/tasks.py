@@ -6,8 +6,9 @@ import argparse
 import sys
 from typing import Any
 
-from colbench.cli import datasheet, export, synthesize, validate
+from colbench.cli import card, datasheet, export, synthesize, validate
 from colbench.command import describe
+from colbench.config_errors import did_you_mean
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, add_source, read_source
 from colbench.selection import find_tasks
@@ -18,7 +19,6 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tasks",
-        help="list, show, validate, synthesize, export, datasheet",
         description=describe(__doc__),
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
     showing.add_argument("id", metavar="ID", help="the task's id, from `colbench tasks list`")
     for action in (listing, showing):
         add_source(action)
-    for module in (validate, synthesize, export, datasheet):
+    for module in (validate, synthesize, export, datasheet, card):
         module.add_to(actions)
     for action, function in ((listing, list_tasks), (showing, show_task)):
         add_config_flags(action, only=("tasks", "domain"))
@@ -45,13 +45,12 @@ def _add(actions: Any, name: str, text: str) -> argparse.ArgumentParser:
 def list_tasks(args: argparse.Namespace) -> int:
     """Print one line for each task: its id and the beginning of its request."""
     _, tasks = find_tasks(read_source(args))
+    if args.json:
+        fields = ("id", "family", "hash", "domain")
+        _print_json([{name: getattr(task, name) for name in fields} for task in tasks])
+        return 0
     for task in tasks:
-        if args.json:
-            _print_json(
-                {"id": task.id, "family": task.family, "hash": task.hash, "domain": task.domain}
-            )
-        else:
-            print(f"{task.id:<32} {' '.join(task.request.split())[:100]}")
+        print(f"{task.id:<32} {' '.join(task.request.split())[:100]}")
     return 0
 
 
@@ -60,8 +59,9 @@ def show_task(args: argparse.Namespace) -> int:
     config, tasks = find_tasks(read_source(args))
     found = [task for task in tasks if task.id == args.id]
     if not found:
+        hint = did_you_mean(args.id, [task.id for task in tasks])
         raise UserError(
-            f"{config.tasks} has no task `{args.id}`; `colbench tasks list` shows the ids; name another source after it"
+            f"{config.tasks} has no task `{args.id}`{hint}; `colbench tasks list` shows the ids; name another source after it"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

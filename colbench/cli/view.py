@@ -13,31 +13,35 @@ from __future__ import annotations
 import argparse
 import sys
 import webbrowser
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from colbench.asking.failure_class import FAILURE_CLASSES, failure_class
-from colbench.asking.untold import untold_decisions
-from colbench.command import describe
+from colbench.asking.failure_class import FAILURE_CLASSES
+from colbench.command import describe, printable
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
-from colbench.run import Run, load_run
+from colbench.run import load_run
+from colbench.run_folder import RunFolder
 from colbench.score import Score
+
+if TYPE_CHECKING:
+    from colbench.viewer.index import Row
 
 PORT = 8642
 FORMATS = ("csv", "jsonl")
+COLUMNS = ("task", "trial", "failed", "turns", "score", "never told")
+"""Of the list of dialogues."""
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "view", help="look into the dialogues of runs", description=describe(__doc__)
-    )
+    parser = commands.add_parser("view", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a run")
     parser.add_argument(
         "--port",
@@ -84,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.failed is not None:
         show_list(_only(args.folders), args.failed)
     elif args.task is not None:
-        found = _only(args.folders)
-        show(choose(found.folder.rollouts(), args.task, args.trial or 0, args.folders[0]))
+        show(choose(load_run(_only(args.folders)).folder, args.task, args.trial or 0))
     else:
         return serve_pages(args.folders, PORT if args.port is None else args.port, args.open)
     return 0
@@ -103,11 +106,11 @@ def _refuse_idle(args: argparse.Namespace) -> None:
         raise UserError(f"{flag}: belongs to the web viewer, which the other flag leaves out")
 
 
-def _only(folders: Sequence[str]) -> Run:
-    """Return the one run. Raises UserError if there are more."""
+def _only(folders: Sequence[str]) -> str:
+    """Return the folder of the one run. Raises UserError if there are more."""
     if len(folders) > 1:
         raise UserError(f"{folders[1]}: the terminal shows one run at a time; the web viewer all")
-    return load_run(folders[0])
+    return folders[0]
 
 
 def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
@@ -143,46 +146,55 @@ def print_notes(folders: Sequence[str], form: str) -> int:
     return 0
 
 
-def show_list(run: Run, wanted: str | None) -> None:
+def show_list(folder: str, wanted: str | None) -> None:
     """Print a line for each dialogue, for each failed one (`wanted` is empty), or for those that failed in one way."""
-    from rich.table import Table
-    from rich.text import Text
+    from colbench.console import console
+    from colbench.viewer.index import RunIndex
 
-    from colbench.console import console, printable
+    index = RunIndex(folder, folder)
+    rows = [
+        row for row in index.rows if wanted is None or (row.failed and wanted in ("", row.outcome))
+    ]
+    rows.sort(key=index.planned_place)
+    lines = _aligned(rows) if rows else iter(["no dialogue"])
+    console().print(next(lines), style="bold", markup=False, highlight=False, soft_wrap=True)
+    console().file.writelines(f"{each}\n" for each in lines)
 
-    tasks = {task.id: task for task in run.known_tasks()}
-    table = Table(
-        "task", "trial", "failed", "turns", "score", "never told", box=None, pad_edge=False
+
+def _aligned(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the names of the columns and a line for each row, aligned."""
+    from rich.cells import cell_len
+
+    widths = [len(name) for name in COLUMNS]
+    for row in rows:
+        widths = list(map(max, widths, map(cell_len, _cells(row))))
+    for cells in chain([COLUMNS], map(_cells, rows)):
+        padded = (
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True)
+        )
+        yield "  ".join(padded).rstrip()
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    score = "–" if row.score is None else f"{100 * row.score:.0f} %"
+    cells = (
+        row.task_id,
+        str(row.trial),
+        row.outcome.replace("_", " ") if row.failed else "",
+        str(row.turns),
+        "unscored" if row.outcome == "unscored" else score,
+        ", ".join(row.untold),
     )
-    for rollout in run.rollouts:
-        found = failure_class(rollout)
-        if wanted is None or (found and wanted in ("", found)):
-            untold = untold_decisions(tasks.get(rollout.task_id), rollout)
-            cells = (
-                rollout.task_id,
-                str(rollout.trial),
-                (found or "").replace("_", " "),
-                str(len(rollout.turns)),
-                _brief_score(rollout),
-                ", ".join(untold),
-            )
-            table.add_row(*(Text(printable(cell)) for cell in cells))
-    console().print(table if table.row_count else "no dialogue", highlight=False)
+    return tuple(map(printable, cells))
 
 
-def _brief_score(rollout: Rollout) -> str:
-    score = rollout.scores.get("default")
-    if score is None:
-        return "unscored"
-    return "–" if score.value is None else f"{100 * score.value:.0f} %"
-
-
-def choose(rollouts: Sequence[Rollout], task: str, trial: int, folder: str) -> Rollout:
+def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     """Return the rollout of a task and a trial. Raises UserError if it does not exist."""
-    found = next((r for r in rollouts if (r.task_id, r.trial) == (task, trial)), None)
+    latest = (rollout for _, rollout in folder.latest())
+    found = next((r for r in latest if (r.task_id, r.trial) == (task, trial)), None)
     if found is None:
         raise UserError(
-            f"{folder} has no dialogue of {task}, trial {trial}; --list prints those that it has"
+            f"{folder.path} has no dialogue of {task}, trial {trial}; --list prints those that it has"
         )
     return found
 
@@ -218,7 +230,7 @@ def say(who: str, text: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    from colbench.console import console, printable
+    from colbench.console import console
 
     line(who, "green" if who.startswith("agent") else "cyan")
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
@@ -230,7 +242,7 @@ def code(who: str, text: str, language: str) -> None:
     from rich.padding import Padding
     from rich.syntax import Syntax
 
-    from colbench.console import console, printable
+    from colbench.console import console
 
     line(who, "green" if who.startswith("agent") else "cyan")
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n…"
@@ -265,6 +277,6 @@ def line(text: str, style: str) -> None:
     """Print a line of untrusted text."""
     from rich.text import Text
 
-    from colbench.console import console, printable
+    from colbench.console import console
 
     console().print(Text(printable(text), style=style))

@@ -22,8 +22,8 @@ def compare(
 
     Args:
         first: A run, as `colbench.load_run` returns it.
-        second: Another run.
-        *more: Further runs. Each is compared with each.
+        second: The run to compare it with.
+        *more: Further runs. Every run is compared with every other.
         force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` says in what.
         scoring: Scoring mode, such as `official`.
 

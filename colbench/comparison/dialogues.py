@@ -1,7 +1,7 @@
 """The dialogues of several runs on one task, side by side, as HTML packed in blocks.
 
-A block is unpacked when one of its tasks is opened, so that thousands of dialogues cost the page no more than their
-compressed size. Every text is escaped here, by the templates.
+A dialogue is read when its block is packed. A block is unpacked when one of its tasks is opened, so that thousands of
+dialogues cost the page no more than their compressed size. Every text is escaped here, by the templates.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 import gzip
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from jinja2 import Template
 from msgspec import Struct
 
+from colbench.asking.derive import completed
 from colbench.comparison.domain import Cells, outcome
 from colbench.comparison.model import DomainComparison, RunName, TaskDifference
 from colbench.comparison.text import OUTCOMES, measured
 from colbench.domain import Domain
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.rollout import Rollout
+from colbench.rollout_file import RolloutReader
 from colbench.task import Task
 
 BLOCK = 20
@@ -53,6 +57,14 @@ class Dialogue(Struct, frozen=True, kw_only=True):
     """The tests that the answer did not pass."""
 
 
+class RunDialogues(NamedTuple):
+    """The dialogues of a run on the common tasks, each read from its file when it is shown."""
+
+    name: RunName
+    cells: Cells
+    reader: RolloutReader
+
+
 class SideBySide:
     """Builds the parts of a page about single tasks; `tasks`: those that are still known, by id."""
 
@@ -60,16 +72,14 @@ class SideBySide:
         self,
         domain: Domain,
         comparison: DomainComparison,
-        runs: Sequence[RunName],
-        cells: Sequence[Cells],
+        runs: Sequence[RunDialogues],
         tasks: Mapping[str, Task],
     ) -> None:
-        self._domain, self._comparison, self._runs = domain, comparison, runs
-        self._cells, self._tasks = cells, tasks
+        self._domain, self._comparison = domain, comparison
+        self._runs, self._tasks = runs, tasks
 
-    def blocks(self, template: Template) -> Iterator[str]:
-        """Yield base64 of gzipped JSON: the HTML of `BLOCK` differing tasks each, in their order."""
-        differing = self._comparison.differing
+    def blocks(self, differing: Sequence[TaskDifference], template: Template) -> Iterator[str]:
+        """Yield base64 of gzipped JSON: the HTML of `BLOCK` of these tasks each, in their order."""
         for start in range(0, len(differing), BLOCK):
             parts = [
                 template.render(
@@ -85,7 +95,7 @@ class SideBySide:
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
         """Return the dialogues on a task: for each trial one for each run, None where a run has none."""
-        rows = [cells[task.task_id, task.task_hash] for cells in self._cells]
+        rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [
                 self._dialogue(run, row[trial]) if trial in row else None
@@ -94,13 +104,14 @@ class SideBySide:
             for trial in sorted({trial for row in rows for trial in row})
         ]
 
-    def _dialogue(self, run: RunName, rollout: Rollout) -> Dialogue:
-        mode, score = self._comparison.mode, rollout.scores.get(self._comparison.mode)
-        found = outcome(rollout, mode) if self._domain.success else None
+    def _dialogue(self, run: RunDialogues, stats: DialogueStats) -> Dialogue:
+        mode, rollout = self._comparison.mode, run.reader.at(stats.place)
+        rollout, score = self._complete(rollout), rollout.scores.get(mode)
+        found = outcome(stats, mode) if self._domain.success else None
         lead = self._comparison.measure(self._comparison.value)
         value = (self._domain.metric(lead.name) or self._domain.primary).of(score)
         return Dialogue(
-            run=run,
+            run=run.name,
             messages=list(_messages(rollout, self._domain)),
             answer=_cut(rollout.answer or ""),
             score=f"{lead.label} {measured(lead, value)}",
@@ -109,6 +120,9 @@ class SideBySide:
             remarks=list(self._remarks(rollout)),
             failed=[_cut(each) for each in score.failed_checks()] if score else [],
         )
+
+    def _complete(self, rollout: Rollout) -> Rollout:
+        return completed(self._tasks.get(rollout.task_id), rollout)
 
     def _remarks(self, rollout: Rollout) -> Iterator[str]:
         if rollout.failure:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from colbench.asking.failure_class import failure_class
 from colbench.comparison.measures import Taker, takers
 from colbench.comparison.model import (
     Difference,
@@ -18,21 +18,21 @@ from colbench.comparison.model import (
     RunMeans,
     TaskDifference,
 )
-from colbench.comparison.pairs import TaskKey, Values, compare_values
+from colbench.comparison.pairs import Values, compare_values
 from colbench.config import RunConfig
 from colbench.domain import Domain
-from colbench.report.cells import leading_metric, success
-from colbench.rollout import Rollout
+from colbench.report.cells import TaskKey, leading_metric, success
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.run import Run
 from colbench.shards import in_shard
-from colbench.stats import ROUNDING, mean, mean_interval
+from colbench.stats import ROUNDING, Interval, mean, mean_interval
 from colbench.stats.comparison import EPSILON, significances, verdict
 from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
 
 SUCCEEDED = "succeeded"
 """Outcome of a cell that succeeded; the others are the failure classes."""
-Cells = Mapping[TaskKey, Mapping[int, Rollout]]
+Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 """The dialogues of a run by task and trial."""
 
 
@@ -51,11 +51,25 @@ def common_cells(runs: Sequence[Run], domain: str) -> list[Cells]:
 
 def _cells(run: Run, domain: str) -> Cells:
     """Return the dialogues of a run on a domain's tasks; trials beyond the planned ones are left out."""
-    found: dict[TaskKey, dict[int, Rollout]] = {}
-    for rollout in run.rollouts:
-        if rollout.domain == domain and 0 <= rollout.trial < run.config.trials:
-            found.setdefault((rollout.task_id, rollout.task_hash), {})[rollout.trial] = rollout
-    return found
+    rows = run.stats.get(domain, {}).items()
+    planned = ((key, _planned(row, range(run.config.trials))) for key, row in rows)
+    return {key: row for key, row in planned if row}
+
+
+def _planned(row: dict[int, DialogueStats], trials: range) -> dict[int, DialogueStats]:
+    if all(trial in trials for trial in row):
+        return row
+    return {trial: each for trial, each in row.items() if trial in trials}
+
+
+class _Taken(NamedTuple):
+    """What is known by one measure."""
+
+    measure: Measure
+    means: list[Interval | None]
+    """By run; None where no cell has it."""
+    differences: list[Difference | None]
+    """By pair; None where no common cell has it."""
 
 
 class _Domain:
@@ -65,47 +79,56 @@ class _Domain:
         self, domain: Domain, runs: Sequence[Run], cells: Sequence[Cells], mode: str
     ) -> None:
         self._domain, self._runs, self._cells, self._mode = domain, runs, cells, mode
-        rollouts = [each for grid in cells for row in grid.values() for each in row.values()]
-        self._lead = leading_metric(domain, rollouts)
+        dialogues = [each for grid in cells for row in grid.values() for each in row.values()]
+        self._lead = leading_metric(domain, dialogues)
         self._headline = (domain.success or self._lead).name
-        taken = takers(domain, mode, rollouts)
-        self._values: list[dict[str, Values]] = [
-            {each.measure.name: _values(each, grid, run.config) for each in taken}
-            for run, grid in zip(runs, cells, strict=True)
-        ]
-        self._measures = [
-            each.measure for each in taken if any(own[each.measure.name] for own in self._values)
-        ]
+        self._takers = takers(domain, mode, dialogues)
+        self._pairs = list(combinations(range(len(runs)), 2))
 
     def comparison(self) -> DomainComparison:
         """Return all there is to compare."""
-        pairs = [self._pair(*each) for each in combinations(range(len(self._runs)), 2)]
+        taken = [found for each in self._takers if any((found := self._taken(each)).means)]
+        pairs = [
+            self._pair(pair, {t.measure.name: d for t in taken if (d := t.differences[number])})
+            for number, pair in enumerate(self._pairs)
+        ]
         return DomainComparison(
             title=self._domain.title,
             mode=self._mode,
             headline=self._headline,
             value=self._lead.name,
-            measures=tuple(self._measures),
+            measures=tuple(each.measure for each in taken),
             tasks=len(self._cells[0]),
-            runs=tuple(self._means(number) for number in range(len(self._runs))),
+            runs=tuple(
+                RunMeans(
+                    means={t.measure.name: mean for t in taken if (mean := t.means[number])},
+                    outcomes=self._outcomes(number),
+                )
+                for number in range(len(self._runs))
+            ),
             pairs=tuple(adjust(pairs, self._headline)),
             differing=tuple(self._differing()),
         )
 
-    def _means(self, number: int) -> RunMeans:
-        values = self._values[number]
-        return RunMeans(
-            means={
-                each.name: mean_interval(
-                    [list(row.values()) for row in values[each.name].values()],
-                    each.bounds,
-                    shared_bootstrap_means,
-                )
-                for each in self._measures
-                if values[each.name]
-            },
-            outcomes=self._outcomes(number),
+    def _taken(self, taker: Taker) -> _Taken:
+        """Take a measure of all dialogues; only what follows from the values is kept."""
+        measure, values = taker.measure, self._values(taker)
+        binary = self._domain.success is not None and measure.name == self._domain.success.name
+        return _Taken(
+            measure=measure,
+            means=[_mean_of(measure, own) if own else None for own in values],
+            differences=[
+                compare_values(measure, values[mine], values[theirs], binary=binary)
+                for mine, theirs in self._pairs
+            ],
         )
+
+    def _values(self, taker: Taker) -> list[Values]:
+        """Return the values of a measure by run."""
+        return [
+            _values(taker, grid, run.config)
+            for run, grid in zip(self._runs, self._cells, strict=True)
+        ]
 
     def _outcomes(self, number: int) -> dict[str, int] | None:
         if self._domain.success is None:
@@ -114,15 +137,8 @@ class _Domain:
         outcomes = (outcome(each, self._mode) for row in rows for each in row.values())
         return dict(Counter(each for each in outcomes if each).most_common())
 
-    def _pair(self, mine: int, theirs: int) -> Pair:
-        ours, others = self._values[mine], self._values[theirs]
-        found = {
-            each.name: compare_values(
-                each, ours[each.name], others[each.name], binary=self._is_success(each)
-            )
-            for each in self._measures
-        }
-        differences = {name: each for name, each in found.items() if each}
+    def _pair(self, pair: tuple[int, int], differences: dict[str, Difference]) -> Pair:
+        mine, theirs = pair
         headline = differences.get(self._headline)
         return Pair(
             mine=mine,
@@ -133,9 +149,6 @@ class _Domain:
             theirs_failed=self._failed(mine, theirs),
             mine_failed=self._failed(theirs, mine),
         )
-
-    def _is_success(self, measure: Measure) -> bool:
-        return self._domain.success is not None and measure.name == self._domain.success.name
 
     def _shared(self, mine: int, theirs: int) -> int:
         """Return how many cells are planned in both runs."""
@@ -155,16 +168,17 @@ class _Domain:
             return None
         found: Counter[str] = Counter()
         for key, row in self._cells[won].items():
-            for trial, rollout in row.items():
+            for trial, dialogue in row.items():
                 other = self._cells[lost][key].get(trial)
-                failure = other and failure_class(other, self._mode)
-                if failure and success(rollout, self._mode):
+                failure = other and other.failure_class(self._mode)
+                if failure and success(dialogue, self._mode):
                     found[failure] += 1
         return dict(found.most_common())
 
     def _differing(self) -> list[TaskDifference]:
         families = _families(self._runs)
-        values = [own[self._lead.name] for own in self._values]
+        lead = next(each for each in self._takers if each.measure.name == self._lead.name)
+        values = self._values(lead)
         found = []
         for key in self._cells[0]:
             means = [_mean(each.get(key, {})) for each in values]
@@ -179,9 +193,9 @@ class _Domain:
         return sorted(found, key=_span, reverse=True)
 
 
-def outcome(rollout: Rollout, mode: str) -> str | None:
+def outcome(dialogue: DialogueStats, mode: str) -> str | None:
     """Return `succeeded` or the failure class of a cell; None if it is unscored."""
-    return SUCCEEDED if success(rollout, mode) else failure_class(rollout, mode)
+    return SUCCEEDED if success(dialogue, mode) else dialogue.failure_class(mode)
 
 
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
@@ -202,6 +216,11 @@ def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
             else pair.verdict
         )
         yield replace(pair, differences=differences, verdict=words)
+
+
+def _mean_of(measure: Measure, values: Values) -> Interval:
+    rows = [list(row.values()) for row in values.values()]
+    return mean_interval(rows, measure.bounds, shared_bootstrap_means)
 
 
 def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from markupsafe import Markup
 from msgspec import Struct
 
 from colbench.comparison import text
-from colbench.comparison.dialogues import BLOCK, SideBySide
+from colbench.comparison.dialogues import BLOCK, RunDialogues, SideBySide
 from colbench.comparison.domain import common_cells
 from colbench.comparison.model import (
     Comparison,
@@ -17,6 +18,7 @@ from colbench.comparison.model import (
     Measure,
     Pair,
     RunName,
+    TaskDifference,
 )
 from colbench.numbers import p_value, sentence
 from colbench.registry import get_domain
@@ -33,6 +35,8 @@ TEMPLATES.filters |= {
 }
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 """Measures of effort that quality is drawn against."""
+LARGE = 20_000
+"""Dialogues on a page at most, unless a single task has more: those of the tasks that differ most."""
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
 """Measures in the table of runs, after the headline and the leading metric."""
 
@@ -78,12 +82,12 @@ class DomainView(Struct, frozen=True, kw_only=True):
     """Each run with its outcomes, as a bar and by number."""
     pairs: Sequence[PairView]
     index: Sequence[dict[str, object]]
-    """The differing tasks, for the script."""
+    """The differing tasks that are shown, for the script."""
     blocks: Sequence[str]
 
 
-def render_page(comparison: Comparison, runs: Sequence[Run]) -> str:
-    """Return the page as HTML; `runs`: those that were compared, in their order."""
+def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LARGE) -> str:
+    """Return the page as HTML; `runs`: those that were compared, in their order; `large`: see `LARGE`."""
     style = Markup().join(
         read_asset(*each)
         for each in (
@@ -101,23 +105,44 @@ def render_page(comparison: Comparison, runs: Sequence[Run]) -> str:
         script=script,
         block=BLOCK,
         domains=[
-            _view(name, found, comparison, runs) for name, found in comparison.domains.items()
+            _view(name, found, comparison, runs, large)
+            for name, found in comparison.domains.items()
         ],
     )
 
 
-def _view(
-    name: str, found: DomainComparison, comparison: Comparison, runs: Sequence[Run]
-) -> DomainView:
-    domain = get_domain(name)
+def _most_different(
+    found: DomainComparison, runs: Sequence[Run], large: int
+) -> Sequence[TaskDifference]:
+    """Return the tasks that differ most, as many as have `large` dialogues, but one at least."""
+    trials = sum(run.config.trials for run in runs)
+    return found.differing[: max(1, large // trials)]
+
+
+def _blocks(
+    name: str,
+    shown: Sequence[TaskDifference],
+    comparison: Comparison,
+    runs: Sequence[Run],
+) -> list[str]:
+    """Return the dialogues on the tasks that are shown, packed."""
     tasks = next(filter(None, (run.known_tasks() for run in runs)), [])
-    dialogues = SideBySide(
-        domain,
-        found,
-        comparison.runs,
-        common_cells(runs, name),
-        {task.id: task for task in tasks},
-    )
+    by_id = {task.id: task for task in tasks}
+    with ExitStack() as readers:
+        dialogues = [
+            RunDialogues(run_name, cells, readers.enter_context(run.folder.reader()))
+            for run_name, cells, run in zip(
+                comparison.runs, common_cells(runs, name), runs, strict=True
+            )
+        ]
+        both = SideBySide(get_domain(name), comparison.domains[name], dialogues, by_id)
+        return list(both.blocks(shown, TEMPLATES.get_template("task.html")))
+
+
+def _view(
+    name: str, found: DomainComparison, comparison: Comparison, runs: Sequence[Run], large: int
+) -> DomainView:
+    shown = _most_different(found, runs, large)
     outcomes = [
         (each, label)
         for each, label in text.OUTCOMES.items()
@@ -144,10 +169,9 @@ def _view(
         ],
         pairs=[_pair(comparison, found, pair) for pair in found.pairs],
         index=[
-            {"id": task.task_id, "family": task.family, "values": task.values}
-            for task in found.differing
+            {"id": task.task_id, "family": task.family, "values": task.values} for task in shown
         ],
-        blocks=list(dialogues.blocks(TEMPLATES.get_template("task.html"))),
+        blocks=_blocks(name, shown, comparison, runs),
     )
 
 

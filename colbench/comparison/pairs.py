@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from colbench.comparison.model import Difference, Measure
+from colbench.report.cells import TaskKey
 from colbench.stats import ROUNDING, mcnemar, mean, mean_interval, sign_test
 from colbench.stats.comparison import EPSILON, Significance, TestName
 from colbench.stats.intervals import win_share
@@ -13,8 +14,6 @@ from colbench.stats.paired import sign_flips
 from colbench.stats.power import least_detectable, tasks_needed, trials_needed, variances
 from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
-TaskKey = tuple[str, str]
-"""Id and hash of a task."""
 Values = Mapping[TaskKey, Mapping[int, float]]
 """A measure of a run by task and trial; cells without it are left out."""
 

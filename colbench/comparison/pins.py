@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from colbench.comparison.model import Mismatch
 from colbench.config import RunConfig, settings
 from colbench.errors import UserError
 from colbench.numbers import count
-from colbench.rollout import Rollout
+from colbench.report.dialogue_stats import DialogueStats
 from colbench.run import Run
 from colbench.run_folder import flat_pins
 
@@ -62,8 +62,8 @@ def notes(runs: Sequence[Run], mode: str) -> list[str]:
     places = [
         frozenset(
             score.environment
-            for rollout in run.rollouts
-            if (score := rollout.scores.get(mode)) and score.environment
+            for dialogue in _dialogues(run)
+            if (score := dialogue.scores.get(mode)) and score.environment
         )
         for run in runs
     ]
@@ -84,17 +84,21 @@ def _pins(run: Run, mode: str) -> dict[str, str]:
     }
     rest = {name: each for name, each in record.pins.items() if name not in ("config", "agent")}
     tasks = f"{count(record.tasks.count, 'task')}, hash {record.tasks.hash[:12]}"
-    return {"tasks": tasks, **flat_pins(shared), **flat_pins(rest), **_scorers(run.rollouts, mode)}
+    return {"tasks": tasks, **flat_pins(shared), **flat_pins(rest), **_scorers(run, mode)}
 
 
-def _scorers(rollouts: Sequence[Rollout], mode: str) -> dict[str, str]:
+def _scorers(run: Run, mode: str) -> dict[str, str]:
     """Return the scorers of the verdicts by domain; those of agents that failed are none."""
     found: dict[str, set[str]] = {}
-    for rollout in rollouts:
-        score = rollout.scores.get(mode)
-        if score and not rollout.agent_failed:
-            found.setdefault(f"scorer, {rollout.domain}", set()).add(score.scorer)
+    for dialogue in _dialogues(run):
+        score = dialogue.scores.get(mode)
+        if score and not dialogue.agent_failed:
+            found.setdefault(f"scorer, {dialogue.domain}", set()).add(score.scorer)
     return {name: " and ".join(sorted(scorers)) for name, scorers in found.items()}
+
+
+def _dialogues(run: Run) -> Iterator[DialogueStats]:
+    return (each for rows in run.stats.values() for row in rows.values() for each in row.values())
 
 
 def _fix(pin: str) -> str:

@@ -6,21 +6,32 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from colbench.agent_isolation import process_of
 from colbench.cell_queue import CellSource
 from colbench.config import RunConfig
 from colbench.descriptors import provide_descriptors
 from colbench.interfaces import LogKeeper
 from colbench.models.servers import current_servers
-from colbench.participants import Role, learned, start
+from colbench.participants import Role, describe_for, learned, start
 from colbench.resources import RunResources
 from colbench.runner import Runner
+
+
+def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[str, str]]:
+    """Return what agent, human and scorers say that a number can depend on, for the run's record."""
+    domains = list(resources.by_domain)
+    return {
+        "agent": describe_for(agent, domains) | {"process": process_of(agent)},
+        "human": describe_for(human, domains),
+        **resources.pins,
+    }
 
 
 class LocalExecutor:
     """Holds at most `dialogues` at a time.
 
-    `log_folder` is for the log of an agent that keeps one. The limits of model servers are divided among `sharers`
-    processes, of which this is one.
+    `log_folder` is for the log of an agent that keeps one. Without agent and human, dialogues that were held before are
+    scored.
     """
 
     def __init__(
@@ -31,8 +42,7 @@ class LocalExecutor:
         resources: RunResources,
         *,
         dialogues: int,
-        log_folder: Path,
-        sharers: int = 1,
+        log_folder: Path | None = None,
     ) -> None:
         self.learned: dict[str, list[str]] = {}
         self._config = config
@@ -41,7 +51,6 @@ class LocalExecutor:
         self._resources = resources
         self._dialogues = dialogues
         self._log_folder = log_folder
-        self._sharers = sharers
 
     @property
     def isolation(self) -> str:
@@ -52,6 +61,13 @@ class LocalExecutor:
     def environments(self) -> dict[str, str]:
         """Version and settings of the tools of each domain that has any."""
         return self._resources.environments
+
+    @property
+    def pins(self) -> dict[str, dict[str, str]]:
+        """What a number can depend on; that of agent and human only if they take part."""
+        if self._agent is None:
+            return self._resources.pins
+        return pins_of(self._agent, self._human, self._resources)
 
     async def __aenter__(self) -> LocalExecutor:
         provide_descriptors(self._dialogues, self._agent)
@@ -72,9 +88,8 @@ class LocalExecutor:
 
     async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
         """Return the runner, with agent and human started; they stop with the stack."""
-        servers = current_servers()
-        servers.patience, servers.sharers = self._config.endpoint_patience, self._sharers
-        if isinstance(self._agent, LogKeeper):
+        current_servers().patience = self._config.endpoint_patience
+        if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)
         roles: tuple[tuple[Role, Any], ...] = (("agent", self._agent), ("human", self._human))
         for role, participant in roles:  # the agent first: the human may use a server it starts

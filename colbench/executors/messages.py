@@ -28,8 +28,6 @@ class Share(Struct, frozen=True, kw_only=True):
     """At a time."""
     sandbox_workers: int
     browser_workers: int
-    sharers: int
-    """Processes of the run."""
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
@@ -41,11 +39,22 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     """All tasks of the run."""
     out: str | None
     """The folder that was given for the run."""
-    log_folder: str
+    log_folder: str | None
+    speaks: bool
+    """False: nothing is said; dialogues that were held before are scored."""
 
 
-class Begin(Struct, frozen=True, tag="begin"):
+class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
     """To a worker: agent and human are to start, and the dialogues with them."""
+
+    sharers: int
+    """Workers that share the limits of model servers."""
+
+
+class Sharers(Struct, frozen=True, kw_only=True, tag="sharers"):
+    """To a worker: the number of workers that share the limits of model servers has changed."""
+
+    count: int
 
 
 class Give(Struct, frozen=True, kw_only=True, tag="give"):
@@ -69,6 +78,8 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
 
     isolation: str
     environments: dict[str, str]
+    pins: dict[str, dict[str, str]]
+    """What agent, human and scorers say that their numbers depend on."""
 
 
 class Next(Struct, frozen=True, tag="next"):
@@ -115,7 +126,7 @@ class Over(Struct, frozen=True, kw_only=True, tag="over"):
     learned: dict[str, list[str]]
 
 
-ToWorker = Start | Begin | Give | NoMore
+ToWorker = Start | Begin | Sharers | Give | NoMore
 FromWorker = Ready | Next | Ended | Finished | Waiting | Logged | Stopped | Over
 
 

@@ -37,12 +37,13 @@ from colbench.executors.messages import (
     NoMore,
     Over,
     Ready,
+    Sharers,
     Start,
     ToWorker,
     Waiting,
     stopped,
 )
-from colbench.models.servers import Wait, waits_told
+from colbench.models.servers import Wait, current_servers, waits_told
 from colbench.participants import find_participant
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout
@@ -86,9 +87,17 @@ async def _take_part(end: socket.socket) -> None:
 
 async def _work(link: Link[ToWorker], start: Start) -> None:
     async with _executor(start) as executor:
-        link.send(Ready(isolation=executor.isolation, environments=executor.environments))
-        if not isinstance(await link.receive(), Begin):
+        link.send(
+            Ready(
+                isolation=executor.isolation,
+                environments=executor.environments,
+                pins=executor.pins,
+            )
+        )
+        begin = await link.receive()
+        if not isinstance(begin, Begin):
             return
+        current_servers().share(begin.sharers)
         source = RemoteQueue(link, start.tasks)
         reading = asyncio.create_task(source.read())
         async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
@@ -125,16 +134,17 @@ def _executor(start: Start) -> LocalExecutor:
         sandbox_workers=share.sandbox_workers,
         browser_workers=share.browser_workers,
     )
-    agent = find_agent(config)
-    isolate(agent, config, out)
+    agent = human = None
+    if start.speaks:
+        agent, human = find_agent(config), find_participant("human", config)
+        isolate(agent, config, out)
     return LocalExecutor(
         config,
         agent,
-        find_participant("human", config),
+        human,
         RunResources(config, start.tasks),
         dialogues=share.dialogues,
-        log_folder=Path(start.log_folder),
-        sharers=share.sharers,
+        log_folder=Path(start.log_folder) if start.log_folder else None,
     )
 
 
@@ -153,6 +163,8 @@ class RemoteQueue(Stops):
         while message := await self._link.receive():
             if isinstance(message, Give):
                 self._answer(self._job(message))
+            elif isinstance(message, Sharers):
+                current_servers().share(message.count)
             elif isinstance(message, NoMore):
                 self._end()
 

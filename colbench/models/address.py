@@ -21,6 +21,11 @@ HOST_KEYS = {
     "openrouter.ai": "OPENROUTER_API_KEY",
 }
 """The variables in which the providers' own documentation keeps their keys. Each is sent to that host alone."""
+SERVER_VARIABLES = (
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
+    "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
+)  # fmt: skip
+"""All variables in which addresses and keys of model servers are looked for, but those that a user names."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 

@@ -62,6 +62,13 @@ class AdaptiveLimit:
         finally:
             self._release()
 
+    def resize(self, maximum: int) -> None:
+        """Change the size that it has at most; one that was never refused has that size."""
+        whole = self.allowed >= self.maximum
+        self.maximum = maximum
+        self.allowed = float(maximum) if whole else min(self.allowed, float(maximum))
+        self._admit()
+
     def raise_(self) -> None:
         """Allow a little more."""
         step = RECOVERY if self.allowed < self._refused_at - 1 else 1.0
@@ -88,6 +95,9 @@ class AdaptiveLimit:
 
     def _release(self) -> None:
         self.in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
         while self._waiting and self.in_flight < int(self.allowed):
             slot = self._waiting.popleft()
             if not slot.done():

@@ -56,6 +56,8 @@ class Server:
 
     def __init__(self, url: str, concurrency: int, patience: float) -> None:
         self.url = url
+        self.concurrency = concurrency
+        """Requests in flight at most, of all processes that share it."""
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
@@ -66,6 +68,10 @@ class Server:
         self._poll: asyncio.Task[None] | None = None
         self._backing_off = dict[str, int]()
         self._refused_since: float | None = None
+
+    def divide(self, sharers: int) -> None:
+        """Leave room for as many requests in flight as each of some processes may have, at least one."""
+        self.limit.resize(max(1, self.concurrency // sharers))
 
     @property
     def is_down(self) -> bool:
@@ -151,8 +157,7 @@ class Servers:
 
     def __init__(self) -> None:
         self.patience = PATIENCE
-        self.sharers = 1
-        """Processes among which the limit of each server is divided."""
+        self._sharers = 1
         self.waits_elsewhere: dict[object, Sequence[Wait]] = {}
         """Waits reported by other processes, such as an agent's, by reporter."""
         self._by_url = dict[str, Server]()
@@ -160,17 +165,21 @@ class Servers:
     def join(self, url: str, concurrency: int) -> Server:
         """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds.
 
-        Where `sharers` processes share it, each may have that part of them, but at least one.
+        Where processes share it, each may have its part of them, but at least one.
         """
-        concurrency = max(1, concurrency // self.sharers)
         server = self._by_url.get(url)
         if server is None:
             server = self._by_url[url] = Server(url, concurrency, self.patience)
         server.users += 1
-        limit = server.limit
-        limit.maximum = min(limit.maximum, concurrency)
-        limit.allowed = min(limit.allowed, float(limit.maximum))
+        server.concurrency = min(server.concurrency, concurrency)
+        server.divide(self._sharers)
         return server
+
+    def share(self, sharers: int) -> None:
+        """Divide the limit of each server among so many processes from now on."""
+        self._sharers = sharers
+        for server in self._by_url.values():
+            server.divide(sharers)
 
     def leave(self, server: Server) -> None:
         """Forget a server that nobody uses any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -20,6 +20,10 @@ from colbench.task import Task
 T = TypeVar("T")
 Grid = tuple[tuple[DialogueStats | None, ...], ...]
 """One row for each task, one place for each trial; None where there is no dialogue yet."""
+TaskKey = tuple[str, str]
+"""Id and hash of a task."""
+ByTask = dict[TaskKey, dict[int, DialogueStats]]
+"""Dialogues by task and trial."""
 
 
 class Cells(Struct, frozen=True, kw_only=True):
@@ -109,6 +113,32 @@ def measure(
     }
     held = sum(len(each.dialogues) for each in cells.values())
     return Measured(cells=cells, ignored=total - held)
+
+
+def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, ByTask]:
+    """Return dialogues, taken one at a time, by domain, task and trial, planned or not.
+
+    Args:
+        tasks: Those that are known. They come first and in their order; the others follow in that of the file.
+        dialogues: Each with its place, the last one of the file first (`RunFolder.latest`); of a cell's, it counts.
+    """
+    known, measurer = {task.hash: task for task in tasks}, Measurer()
+    found: dict[str, ByTask] = {}
+    for place, rollout in dialogues:
+        rows = found.setdefault(rollout.domain, {})
+        row = rows.setdefault((rollout.task_id, rollout.task_hash), {})
+        if rollout.trial not in row:
+            task = known.get(rollout.task_hash)
+            row[rollout.trial] = measurer.measure(completed(task, rollout), place, task)
+    order = {(task.id, task.hash): number for number, task in enumerate(tasks)}
+    return {name: _in_order(rows, order) for name, rows in found.items()}
+
+
+def _in_order(rows: ByTask, order: Mapping[TaskKey, int]) -> ByTask:
+    def place(key: TaskKey) -> tuple[int, int]:
+        return order.get(key, len(order)), min(each.place for each in rows[key].values())
+
+    return {key: dict(sorted(rows.pop(key).items())) for key in sorted(rows, key=place)}
 
 
 def _row(task: Task, trials: int, shard: Shard | None) -> _Row:

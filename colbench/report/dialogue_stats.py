@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +27,8 @@ from colbench.task import Task
 T = TypeVar("T", bound=Hashable)
 TEXTS = ("scorer", "outcome", "note", "environment")
 """Fields of a verdict that many have alike."""
+NO_FLOORS: dict[str, dict[str, float]] = {}
+"""Shared by all verdicts that are kept without floors."""
 NEVER = 1 << 30
 """In place of a turn: none."""
 Reply = tuple[Usage | None, Delivery | None, bool]
@@ -147,6 +149,26 @@ def agent_words(rollout: Rollout) -> int:
     return sum(len(readable(turn.said).split()) for turn in talk)
 
 
+class _Metrics(Mapping[str, float]):
+    """Metrics by name in a third of the memory of a dict, as the names are kept once for many."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, names: tuple[str, ...], values: array[float]) -> None:
+        self._names, self._values = names, values
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._values[self._names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 class Measurer:
     """Measures dialogues, and keeps what they have alike once."""
 
@@ -209,15 +231,16 @@ class Measurer:
         texts = tuple(getattr(score, name) for name in TEXTS)
         alike = (score.value, score.success, texts)
         if alike not in self._known["score"]:
-            self._known["score"][alike] = replace(score, checks=(), floors={})
+            self._known["score"][alike] = replace(score, checks=(), floors=NO_FLOORS)
         known: Score = self._known["score"][alike]
         return known
 
     def _measured(self, score: Score) -> Score:
         """Return a verdict with metrics of its own."""
         texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
-        metrics = {self._same("metric", name): value for name, value in score.metrics.items()}
-        return replace(score, **texts, checks=(), metrics=metrics, floors={})
+        names = self._same("metrics", tuple(score.metrics))
+        metrics = _Metrics(names, array("d", list(score.metrics.values())))
+        return replace(score, **texts, checks=(), metrics=metrics, floors=NO_FLOORS)
 
     def _floors(self, rollout: Rollout) -> Mapping[str, Mapping[str, float]] | None:
         domain = get_domain(rollout.domain)

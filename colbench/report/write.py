@@ -67,7 +67,10 @@ def _pages(
             config,
             record.environments.get(name, ""),
             cells.tasks,
-            StoredRollouts(folder.rollouts_path, [each.place for each in cells.dialogues]),
+            [
+                StoredRollouts(folder.rollouts_path, [each.place for each in row if each])
+                for row in cells.grid
+            ],
         )
         if pages:
             found[name] = pages

@@ -6,6 +6,7 @@ one product of matrices serves every entry and every pair of entries.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,22 @@ def flipped_sums(values: Floats) -> Floats:
 
     `values`: tasks by entries; the result: flips by entries.
     """
+    if len(values) > MOST_SHARED:
+        return _summed(_drawn_signs(len(values)), values)
     return _products(_signs(len(values)), values)
 
 
 def _products(weights: NDArray[Any], values: Floats) -> Floats:
     """Multiply each row of small integers by the values and round."""
+    rows = _rows(len(values))
+    return _summed((weights[i : i + rows] for i in range(0, len(weights), rows)), values)
+
+
+def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
+    """Multiply the rows of matrices of small integers by the values and round."""
     import numpy as np
 
-    rows = _rows(len(values))
-    parts = (weights[i : i + rows].astype(np.float64) for i in range(0, len(weights), rows))
-    return np.round(np.concatenate([part @ values for part in parts]), DIGITS)
+    return np.round(np.concatenate([part.astype(np.float64) @ values for part in parts]), DIGITS)
 
 
 @lru_cache(maxsize=2)
@@ -75,8 +82,18 @@ def _signs(tasks: int) -> NDArray[np.int8]:
     """Return one or minus one for each task in each flip; flips by tasks."""
     import numpy as np
 
+    return np.concatenate(list(_drawn_signs(tasks)))
+
+
+def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
+    """Yield the rows of `_signs`, some at a time."""
+    import numpy as np
+
     generator = np.random.Generator(np.random.PCG64(SEED + 1))
-    return generator.integers(2, size=(RESAMPLES, tasks), dtype=np.int8) * np.int8(2) - np.int8(1)
+    rows = 4 * max(1, _rows(tasks) // 4)  # four signs come from one draw
+    for start in range(0, RESAMPLES, rows):
+        size = (min(rows, RESAMPLES - start), tasks)
+        yield generator.integers(2, size=size, dtype=np.int8) * np.int8(2) - np.int8(1)
 
 
 def _rows(tasks: int) -> int:

@@ -6,9 +6,9 @@ leaves notes, has added since is read on `refresh`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from colbench.run import load_run
 from colbench.task import Task
 from colbench.viewer.notes import Note, Notes
 
+T = TypeVar("T", bound=Hashable)
 REQUEST = 160
 """Characters of a request, or of a note, that are kept in a row."""
 
@@ -32,11 +33,16 @@ Outcome = FailureClass | Unfailed
 OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    """What the list shows of a dialogue, and where the dialogue is."""
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """What the list shows of a dialogue, and where the dialogue is.
+
+    An index holds one for each dialogue; what many have alike is kept once.
+    """
 
     run: str
     """Name of the run's index."""
+    number: int
+    """The row's place in the index, from 0."""
     key: str
     """The rollout's key."""
     task_id: str
@@ -80,8 +86,12 @@ class RunIndex:
         self.config, self.environments = run.config, run.record.environments
         self.planned = run.record.tasks.count * run.config.trials
         self._tasks = {task.id: task for task in run.known_tasks()}
+        self._places = {name: place for place, name in enumerate(self._tasks)}
         self._notes = Notes(run.path)
         self._rows: dict[str, Row] = {}
+        self._known: dict[Hashable, Any] = {}
+        self.version = 0
+        """Counts the refreshes that changed a row."""
         self._inode, self._end, self._lines = -1, 0, 0
         self.refresh()
 
@@ -89,6 +99,21 @@ class RunIndex:
     def rows(self) -> Sequence[Row]:
         """The rows as of the last refresh."""
         return list(self._rows.values())
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels that a person left, as of the last refresh."""
+        return self._notes.labels_of(self._rows)
+
+    @property
+    def has_notes(self) -> bool:
+        """True if a person left a note or a label on a dialogue, as of the last refresh."""
+        return self._notes.any_of(self._rows)
+
+    def planned_place(self, row: Row) -> tuple[bool, int, int]:
+        """Return a key that sorts rows as the run plans them, by trial and then by task; unknown tasks come last."""
+        place = self._places.get(row.task_id)
+        return (True, 0, row.number) if place is None else (False, row.trial, place)
 
     def row(self, key: str) -> Row | None:
         """Return the row of a key; None if there is none."""
@@ -116,8 +141,10 @@ class RunIndex:
         """Read what was added; read everything again if the file was replaced, as by `colbench score`."""
         changed = self._notes.refresh()
         self._refresh_rollouts()
-        for key in changed & self._rows.keys():
-            self._rows[key] = _with_note(self._rows[key], self._notes.get(key))
+        for key in changed:
+            if key in self._rows:
+                self._rows[key] = _with_note(self._rows[key], self._notes.get(key))
+                self.version += 1
 
     def _refresh_rollouts(self) -> None:
         path = self.folder.rollouts_path
@@ -133,35 +160,45 @@ class RunIndex:
         for placed in placed_rollouts(path, start=self._end, line=self._lines + 1):
             row = self._summarize(placed.rollout, placed.start, placed.length)
             self._rows[row.key] = _with_note(row, self._notes.get(row.key))
+            self.version += 1
             self._end, self._lines = placed.start + placed.length, placed.line
 
     def _clear(self) -> None:
-        self._rows = {}
+        self._rows, self._known = {}, {}
+        self.version += 1
         self._inode, self._end, self._lines = -1, 0, 0
 
     def _summarize(self, rollout: Rollout, start: int, length: int) -> Row:
         task = self.task(rollout)
         rollout = _complete(task, rollout)
+        before = self._rows.get(rollout.key)
         return Row(
             run=self.name,
+            number=before.number if before else len(self._rows),
             key=rollout.key,
-            task_id=rollout.task_id,
+            task_id=self._same(rollout.task_id),
             trial=rollout.trial,
-            domain=rollout.domain,
+            domain=self._same(rollout.domain),
             family=task.family if task else "",
-            request=rollout.request[:REQUEST],
+            request=self._same(rollout.request[:REQUEST]),
             outcome=outcome_of(rollout),
             turns=len(rollout.turns),
-            score=lead_value(rollout),
-            untold=untold_decisions(task, rollout),
+            score=self._same(lead_value(rollout)),
+            untold=self._same(untold_decisions(task, rollout)),
             start=start,
             length=length,
         )
 
+    def _same(self, value: T) -> T:
+        """Return the value that was kept first of all equal ones."""
+        known: T = self._known.setdefault(value, value)
+        return known
+
 
 def _with_note(row: Row, note: Note | None) -> Row:
     labels, text = (note.labels, note.text[:REQUEST]) if note else ((), "")
-    return replace(row, labels=labels, note=text)
+    changed = (labels, text) != (row.labels, row.note)
+    return replace(row, labels=labels, note=text) if changed else row
 
 
 def _complete(task: Task | None, rollout: Rollout) -> Rollout:

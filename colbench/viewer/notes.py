@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import fcntl
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from io import StringIO
 from pathlib import Path
 
@@ -83,6 +83,15 @@ class Notes:
     def get(self, key: str) -> Note | None:
         """Return the note on a dialogue; None if there is none."""
         return self._found.get(key)
+
+    def labels_of(self, keys: Container[str]) -> list[str]:
+        """Return the labels of dialogues with these keys, each once and sorted."""
+        found = (note.labels for key, note in self._found.items() if key in keys)
+        return sorted({label for labels in found for label in labels})
+
+    def any_of(self, keys: Container[str]) -> bool:
+        """Return True if a dialogue with one of these keys has a note or a label."""
+        return any(key in keys for key in self._found)
 
     def refresh(self) -> Set[str]:
         """Read the file if it changed, and return the keys of dialogues whose notes did.

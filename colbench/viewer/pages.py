@@ -23,16 +23,12 @@ from colbench.viewer.decisions import decisions_of
 from colbench.viewer.difference import compare_lines
 from colbench.viewer.filters import FAILED, NOTED, Filters
 from colbench.viewer.index import Row, RunIndex
+from colbench.viewer.listing import Listing, Neighbors
 from colbench.web.assets import content_security_policy, csp_hash, read_asset
 from colbench.web.templating import page_templates
 
-PER_PAGE = 100
 LONGEST = 100_000
 """Characters of any one text that a page shows."""
-
-
-Neighbors = tuple[Row | None, Row | None]
-"""The dialogues before and after one in a list; None at its ends."""
 
 
 class Links(Protocol):
@@ -110,51 +106,26 @@ POLICY = content_security_policy(
 """Content security policy of every page."""
 
 
-def list_page(runs: Sequence[RunIndex], filters: Filters, links: Links) -> str:
-    """Return a page of the list of dialogues."""
-    rows = [row for run in runs for row in run.rows]
-    found = filters.select(rows)
-    counts = filters.count(rows)
-    pages = page_count(found)
-    page = min(filters.page, pages)
+def list_page(listing: Listing, filters: Filters, links: Links) -> str:
+    """Return a page of a list of dialogues; `filters`: those of the list, with the page."""
+    page = min(filters.page, listing.pages)
     return _render(
         "list.html",
         links=links,
         filters=filters,
-        runs=runs,
-        rows=found[(page - 1) * PER_PAGE : page * PER_PAGE],
-        total=len(found),
-        everything=len(rows),
-        planned=sum(run.planned for run in runs),
+        runs=listing.runs,
+        rows=listing.page(page),
+        total=len(listing.rows),
+        everything=listing.everything,
+        planned=sum(run.planned for run in listing.runs),
         page=page,
-        pages=pages,
-        counts=counts,
+        pages=listing.pages,
+        counts=listing.counts,
         failed=FAILED,
         noted=NOTED,
-        failures=sum(counts.get(outcome, 0) for outcome in FAILURE_CLASSES),
-        **_choices(rows),
+        failures=sum(listing.counts.get(outcome, 0) for outcome in FAILURE_CLASSES),
+        choices=listing.choices,
     )
-
-
-def _choices(rows: Sequence[Row]) -> dict[str, Sequence[str]]:
-    """Return what the filters may be set to."""
-    return {
-        "domains": sorted({row.domain for row in rows}),
-        "families": sorted({row.family for row in rows if row.family}),
-        "decisions": sorted({name for row in rows for name in row.untold}),
-        "labels": known_labels(rows),
-        "notes": [row.key for row in rows if row.labels or row.note],
-    }
-
-
-def known_labels(rows: Sequence[Row]) -> list[str]:
-    """Return the labels that a person has used."""
-    return sorted({label for row in rows for label in row.labels})
-
-
-def page_count(rows: Sequence[Row]) -> int:
-    """Return the number of pages of a list; one if it is empty."""
-    return max(1, -(-len(rows) // PER_PAGE))
 
 
 def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> str:
@@ -175,7 +146,7 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
         before=before,
         after=after,
         note=run.note(row),
-        labels=known_labels(run.rows),
+        labels=run.labels,
         scores=_scores(domain, rollout),
         turns=[(_private(turn), *_said(domain, turn), turn) for turn in rollout.turns],
         **_hidden(task, rollout),
@@ -203,16 +174,6 @@ def _render(template: str, **values: Any) -> str:
     return TEMPLATES.get_template(template).render(
         style=STYLE, script=SCRIPT, policy=POLICY, **values
     )
-
-
-def find_neighbors(runs: Sequence[RunIndex], row: Row, filters: Filters) -> Neighbors:
-    """Return the neighbors of a dialogue in a list; none outside of it."""
-    found = filters.select(each for run in runs for each in run.rows)
-    place = next((n for n, each in enumerate(found) if each is row), None)
-    if place is None:
-        return None, None
-    before = found[place - 1] if place else None
-    return before, found[place + 1] if place + 1 < len(found) else None
 
 
 def lead_metric(domain: Domain, score: Score | None) -> str:

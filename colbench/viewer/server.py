@@ -20,6 +20,7 @@ from colbench.errors import UserError
 from colbench.presentation import Picture
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import Row, RunIndex
+from colbench.viewer.listing import Listing, make_listing
 from colbench.viewer.notes import make_note
 from colbench.viewer.pages import (
     POLICY,
@@ -27,7 +28,6 @@ from colbench.viewer.pages import (
     Stage,
     dialogue_page,
     error_page,
-    find_neighbors,
     list_page,
     stage_part,
     stages,
@@ -87,11 +87,14 @@ class Viewer:
         self._pictures = {run.name: RunPictures(run) for run in runs}
         self._links = ServerLinks()
         self._token = secrets.token_urlsafe()
+        self._versions: list[int] = []
+        self._listing: Listing | None = None
 
     async def show_list(self, request: web.Request) -> web.Response:
         """Return the list of dialogues."""
         self._refresh()
-        return _html(list_page(self._runs, read_filters(request.query), self._links))
+        filters = read_filters(request.query)
+        return _html(list_page(self._listed(filters), filters, self._links))
 
     async def show_dialogue(self, request: web.Request) -> web.Response:
         """Return one dialogue."""
@@ -100,7 +103,7 @@ class Viewer:
         rollout, pictures = run.rollout(row), self._pictures[run.name]
         turns = pictures.turns(rollout) if run.task(rollout) else ()
         showing = Showing(
-            neighbors=find_neighbors(self._runs, row, filters),
+            neighbors=self._listed(filters).neighbors(row),
             filters=filters,
             stages=stages(rollout, turns),
             legend=pictures.legend(rollout),
@@ -171,6 +174,15 @@ class Viewer:
         if row is None:
             raise web.HTTPNotFound
         return run, row
+
+    def _listed(self, filters: Filters) -> Listing:
+        """Return the list under filters; the last one is kept until a run changes."""
+        filters, versions = filters.but(), [run.version for run in self._runs]
+        known = self._listing
+        if known is None or known.filters != filters or self._versions != versions:
+            known = make_listing(self._runs, filters)
+            self._listing, self._versions = known, versions
+        return known
 
     def _refresh(self) -> None:
         for run in self._runs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -15,15 +15,8 @@ from colbench.presentation import Comparison, Picture
 from colbench.rollout import Rollout
 from colbench.viewer.filters import FAILED, Filters
 from colbench.viewer.index import OUTCOMES, Row, RunIndex
-from colbench.viewer.pages import (
-    Neighbors,
-    Showing,
-    Stage,
-    dialogue_page,
-    list_page,
-    page_count,
-    stages,
-)
+from colbench.viewer.listing import Listing, Neighbors, make_listing
+from colbench.viewer.pages import Showing, Stage, dialogue_page, list_page, stages
 from colbench.viewer.pictures import RunPictures
 
 FOLDER, PICTURES = "dialogues", "pictures"
@@ -34,9 +27,9 @@ class FileLinks:
 
     live = False
 
-    def __init__(self, numbers: Mapping[tuple[str, str], int], *, inside: bool) -> None:
-        """Take the numbers of the dialogues by run and key; `inside`: True if the page is itself a dialogue's."""
-        self._numbers = numbers
+    def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
+        """Take the dialogues of the runs before a run, by its name; `inside`: True for the page of a dialogue."""
+        self._before = before
         self._inside = inside
 
     def list(self, filters: Filters) -> str:
@@ -46,7 +39,8 @@ class FileLinks:
     def dialogue(self, row: Row, filters: Filters) -> str:
         """Return the address of a dialogue."""
         del filters
-        return f"{'' if self._inside else f'{FOLDER}/'}{self._numbers[row.run, row.key]}.html"
+        number = self._before[row.run] + row.number + 1
+        return f"{'' if self._inside else f'{FOLDER}/'}{number}.html"
 
     def notes(self, row: Row, filters: Filters) -> str:
         """Return an empty address: a file takes no notes."""
@@ -77,32 +71,34 @@ def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--export {target}: already exists; name a new or empty folder")
-    rows = [row for run in runs for row in run.rows]
-    numbers = {(row.run, row.key): n for n, row in enumerate(rows, start=1)}
+    sizes = [len(run.rows) for run in runs]
+    before = dict(zip((run.name for run in runs), accumulate(sizes, initial=0), strict=False))
     try:
         (target / FOLDER).mkdir(parents=True, exist_ok=True)
-        for filters in _lists(rows):
-            page = list_page(runs, filters, FileLinks(numbers, inside=False))
-            (target / list_file(filters)).write_text(page, "utf-8")
-        event_loop.run(_write_dialogues(runs, rows, FileLinks(numbers, inside=True), target))
+        for listing in _lists(runs):
+            _write_list(listing, FileLinks(before, inside=False), target)
+        event_loop.run(_write_dialogues(runs, FileLinks(before, inside=True), target))
     except OSError as cause:
         raise UserError(f"--export {target}: cannot be written: {cause.strerror}") from cause
-    return len(rows)
+    return sum(sizes)
 
 
-def _lists(rows: Sequence[Row]) -> Iterator[Filters]:
-    """Yield every page of every list that has a dialogue, and the first page of all."""
+def _lists(runs: Sequence[RunIndex]) -> Iterator[Listing]:
+    """Yield every list that has a dialogue, and the one of all."""
     for outcome in ("", FAILED, *OUTCOMES):
-        filters = Filters(outcome=outcome)
-        found = filters.select(rows)
-        if found or not outcome:
-            for page in range(1, page_count(found) + 1):
-                yield filters.but(page=page)
+        listing = make_listing(runs, Filters(outcome=outcome))
+        if listing.rows or not outcome:
+            yield listing
 
 
-async def _write_dialogues(
-    runs: Sequence[RunIndex], rows: Sequence[Row], links: FileLinks, target: Path
-) -> None:
+def _write_list(listing: Listing, links: FileLinks, target: Path) -> None:
+    for number in range(1, listing.pages + 1):
+        filters = listing.filters.but(page=number)
+        (target / list_file(filters)).write_text(list_page(listing, filters, links), "utf-8")
+
+
+async def _write_dialogues(runs: Sequence[RunIndex], links: FileLinks, target: Path) -> None:
+    rows = [row for run in runs for row in run.rows]
     for run in runs:
         async for row, page in _dialogues(run, rows, links, target):
             (target / FOLDER / links.dialogue(row, Filters())).write_text(page, "utf-8")

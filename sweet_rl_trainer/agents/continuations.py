@@ -40,6 +40,17 @@ class Opening(Struct, frozen=True, kw_only=True):
     """The agent's replies as they were sampled; equally many."""
 
 
+class Consequence(Struct, frozen=True, kw_only=True):
+    """The consequence of a reply of the agent."""
+
+    said: str
+    """The part of the reply that the human was shown."""
+    heard: str | None
+    """The human's answer; None if the reply ended the dialogue."""
+    reward: float | None
+    """The dialogue's reward if the reply ended it, as an answer or at the turn limit."""
+
+
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
 """Returns the rewards of the given number of continuations of each opening; fewer if some failed."""
 
@@ -60,6 +71,21 @@ class HarnessContinuations:
 
         Raises UserError, with the end of the log, if the command fails or nothing has a reward.
         """
+        return [list(map(_reward, each)) for each in self._scored(openings, count)]
+
+    def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
+        """Return what came of the last reply of each opening; None if the dialogue failed or has no score.
+
+        Each dialogue is continued once. Raises UserError as a call does.
+        """
+        dialogues = self._scored(openings, 1)
+        return [
+            _consequence(found[0], len(opening.replies)) if found else None
+            for opening, found in zip(openings, dialogues, strict=True)
+        ]
+
+    def _scored(self, openings: Sequence[Opening], count: int) -> list[list[Rollout]]:
+        """Return the continuations of each opening that have a reward."""
         if not openings:
             return []
         plan = self._plan(openings, count)
@@ -70,14 +96,14 @@ class HarnessContinuations:
         (folder / TASKS).write_bytes(b"".join(_rows(openings, plan)))
         with (folder / LOG).open("wb") as log:
             code = run_dialogues(self._beginning(folder, plan), folder / RUN, log)
-        rewards: dict[str, list[float]] = {script.task_id: [] for script in plan.scripts}
+        found: dict[str, list[Rollout]] = {script.task_id: [] for script in plan.scripts}
         if code in (0, 1):
-            for rollout in RunFolder(folder / RUN).rollouts():
-                rewards[rollout.task_id] += _reward(rollout)
-        if not any(rewards.values()):
+            for rollout in filter(_has_reward, RunFolder(folder / RUN).rollouts()):
+                found[rollout.task_id].append(rollout)
+        if not any(found.values()):
             said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
             raise UserError(f"the continuations in {folder} came to nothing:\n{said}")
-        return list(rewards.values())
+        return list(found.values())
 
     def _plan(self, openings: Sequence[Opening], count: int) -> Plan:
         config = self.config
@@ -130,12 +156,20 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
         yield msgspec.json.encode(row_from_task(replace(each.task, id=script.task_id))) + b"\n"
 
 
-def _reward(rollout: Rollout) -> list[float]:
-    """Return the reward of a continuation as a list; it is empty if the agent failed or there is no score.
-
-    This is the rule of `trajectories.read_run`.
-    """
+def _has_reward(rollout: Rollout) -> bool:
+    """Return False if the agent failed or there is no score, by the rule of `trajectories.read_run`."""
     score = rollout.scores.get("default")
-    if rollout.ended_by == "failure" or score is None or score.value is None:
-        return []
-    return [score.value]
+    return rollout.ended_by != "failure" and score is not None and score.value is not None
+
+
+def _reward(rollout: Rollout) -> float:
+    reward = rollout.scores["default"].value
+    assert reward is not None  # noqa: S101 - `_has_reward`
+    return reward
+
+
+def _consequence(rollout: Rollout, turns: int) -> Consequence:
+    last = rollout.turns[turns - 1]
+    if len(rollout.turns) == turns:
+        return Consequence(said=last.said, heard=None, reward=_reward(rollout))
+    return Consequence(said=last.said, heard=last.human or "", reward=None)

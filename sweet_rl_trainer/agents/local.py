@@ -36,8 +36,8 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 
 GATHER = 0.01
 """Seconds in which replies that are waited for are gathered."""
-HELD = 32_768
-"""Tokens of unfinished dialogues whose keys and values are held."""
+HELD = 512
+"""Tokens of an unfinished dialogue whose keys and values are held, on average over the rows of a batch."""
 SINGLE_PROCESS = (
     "local: would load its weights in each process, and batches would be smaller; leave it at 1"
 )
@@ -125,7 +125,7 @@ class LocalChat:
         self.dtype = dtype
         self._folder = resolve(model)
         self._rows = rows
-        self._prefixes = Prefixes(HELD)
+        self._prefixes = Prefixes(HELD * rows)
         self._waiting: list[_Asked] = []
         self._work: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[Any] | None = None

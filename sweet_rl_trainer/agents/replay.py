@@ -89,6 +89,7 @@ class _Prefix:
         self._digest = hashlib.sha256(content).hexdigest()
         spec, args = (getattr(self.plan, f"{self.kind}{part}") for part in ("", "_args"))
         self.then: Any = resolve(self.kind, spec, args)
+        self.single_process: str = getattr(self.then, "single_process", "")
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> _Prefix:

@@ -1,24 +1,48 @@
-"""An agent of two checkpoints: one conducts the dialogue, the other writes the answer.
+"""An agent of two models: one conducts the dialogue, the other writes the answer. Either may be the oracle.
 
-It separates the effect of what a policy asks from that of the answer it writes (`study.exchanges`).
+It separates the effect of what a policy asks from that of the answer it writes (`study.separation`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from colbench.messages import ANSWER_MARKER, Message, Usage
 from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.agents.local import LocalChat
+from sweet_rl_trainer.agents.oracle import ORACLE, OracleAsker, OracleWriter
+from sweet_rl_trainer.settings import Precision
+
+
+class Speaker(Protocol):
+    """A chat model that can continue a message."""
+
+    @property
+    def digest(self) -> str:
+        """What identifies it in the record of a run."""
+
+    async def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float,
+        max_tokens: int,
+        seed: int | None,
+        tokens: bool = False,
+        begun: str = "",
+    ) -> Message:
+        """Return the next message, which continues `begun`."""
 
 
 class TwoModelAgent(PromptedAgent):
     """`sweet_rl_trainer.agents.two_model:TwoModelAgent` with the checkpoints `asker` and `writer`; sampled as `local:`.
 
-    A reply without the answer marker is the asker's alone, also in the last turn.
-    Raises UserError if `asker` or `writer` is not a checkpoint.
+    A reply without the answer marker is the asker's alone, also in the last turn. `oracle` in place of a checkpoint is
+    that of `agents.oracle`; it asks at most `questions` questions.
+    Raises UserError if `asker` or `writer` is neither.
     """
 
     records_tokens = False
@@ -31,10 +55,16 @@ class TwoModelAgent(PromptedAgent):
         prompt: str | None = None,
         temperature: float = 1.0,
         max_tokens: int = 1024,
+        dtype: Precision = "float32",
+        rows: int = 64,
+        questions: int = 9,
     ) -> None:
-        self._asker, self._writer = (
-            LocalChat(each, dtype="float32", rows=64) for each in (asker, writer)
-        )
+        self._asker: Speaker = OracleAsker(questions)
+        self._writer: Speaker = OracleWriter()
+        if asker != ORACLE:
+            self._asker = LocalChat(asker, dtype=dtype, rows=rows)
+        if writer != ORACLE:
+            self._writer = LocalChat(writer, dtype=dtype, rows=rows)
         chat = TwoModelChat(self._asker, self._writer)
         super().__init__(chat, prompt=prompt, temperature=temperature, max_tokens=max_tokens)
 
@@ -47,7 +77,7 @@ class TwoModelAgent(PromptedAgent):
 class TwoModelChat:
     """A chat model whose answers are written by another model, from the answer marker on."""
 
-    def __init__(self, asker: LocalChat, writer: LocalChat) -> None:
+    def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker
         self._writer = writer
 

@@ -9,9 +9,12 @@ from importlib.util import find_spec
 
 from colbench.command import CommandParser, refuse_moved
 from colbench.command import run as run_command
+from colbench.command_help import add_examples
+from colbench.completion import complete
 from colbench.errors import UserError
 from colbench.version import __version__
-from sweet_rl_trainer.cli import run, show, study
+from sweet_rl_trainer.cli import creditbench, run, show, study
+from sweet_rl_trainer.cli.examples import EXAMPLES
 from sweet_rl_trainer.cli.moved import MOVED
 
 LIBRARIES = "torch", "transformers"
@@ -23,7 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     if refused := refuse_moved("sweet-rl", words, MOVED):
         return refused
-    args = parser().parse_args(words)
+    top = parser()
+    complete(top)
+    args = top.parse_args(words)
 
     def command() -> int:
         _check_installed()
@@ -44,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     top = CommandParser(prog="sweet-rl", description="Train an agent to work with a person.")
     top.add_argument("--version", action="version", version=f"colbench {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (run, show, study):
+    for command in (run, show, study, creditbench):
         command.add_to(commands)
+    add_examples(top, EXAMPLES)
     return top

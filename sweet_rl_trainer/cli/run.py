@@ -51,6 +51,11 @@ def add_to(commands: Any) -> None:
         help="repeat the method N times; each actor samples for the next one",
     )
     add(
+        "--executor",
+        metavar="NAME",
+        help="executor: where dialogues are held and scored, such as ray:ADDRESS, as for `colbench eval`",
+    )
+    add(
         "--out", metavar="DIR", type=Path, help=f"folder for all outputs (default: {FOLDER}/RECIPE)"
     )
     add(
@@ -70,6 +75,8 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
         changes["model.name"] = args.model
     if args.runs is not None:
         changes["data.runs"] = args.runs
+    if args.executor is not None:
+        changes["executor"] = args.executor
     if args.iterations is not None:
         changes["iterations"] = args.iterations
     return read(args.recipe, args.set, changes)

@@ -1,6 +1,7 @@
-"""`sweet-rl study`: repeat the paper's comparison at a small scale.
+"""`sweet-rl study`: compare methods in a small world.
 
-A base made from nothing, all methods, several seeds, and a report with error bars.
+A base made from nothing, all arms with several seeds, and a report with intervals. It continues where it was stopped,
+and may be started several times at once, once for each core.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 
 from colbench.command import describe
 
-SCALES = ("cpu", "cpu-finetuned", "gpu")
+WORLDS = ("population", "finetuned", "asking")
+QUICK = "quick"
 THREADS = "OMP_NUM_THREADS"
 """Threads of a process, read when PyTorch is imported. Sums depend on it; results must not depend on the machine."""
 
@@ -20,35 +22,34 @@ THREADS = "OMP_NUM_THREADS"
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "study",
-        help="repeat the paper's comparison at a small scale",
-        description=describe(__doc__),
+        "study", help="compare methods in a small world", description=describe(__doc__)
     )
     add = parser.add_argument
-    add(
-        "--scale",
-        choices=SCALES,
-        default="cpu",
-        help="the size of the comparison (default: cpu)",
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--world",
+        choices=WORLDS,
+        default="asking",
+        help="the tasks, and who speaks in them (default: asking)",
     )
-    add("--seeds", metavar="N", type=int, default=3, help="number of seeds, from 0 (default: 3)")
-    add(
+    which.add_argument(
         "--quick",
         action="store_true",
-        help="with scale cpu: a few minutes, to see that all parts work",
+        help="a few minutes in a world of its own, to see that all parts work",
     )
+    add("--seeds", metavar="N", type=int, default=6, help="number of seeds, from 0 (default: 6)")
     add(
         "--only",
-        metavar="METHOD",
+        metavar="ARM",
         action="append",
         default=[],
-        help="only this row; may be repeated",
+        help="only this arm; may be repeated",
     )
     add(
         "--out",
         metavar="DIR",
         type=Path,
-        help="folder for all outputs (default: training/study-SCALE, or training/study-cpu-quick)",
+        help="folder for all outputs (default: training/study-WORLD, or training/study-quick)",
     )
     parser.set_defaults(run=run)
 
@@ -66,20 +67,17 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.study import report
     from sweet_rl_trainer.study.run import PROMPT
     from sweet_rl_trainer.study.run import run as study
-    from sweet_rl_trainer.study.scales import read
+    from sweet_rl_trainer.study.world import read
 
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: at least 1")
-    if args.quick and args.scale != "cpu":
-        raise UserError(f"--quick: only with scale cpu; leave out --scale {args.scale}, or --quick")
-    name = f"{args.scale}-quick" if args.quick else args.scale
-    scale = read(name)
+    name = QUICK if args.quick else args.world
+    world = read(name)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
     refuse_foreign_folder(out, mark=PROMPT)
-    console = Console(stderr=True)
-    for results in study(name, scale, out, seeds=args.seeds, only=args.only):
+    for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")
-    console.print(report.summary(results))
+    Console(stderr=True).print(report.console_table(results))
     print(out / "report" / report.PAGE)

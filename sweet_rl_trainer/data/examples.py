@@ -65,6 +65,8 @@ class PairExample(Struct, frozen=True, kw_only=True):
     chosen: Side
     rejected: Side
     task_hash: str
+    imitated: bool = True
+    """False if the likelihood of the chosen side is no part of the loss."""
 
 
 class NothingLeftError(DataError):

@@ -47,6 +47,8 @@ class _Stored(Struct, frozen=True, kw_only=True):
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
     """The numbers of chosen and rejected side, and the task's hash; None: the sides are the examples."""
+    not_imitated: list[_Number] = []
+    """The numbers of the pairs whose chosen side is not imitated."""
 
 
 class Writer:
@@ -56,8 +58,9 @@ class Writer:
         self._file = file
         self._alone = False
         self._pairs: list[tuple[int, int, str]] = []
+        self._not_imitated: list[int] = []
         self._sides = 0
-        file.write(_MAP_OF_TWO + msgspec.msgpack.encode("sides"))
+        file.write(_MAP_OF_THREE + msgspec.msgpack.encode("sides"))
         self._head = file.tell()
         file.write(_list_head(0))
 
@@ -72,6 +75,8 @@ class Writer:
 
         for each in examples:
             if isinstance(each, PairExample):
+                if not each.imitated:
+                    self._not_imitated.append(len(self._pairs))
                 self._pairs.append((number(each.chosen), number(each.rejected), each.task_hash))
             else:
                 self._alone = True
@@ -80,7 +85,8 @@ class Writer:
     def finish(self) -> None:
         """Write what follows the sides, and their number."""
         pairs = None if self._alone else self._pairs
-        self._file.write(msgspec.msgpack.encode("pairs") + msgspec.msgpack.encode(pairs))
+        for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
+            self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))
         self._file.seek(self._head)
         self._file.write(_list_head(self._sides))
 
@@ -90,8 +96,8 @@ class Writer:
         return self._sides - 1
 
 
-_MAP_OF_TWO = b"\x82"
-"""In MessagePack, the head of an object with two keys."""
+_MAP_OF_THREE = b"\x83"
+"""In MessagePack, the head of an object with three keys."""
 
 
 def _list_head(count: int) -> bytes:
@@ -128,9 +134,15 @@ def _examples(stored: _Stored) -> Examples:
     sides = list(map(_side, stored.sides))
     if stored.pairs is None:
         return sides
+    without = frozenset(stored.not_imitated)
     return [
-        PairExample(chosen=sides[chosen], rejected=sides[rejected], task_hash=task)
-        for chosen, rejected, task in stored.pairs
+        PairExample(
+            chosen=sides[chosen],
+            rejected=sides[rejected],
+            task_hash=task,
+            imitated=number not in without,
+        )
+        for number, (chosen, rejected, task) in enumerate(stored.pairs)
     ]
 
 

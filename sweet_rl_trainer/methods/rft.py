@@ -36,6 +36,8 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     train: TrainSettings
     at_least: float = 1.0
     """The reward of a success."""
+    answered: bool = False
+    """Leave out dialogues without an answer, whatever their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
     """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
     max_length: Count = 16_384
@@ -64,6 +66,8 @@ def trained(iteration: Iteration) -> Stage:
     """Return the stage that trains the policy."""
     table = iteration.recipe.table(RftSettings)
     settings: dict[str, Any] = {"at_least": table.at_least, "max_length": table.max_length}
+    if table.answered:
+        settings["answered"] = True
     if iteration.privileged:
         settings["privileged"] = table.privileged
     made = iteration.examples("rft", successes, iteration.privileged, **settings)
@@ -76,9 +80,10 @@ def successes(
     *,
     at_least: float,
     max_length: int,
+    answered: bool = False,
     privileged: Sequence[Template] = (),
 ) -> TrainingData:
-    """Return the successful dialogues as examples. Raises DataError if there are none to train on.
+    """Return the successful dialogues as examples, or those `answered` alone. Raises DataError without any to train on.
 
     Dialogues of agents that know c are to train on as well, after a statement of c by each of `privileged` in turn.
     """
@@ -86,8 +91,9 @@ def successes(
     def imitated(
         trajectories: Sequence[Trajectory], template: Template | None = None
     ) -> tuple[Examples, Report]:
+        taken = [each for each in trajectories if each.ended_by == "answer" or not answered]
         return success_examples(
-            trajectories, chat, at_least=at_least, privileged=template, max_length=max_length
+            taken, chat, at_least=at_least, privileged=template, max_length=max_length
         )
 
     made = of_both_sides(data, imitated)

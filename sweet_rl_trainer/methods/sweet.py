@@ -46,7 +46,7 @@ from sweet_rl_trainer.methods.ranking.critic_settings import (
 )
 from sweet_rl_trainer.methods.ranking.rank import ActorSettings, RankSettings
 from sweet_rl_trainer.methods.ranking.sample import SampleSettings
-from sweet_rl_trainer.methods.ranking.score import TERMS
+from sweet_rl_trainer.methods.ranking.score import CONSEQUENCES, PLAYED, TERMS
 from sweet_rl_trainer.pipeline.base import checkpoint, loading
 from sweet_rl_trainer.pipeline.examples import TrainingData, paired
 from sweet_rl_trainer.pipeline.inputs import Data
@@ -79,7 +79,7 @@ class Sweet(Method):
         "critic": "train the critic (phase 1)",
         "diagnose": "measure the critic on held-out tasks",
         "sample": "sample candidate replies for the turns of the dialogues",
-        "rank": "score the candidates with the critic, and pair them",
+        "rank": "score the candidates, and pair them",
         "actor": "train the actor on the pairs (phase 2), and export it",
     }
 
@@ -217,6 +217,8 @@ class SweetStages:
             "concurrency",
         ):  # the place of a server does not matter
             del settings[name]
+        if not self._sample.all_answers:  # the key stays that of recipes without it
+            del settings["all_answers"]
         here = self._sample.server == sample.IN_PROCESS
         precision = self._actor.train.precision
         settings["in-process"] = precision if here else None
@@ -234,6 +236,10 @@ class SweetStages:
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]
+        if self._rank.scores not in CONSEQUENCES:
+            del settings["cost"], settings["scale"]
+        if self._rank.scores != "facts":
+            del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
             settings["header"] = True  # rankings of before the header counted have another key
         precision = self._critic.train.precision
@@ -242,6 +248,8 @@ class SweetStages:
         settings["privileged"] = self._critic.privileged
         settings["max_length"] = [self._critic.max_length, self._actor.max_length]
         settings["token_weights"] = self._actor.token_weights
+        if self._actor.imitate != "chosen":
+            settings["imitate"] = self._actor.imitate
         judge: Inputs = {rank.CRITIC: self.critic, **self._sight} if self.judged else {}
         if self._critic.vision and self.judged:
             settings["vision"] = _key(self._critic.vision)
@@ -283,8 +291,10 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
-    if scores == "returns" and recipe.data.given and not recipe.data.runs:
-        yield "rank.scores 'returns': only dialogues of runs can be continued; name some (data.runs)"
+    if scores in PLAYED and recipe.data.given and not recipe.data.runs:
+        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; name some (data.runs)"
+    if recipe.table(ActorSettings).imitate == "successes" and scores not in CONSEQUENCES:
+        yield f"actor.imitate 'successes': which answers succeed is not known of rank.scores {scores!r}"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue

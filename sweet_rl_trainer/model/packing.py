@@ -133,25 +133,34 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 def packed_length(group: Group, *, share: bool = False) -> int:
     """Return the number of tokens that a group takes in a row; it takes fewer if others in the row share with it."""
     sequences = [list(part.ids) for parts in group for part in parts]
-    saved = sum(_common(*pair) for pair in pairwise(sorted(sequences))) if share else 0
+    saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
+def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
     """Return the number of tokens that both begin with."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 
 
 def lay_out(
-    groups: Sequence[Group], *, share: bool = False, likelihood: LikelihoodOver = "replies"
+    groups: Sequence[Group],
+    *,
+    share: bool = False,
+    likelihood: LikelihoodOver = "replies",
+    imitated: Sequence[bool] | None = None,
 ) -> Row:
-    """Lay out all sequences of all groups in one row.
+    """Lay out all sequences of all groups in one row; NLL is of the first of each group that is `imitated` (None: all).
 
     Raises ValueError if ids and weights differ in number, for a weight on a first token, which nothing predicts, and if
     beginnings with pictures are to be shared.
     """
-    scored = [(parts, place == 0) for group in groups for place, parts in enumerate(group)]
+    kept = imitated or [True] * len(groups)
+    scored = [
+        (parts, place == 0 and counts)
+        for group, counts in zip(groups, kept, strict=True)
+        for place, parts in enumerate(group)
+    ]
     sequences = [part for parts, _ in scored for part in parts]
     pictures = tuple(name for sequence in sequences for name in sequence.pictures)
     if pictures and share:
@@ -201,7 +210,7 @@ class _Tokens:
         path: list[int] = []
         for number in order:
             ids = sequences[number]
-            shared = _common(before, ids) if share else 0
+            shared = common_beginning(before, ids) if share else 0
             self._close(path[shared:])
             start, added = len(self.ids), len(ids) - shared
             path = path[:shared] + list(range(start, start + added))

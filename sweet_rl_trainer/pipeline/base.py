@@ -30,7 +30,7 @@ PICTURES = "pictures"
 """The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint besides its weights."""
-STUDY_BASE = re.compile(r"training/study-(?P<scale>[\w-]+)/base")
+STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
 """The model that a study makes, in its default folder."""
 
 
@@ -63,7 +63,7 @@ def _absent(name: str, flag: str) -> str:
     )
     if study := STUDY_BASE.fullmatch(name):
         said += (
-            f", or make it:\n  sweet-rl study --scale {study['scale']} --only zero-shot --seeds 1"
+            f", or make it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
         )
     return said
 

@@ -23,7 +23,7 @@ from sweet_rl_trainer.data.dialogue_measures import dialogue_measures, mean
 from sweet_rl_trainer.model.digest import file_digest
 from sweet_rl_trainer.pipeline.base import RUN, model_in
 from sweet_rl_trainer.pipeline.inputs import run_folders
-from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
+from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.train.alarms import alarms
 
@@ -74,9 +74,13 @@ def settings(config: RunConfig) -> dict[str, Any]:
     return config.pins() | config.selection() | {"content": tasks}
 
 
-def continuations(job: Job, agent: str = "") -> HarnessContinuations:
-    """Return what continues dialogues: the agent of the first run of the inputs, or another, and that run's human."""
+def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
+    """Return what continues dialogues: the agent of the first run of the inputs, or another, and that run's human.
+
+    They are held where the recipe says, or else where that run was.
+    """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
+    config = replace(config, executor=recipe.executor or config.executor)
     if agent:
         config = replace(config, agent=agent, agent_args={}, agent_prompt=None)
     return HarnessContinuations(job.folder / CONTINUATIONS, config)

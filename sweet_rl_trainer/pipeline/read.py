@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from colbench.config import RunConfig
 from colbench.config_errors import did_you_mean, explain
 from colbench.errors import UserError
+from colbench.executors.choice import LOCAL, is_local
 from colbench.registry import get_domain
 from sweet_rl_trainer.data.runs import training_tasks
 from sweet_rl_trainer.pipeline.former_names import refuse_former
@@ -68,6 +69,12 @@ def convert(table: Mapping[str, Any], place: str) -> Recipe:
         _refuse_unknown(table)
         shared = {name: value for name, value in table.items() if name in SHARED}
         recipe = _with_domain(_checked(shared, Recipe))
+        for config in (
+            *recipe.collect,
+            *recipe.evaluate,
+            RunConfig(executor=recipe.executor or LOCAL),
+        ):
+            is_local(config)
         recipe = replace(recipe, tables=_tables(table, recipe.domain))
         find_method(recipe.method)
         problem = next(_problems(recipe), None)
@@ -139,15 +146,17 @@ def _with_domain(recipe: Recipe) -> Recipe:
     tiny = recipe.model.tiny
     defaults = get_domain(recipe.domain).defaults
 
-    def collected(configs: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
-        return tuple(
-            replace(
-                each,
-                agent=each.agent or defaults.agent,
-                tasks=each.tasks or training_tasks(recipe.domain),
-            )
-            for each in configs
+    def run(config: RunConfig, tasks: str, agent: str = "") -> RunConfig:
+        return replace(
+            config,
+            agent=config.agent or agent,
+            tasks=config.tasks or tasks,
+            executor=recipe.executor or config.executor,
         )
+
+    def collected(configs: Sequence[RunConfig]) -> tuple[RunConfig, ...]:
+        tasks = training_tasks(recipe.domain)
+        return tuple(run(each, tasks, defaults.agent) for each in configs)
 
     return replace(
         recipe,
@@ -157,9 +166,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
         collect=collected(recipe.collect),
         negatives=collected(recipe.negatives),
         collect_privileged=collected(recipe.collect_privileged),
-        evaluate=tuple(
-            replace(each, tasks=each.tasks or defaults.tasks) for each in recipe.evaluate
-        ),
+        evaluate=tuple(run(each, defaults.tasks) for each in recipe.evaluate),
     )
 
 

@@ -86,6 +86,9 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 1
     """Repetitions of the method. From the second one on, `[[collect]]` provides the dialogues, and `{model}` in it is
     the policy of the previous iteration."""
+    executor: str = ""
+    """Where dialogues of all runs, and their continuations, are held and scored (`colbench eval --executor`); empty: as
+    each run says."""
     model: ModelSettings = ModelSettings()
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()

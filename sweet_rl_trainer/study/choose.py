@@ -1,29 +1,33 @@
-"""Which learning rate and which checkpoint: by the validation tasks, the same rule for every method.
+"""Which learning rate: one rule for all arms.
 
-The highest success wins; of equal ones the most tests passed, then the least training.
+The highest success on the validation tasks wins, all seeds together; of equal ones the most tests passed, then the
+lowest rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from sweet_rl_trainer.study.results import Step, Try
+from sweet_rl_trainer.study.results import Outcome, Try
 
 
-def quality(step: Step) -> tuple[float, float]:
+def quality(outcomes: Sequence[Outcome]) -> tuple[float, float]:
     """Return the share of dialogues that ended in success, and the mean share of passed tests."""
-    count = len(step.outcomes)
+    count = len(outcomes)
     return (
-        sum(each.success for each in step.outcomes) / count,
-        sum(each.value for each in step.outcomes) / count,
+        sum(each.success for each in outcomes) / count,
+        sum(each.value for each in outcomes) / count,
     )
 
 
-def best_step(tried: Try) -> Step:
-    """Return the best checkpoint, the earliest of equal ones; the base is among them."""
-    return max(tried.curve, key=lambda each: (quality(each), -each.step))
+def by_rate(tries: Iterable[Try]) -> dict[float, tuple[Outcome, ...]]:
+    """Return the outcomes of all seeds by rate, the lowest rate first."""
+    found: dict[float, tuple[Outcome, ...]] = {}
+    for each in sorted(tries, key=lambda each: (each.rate, each.seed)):
+        found[each.rate] = found.get(each.rate, ()) + each.validation
+    return found
 
 
-def best_try(tries: Sequence[Try]) -> Try:
-    """Return the learning rate with the best checkpoint, the lowest of equal ones."""
-    return max(tries, key=lambda each: (quality(best_step(each)), -each.rate))
+def best_rate(outcomes: Mapping[float, Sequence[Outcome]]) -> float:
+    """Return the chosen rate."""
+    return max(outcomes, key=lambda rate: (*quality(outcomes[rate]), -rate))

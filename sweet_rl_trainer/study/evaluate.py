@@ -1,7 +1,8 @@
-"""A policy, or two of them, on tasks: `colbench eval` with the model in the harness's own process, as a stage.
+"""A policy on tasks, or one that asks and one that writes: `colbench eval` in the harness's own process, as a stage.
 
-FOLDER/run/          the run folder
-FOLDER/report.txt    the report
+FOLDER/run/             the run folder
+FOLDER/report.txt       the report
+FOLDER/outcomes.json    what came of each dialogue (`results.Outcome`)
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
@@ -18,62 +20,69 @@ from colbench.errors import DataError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
 from colbench.run_folder import RunFolder
+from sweet_rl_trainer.agents.oracle import ORACLE
 from sweet_rl_trainer.pipeline import dialogues
 from sweet_rl_trainer.pipeline.base import RUN, model_in
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER
-from sweet_rl_trainer.pipeline.stage import Job, Stage, rerun_advice
+from sweet_rl_trainer.pipeline.stage import Job, Stage, read, rerun_advice
 from sweet_rl_trainer.study.results import Outcome
-from sweet_rl_trainer.train.checkpoints import checkpoints
 
 AGENT = f"local:{MODEL_PLACEHOLDER}"
 TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
+OUTCOMES = "outcomes.json"
+Speaker = Stage | None
+"""A policy; None: the oracle."""
 
 
-def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
-    """Return the stage of dialogues with the model of a stage, or with its checkpoint after `step` steps.
-
-    `config` names the tasks; its agent is filled in.
-    """
+def evaluation(policy: Stage, config: RunConfig) -> Stage:
+    """Return the stage of dialogues with the model of a stage; `config` names the tasks."""
     asked = replace(config, agent=AGENT)
     return Stage(
         name="evaluate",
-        act=partial(_evaluate, config=asked, step=step),
-        settings={"run": dialogues.settings(asked), "step": step},
-        inputs={"policy": policy},
+        act=partial(_evaluate, config=asked),
+        settings={"run": dialogues.settings(asked)},
+        inputs={"model": policy},
     )
 
 
-def exchange(asker: Stage, writer: Stage, config: RunConfig, *, steps: tuple[int, int]) -> Stage:
-    """Return the stage of dialogues of one policy with answers of another one (`two_model_agent`).
-
-    `steps` are the training steps of the two checkpoints. `config` names the tasks; its agent is filled in.
-    """
-    asked = replace(config, agent=TWO_MODELS)
+def exchange(asker: Speaker, writer: Speaker, config: RunConfig) -> Stage:
+    """Return the stage of dialogues in which one asks and another one writes; `config` names the tasks."""
+    speakers = {"asker": asker, "writer": writer}
+    questions = config.max_turns - 1
+    asked = replace(
+        config, agent=TWO_MODELS, agent_args={**config.agent_args, "questions": questions}
+    )
     return Stage(
         name="exchange",
-        act=partial(_exchange, config=asked, steps=steps),
-        settings={"run": dialogues.settings(asked), "steps": list(steps)},
-        inputs={"asker": asker, "writer": writer},
+        act=partial(_exchange, config=asked),
+        settings={"run": dialogues.settings(asked)},
+        inputs={name: each for name, each in speakers.items() if each},
     )
 
 
-def _evaluate(job: Job, config: RunConfig, step: int) -> dict[str, Any]:
-    model = _model(job.inputs["policy"], step)
-    return dialogues.evaluate(
-        Job(folder=job.folder, inputs={"model": model}, shared=job.shared), config
-    )
+def _evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
+    said = dialogues.evaluate(job, config)
+    _write(job.folder)
+    return said
 
 
-def _exchange(job: Job, config: RunConfig, steps: tuple[int, int]) -> dict[str, Any]:
-    two = {
-        name: str(model_in(_model(job.inputs[name], step)).resolve())
-        for name, step in zip(("asker", "writer"), steps, strict=True)
+def _exchange(job: Job, config: RunConfig) -> dict[str, Any]:
+    names = {
+        name: str(model_in(job.inputs[name]).resolve()) if name in job.inputs else ORACLE
+        for name in ("asker", "writer")
     }
-    return dialogues.evaluate(job, replace(config, agent_args={**config.agent_args, **two}))
+    said = dialogues.evaluate(job, replace(config, agent_args={**config.agent_args, **names}))
+    _write(job.folder)
+    return said
 
 
-def _model(policy: Path, step: int) -> Path:
-    return checkpoints(policy / RUN)[step] if step else policy
+def _write(folder: Path) -> None:
+    (folder / OUTCOMES).write_bytes(msgspec.json.encode(outcomes(folder)))
+
+
+def written(folder: Path) -> tuple[Outcome, ...]:
+    """Return the outcomes of a finished stage. Raises DataError if their file is damaged."""
+    return read(folder / OUTCOMES, tuple[Outcome, ...])
 
 
 def outcomes(folder: Path) -> tuple[Outcome, ...]:
@@ -96,17 +105,15 @@ def _outcomes(rollouts: Iterable[Rollout]) -> Iterator[Outcome]:
         if score is None and each.agent_failed:
             score = get_domain(each.domain).lost("the agent failed")["default"]
         if score and score.value is not None and score.success is not None:
-            yield _outcome(each, score.value, success=score.success)
-
-
-def _outcome(rollout: Rollout, value: float, *, success: bool) -> Outcome:
-    spoken = [turn.agent_usage for turn in rollout.turns]
-    return Outcome(
-        task=rollout.task_id,
-        trial=rollout.trial,
-        success=success,
-        value=value,
-        turns=len(rollout.turns),
-        answered=rollout.ended_by == "answer",
-        reply_tokens=sum(each.completion_tokens for each in spoken if each),
-    )
+            spoken = [turn.agent_usage for turn in each.turns]
+            yield Outcome(
+                task=each.task_id,
+                trial=each.trial,
+                success=score.success,
+                value=score.value,
+                turns=len(each.turns),
+                answered=each.ended_by == "answer",
+                reply_tokens=sum(usage.completion_tokens for usage in spoken if usage),
+                told=each.asking.told if each.asking else 0,
+                hidden=each.asking.hidden if each.asking else 0,
+            )

@@ -1,151 +1,227 @@
-"""The report of a study: Markdown and charts, computed from its results alone, which may be unfinished.
-
-The text is `report.md`, where `{{ … }}` stands for a computed part.
-"""
+"""The report of a study in one world: Markdown and a picture, from its results alone, which may be unfinished."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-from importlib.resources import files
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colbench.errors import DataError
-from colbench.numbers import count, number, percent, percent_with_range
+from colbench.numbers import (
+    NOTHING,
+    number,
+    percent,
+    percent_with_range,
+    points_with_range,
+    signed,
+)
 from sweet_rl_trainer.figures import save
-from sweet_rl_trainer.study import comparison, exchanges, following, paper_diff, sections
-from sweet_rl_trainer.study.headline import sentences
-from sweet_rl_trainer.study.methods import METHODS, NAMED, QUESTIONS, TURNS
-from sweet_rl_trainer.study.missing import absent, missing
+from sweet_rl_trainer.study.arms import ARMS, NAMED, Arm
+from sweet_rl_trainer.study.choose import best_rate, by_rate, quality
+from sweet_rl_trainer.study.measures import (
+    MEASURES,
+    Summary,
+    difference,
+    exchanged,
+    on_tests,
+    success,
+    summary,
+)
 from sweet_rl_trainer.study.plots import draw
-from sweet_rl_trainer.study.results import Results
-from sweet_rl_trainer.study.stale import MARK, marked, notice, stale
-from sweet_rl_trainer.study.tables import find, full_label, on_tests, planned
-from sweet_rl_trainer.study.text import code, escape, listed, plain
+from sweet_rl_trainer.study.results import BASE, ORACLE, Results
+from sweet_rl_trainer.study.text import escape, table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-PAGE, CHARTS = "reproduction.md", "reproduction"
-"""The report and the folder of its charts, in the same folder."""
-TITLES = {
-    "success": "Success on the test tasks, by method",
-    "training-main": "The paper's methods along training, on the validation tasks",
-    "training-ablation": "Ablations along training, on the validation tasks",
-    "training-remedy": "Remedies along training, on the validation tasks",
-    "best-of-n": "Success of the best of n dialogues, by critic",
-    "scaling": "Success by the share of the training tasks",
-    "turns": "Dialogues by their number of turns",
-}
-"""What each chart shows, for readers who cannot see it."""
+PAGE, PICTURE = "report.md", "success"
+RIVAL = "rft"
+"""The arm that all others are held against."""
+ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
+"""Success of a base that is fit for the comparison: alone, and where all is known."""
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Write `reproduction.md` and `reproduction/*.svg` and `.png` into a folder; return the path of the former.
-
-    Raises DataError for results of a method that this version does not know.
-    """
-    parts = (results.rows, results.critics, results.scaling, results.credits)
-    known = {*NAMED, TURNS.name, QUESTIONS.name}
-    if unknown := {each.method for part in parts for each in part} - known:
-        names = ", ".join(sorted(unknown))
-        raise DataError(
-            f"results of unknown methods: {names}; those of ColBench {results.version} can report them"
-        )
-    charts = draw(results)
-    (folder / CHARTS).mkdir(parents=True, exist_ok=True)
-    for name, chart in charts.items():
-        save(chart, folder / CHARTS / name, TITLES[name])
+    """Write `report.md` and `success.svg` and `.png` into a folder; return the path of the former."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if results.rows:
+        save(draw(results), folder / PICTURE, "Success on the test tasks, by arm and seed")
     page = folder / PAGE
-    page.write_text(markdown(results, charts), "utf-8")
+    page.write_text(markdown(results), "utf-8")
     return page
 
 
-def markdown(results: Results, charts: Collection[str]) -> str:
-    """Return the report; `charts` are the names of the charts that exist."""
-    template = files("sweet_rl_trainer").joinpath("study", "report.md").read_text("utf-8")
-    found: dict[str, str | None] = {
-        **_facts(results),
-        "main": comparison.measured(results, "main"),
-        "ablation": comparison.measured(results, "ablation"),
-        "remedy": comparison.measured(results, "remedy"),
-        "against mtdpo": comparison.compared(results, "mtdpo"),
-        "against sweet": comparison.compared(results, "sweet"),
-        "orderings": comparison.ordered(results),
-        "trained": sections.trained(results),
-        "tried": sections.tried(results),
-        "judged": sections.judged(results),
-        "timed": sections.timed(results),
-        "credited": sections.credited(results),
-        "followed": following.followed(results),
-        "scaled": sections.scaled(results),
-        "turned": sections.turned(results),
-        "exchanged": exchanges.exchanged(results),
-        "costs": sections.costs(results),
-        "settings": paper_diff.settings(results.study),
-        "methods": paper_diff.methods(planned(results)),
-        "budget": paper_diff.budget(results.study),
-        "all settings": paper_diff.everything(results.study),
+def markdown(results: Results) -> str:
+    """Return the report."""
+    head = f"# The study in world `{results.name}`\n\n{escape(results.world['what'])}."
+    sections: dict[str, Callable[[Results], str]] = {
+        "The base": based,
+        "Results": measured,
+        f"Against {NAMED[RIVAL].label}": compared,
+        "Who asks and who writes": separated,
+        "Budgets": budgets,
+        "Learning rates": rates,
+        "Cost": cost,
     }
-    for name, title in TITLES.items():
-        picture = f"![{title}; the numbers are in the tables]({CHARTS}/{name}.svg)"
-        found[f"chart {name}"] = picture if name in charts else ""
-
-    left_out, old = absent(results), stale(results)
-
-    def put(place: re.Match[str]) -> str:
-        content = found[place[1]]
-        if content is None:
-            return "None in this study." if place[1] in left_out else "Not there yet."
-        return marked(content, old)
-
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{\{ (.+?) \}\}", put, template))
+    parts = [f"## {title}\n\n{make(results)}" for title, make in sections.items()]
+    command = f"sweet-rl study --world {results.name} --seeds {results.seeds}"
+    tail = f"Made by `{command}` with ColBench {results.version}. {escape(results.machine)}."
+    return "\n\n".join([head, *parts, tail]) + "\n"
 
 
-def _facts(results: Results) -> dict[str, str | None]:
-    """Return the computed parts that stand within sentences."""
-    base = ", ".join(f"{key} {plain(each)}" for key, each in results.base.items())
-    lacking = [f"- {each}" for each in missing(results)]
-    what = results.study.get("what")
-    return {
-        "command": code(comparison.command(results)),
-        "base": f" ({escape(base)})" if base else "",
-        "scale": escape(results.scale) + (f": {escape(plain(what))}" if what else ""),
-        "machine": escape(results.machine),
-        "version": escape(results.version),
-        "headline": "\n".join(f"- {each}" for each in sentences(results)),
-        "missing": "\n".join(["**Unfinished.** Missing:", "", *lacking]) if lacking else "",
-        "stale": notice(results),
-        "tested": _tested(results),
-    }
+def _arms(results: Results) -> list[Arm]:
+    """Return the arms with a row."""
+    names = {row.arm for row in results.rows}
+    return [arm for arm in ARMS if arm.name in names]
 
 
-def _tested(results: Results) -> str:
-    tests = [each for method in METHODS for each in on_tests(results, method.name).values()]
-    if not tests:
-        return ""
-    tasks = {outcome.task for outcomes in tests for outcome in outcomes}
-    sizes = listed([f"{size:,}" for size in sorted({len(each) for each in tests})])
-    return f"{count(len(tasks), 'task')}, {sizes} dialogues of each method with each seed. "
+def based(results: Results) -> str:
+    """Return what the base is worth, and whether it is fit for the comparison."""
+    alone = summary(on_tests(results, BASE), success)
+    told_all = summary(exchanged(results, ORACLE, BASE), success)
+    if alone is None or told_all is None:
+        return "Not measured."
+    low, high = ZERO_SHOT
+    fit = low <= _mean(alone) <= high and _mean(told_all) >= WRITES
+    return (
+        f"Zero-shot it succeeds in {percent(_mean(alone))}, and in {percent(_mean(told_all))} where the oracle asks. "
+        f"It is {'fit' if fit else '**not fit**'} for the comparison: wanted are {percent(low)} to {percent(high)}, "
+        f"and {percent(WRITES)} or more where all is known."
+    )
 
 
-def summary(results: Results) -> Table:
-    """Return the table for the console: each method on the test tasks."""
+def _mean(found: Summary) -> float:
+    return found.tasks.mean or 0.0
+
+
+def measured(results: Results) -> str:
+    """Return the table of all measures on the test tasks."""
+    lines = []
+    for arm in _arms(results):
+        tests = on_tests(results, arm.name)
+        found = [summary(tests, measure) for measure in MEASURES.values()]
+        lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
+    heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
+    text = (
+        "Means over seeds and test tasks, in brackets the 95 % interval over tasks; after ± that over seeds "
+        "(Student's t)."
+    )
+    return f"{text}\n\n{table(heads, lines)}"
+
+
+def compared(results: Results) -> str:
+    """Return the table of differences to the rival, paired by seed and task."""
+    lines = []
+    for arm in _arms(results):
+        found = difference(on_tests(results, arm.name), on_tests(results, RIVAL), success)
+        if found and arm.name != RIVAL:
+            verdict = "not decided"
+            if found.decided:
+                verdict = "above" if (found.tasks.mean or 0.0) > 0 else "below"
+            lines.append([escape(arm.label), _points(found), _each_signed(found), verdict])
+    heads = ("arm", "points of success ", "each seed ", "verdict")
+    text = "A difference is decided if the intervals over tasks and over seeds are both clear of 0."
+    return f"{text}\n\n{table(heads, lines)}"
+
+
+def separated(results: Results) -> str:
+    """Return the table of success with the answers of others, and after an oracle's questions."""
+    names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
+    lines = []
+    for name in names:
+        pairs = ((name, name), (name, ORACLE), (ORACLE, name), (name, BASE))
+        found = [summary(exchanged(results, *pair), success) for pair in pairs]
+        lines.append([escape(NAMED[name].label), *map(_share, found)])
+    heads = ("arm", "asks and writes ", "oracle writes ", "oracle asks ", "base writes ")
+    text = "The oracle asks about all that is open, or writes what the facts told so far allow."
+    return f"{text}\n\n{table(heads, lines)}"
+
+
+def budgets(results: Results) -> str:
+    """Return the table of what each arm took, counted."""
+    return table(
+        (
+            "arm",
+            "dialogues ",
+            "candidates ",
+            "steps of critics ",
+            "steps ",
+            "supervised tokens a step ",
+            "evaluation dialogues ",
+            "minutes ",
+        ),
+        (_budget(results, arm) for arm in _arms(results)),
+    )
+
+
+def _budget(results: Results, arm: Arm) -> list[str]:
+    found = [row.budget for row in results.rows if row.arm == arm.name]
+
+    def mean(values: Iterator[float]) -> float:
+        return sum(values) / len(found)
+
+    return [
+        escape(arm.label),
+        f"{mean(each.dialogues for each in found):,.0f}",
+        f"{mean(each.candidates for each in found):,.0f}",
+        f"{mean(each.critic_steps for each in found):,.0f}",
+        f"{mean(each.steps for each in found):,.0f}",
+        number(mean(each.supervised for each in found)),
+        f"{mean(each.evaluations for each in found):,.0f}",
+        number(mean(each.seconds / 60 for each in found)),
+    ]
+
+
+def rates(results: Results) -> str:
+    """Return the table of the rates that were tried, the chosen one in bold."""
+    lines = []
+    for arm in ARMS:
+        outcomes = by_rate(each for each in results.tries if each.arm == arm.name)
+        if outcomes:
+            best = best_rate(outcomes)
+            shown = (
+                f"{'**' if rate == best else ''}{rate:g}: {percent(quality(each)[0])}"
+                f"{'**' if rate == best else ''}"
+                for rate, each in outcomes.items()
+            )
+            lines.append([escape(arm.label), " · ".join(shown)])
+    return table(("arm", "rate: success on the validation tasks"), lines)
+
+
+def cost(results: Results) -> str:
+    """Return the table of the time of all stages."""
+    lines = [
+        [each.stage, f"{each.runs}", number(each.seconds / each.runs), number(each.seconds / 60)]
+        for each in sorted(results.costs, key=lambda each: -each.seconds)
+    ]
+    return table(("stage", "runs ", "seconds of each ", "minutes of all "), lines)
+
+
+def _share(found: Summary | None) -> str:
+    if found is None:
+        return NOTHING
+    text = percent_with_range(found.tasks)
+    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found.over_seeds else text
+
+
+def _points(found: Summary) -> str:
+    text = points_with_range(found.tasks)
+    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found.over_seeds else text
+
+
+def _each(found: Summary | None) -> str:
+    return " · ".join(f"{value * 100:.1f}" for value in found.seeds) if found else NOTHING
+
+
+def _each_signed(found: Summary) -> str:
+    return " · ".join(signed(value * 100) for value in found.seeds)
+
+
+def console_table(results: Results) -> Table:
+    """Return the success of each arm for the console."""
     from rich.table import Table
 
-    shown = Table("test tasks", "success (95 % interval)", "seeds", "turns", "unanswered", box=None)
-    old = stale(results)
-    for method in METHODS:
-        found = find(on_tests(results, method.name))
-        if found:
-            seeds = " ".join(f"{value * 100:.1f}" for value in found.seeds.values())
-            cells = (
-                percent_with_range(found.success),
-                seeds,
-                number(found.turns),
-                percent(found.unanswered),
-            )
-            mark = f" {MARK}" if method in old else ""
-            shown.add_row(full_label(method) + mark, *cells)
-    return shown
+    found = Table("arm", "seeds", "success on the test tasks")
+    for arm in _arms(results):
+        tests = on_tests(results, arm.name)
+        found.add_row(arm.label, f"{len(tests)}", _share(summary(tests, success)))
+    return found

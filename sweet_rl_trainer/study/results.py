@@ -6,7 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-SCHEMA = "colbench.study/2"
+SCHEMA = "colbench.study/3"
+BASE, ORACLE = "zero-shot", "oracle"
+"""Names of speakers in exchanges, next to those of arms."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -22,160 +24,80 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """False: the turn limit ended it, or the agent failed."""
     reply_tokens: int
     """Tokens of all that the agent said."""
-
-
-class Step(Struct, frozen=True, kw_only=True):
-    """A policy on the validation tasks, after some optimizer steps (0: the base)."""
-
-    step: int
-    outcomes: tuple[Outcome, ...]
+    told: int
+    """Hidden decisions that were told before the answer."""
+    hidden: int
+    """Decisions that the request leaves open."""
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """A policy trained with one learning rate, evaluated along its training."""
+    """An arm trained with one learning rate and seed, on the validation tasks."""
 
+    arm: str
     rate: float
-    curve: tuple[Step, ...]
-    tokens: int
-    """That the policy was trained on, each as often as it was."""
-
-
-class Part(Struct, frozen=True, kw_only=True):
-    """What was found of one method, or of two."""
-
-    revision: int = 0
-    """The number of their revisions (`Method.revisions`) when it was made; see `stale`."""
-
-
-class Row(Part, frozen=True, kw_only=True):
-    """A method with one seed."""
-
-    method: str
-    """A name of `methods.METHODS`."""
     seed: int
-    tries: tuple[Try, ...]
-    """More than one where the learning rate was chosen."""
+    validation: tuple[Outcome, ...]
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """What the policy of a row took, counted from what its stages wrote."""
+
+    dialogues: int
+    """To learn from."""
+    candidates: int
+    """Single replies that were sampled at turns of these dialogues."""
+    critic_steps: int
+    """Optimizer steps of critics."""
+    steps: int
+    """Optimizer steps of the policy."""
+    supervised: float
+    """Reply tokens in the loss of a step of the policy, on average."""
+    evaluations: int
+    """Dialogues on validation tasks by which the rate was chosen, over all seeds."""
+    seconds: float
+    """Of all stages of this row after the base, shared ones included, and without choosing the rate."""
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """An arm with one seed, at the chosen rate."""
+
+    arm: str
+    seed: int
     rate: float
-    """The chosen one."""
-    step: int
-    """The chosen checkpoint's."""
     test: tuple[Outcome, ...]
-    """Of the chosen checkpoint on the test tasks."""
-    folder: str
-    """The evaluation's on the test tasks, in the study's."""
+    budget: Budget
 
 
-class Timing(Struct, frozen=True, kw_only=True):
-    """What the scores of candidates say of answering while so many facts are hidden."""
-
-    hidden: int
-    turns: int
-    """Those with an answer and another reply among their candidates."""
-    share: tuple[float, float, float]
-    """Of an answer and another reply at the same turn, how often the answer scores higher; its 95 % interval."""
-
-
-class Critic(Part, frozen=True, kw_only=True):
-    """What the scores that a method learns from are worth; of held-out dialogues only those of a model."""
-
-    method: str
-    """A name of `methods.METHODS`, or that of `methods.TURNS`."""
-    seed: int
-    pairs: int = 0
-    accuracy: tuple[float, float, float] | None = None
-    """How often the better dialogue of a pair has the higher score, each task counting the same; its 95 % interval."""
-    matched_pairs: int = 0
-    """Those whose two dialogues have equally many turns."""
-    matched: tuple[float, float, float] | None = None
-    """The same share among these."""
-    with_turns: float | None = None
-    """Pearson's correlation of dialogues' scores with their number of turns; None where either does not vary."""
-    best_of: tuple[tuple[int, float, float, float], ...] = ()
-    """n, the expected success of the best of n dialogues by score, and its 95 % interval."""
-    scores: str = ""
-    """The folder of the dialogues' scores, in the study's: methods that differ in what they do with them share it."""
-    learnt: int = 0
-    """Pairs of dialogues that the critic has learnt from."""
-    timing: tuple[Timing, ...] = ()
-    """By the number of facts that are hidden."""
-
-
-ANY, OTHERS, ANSWERS, ONE_OF_EACH = "any two", "two that ask on", "two answers", "one of each"
-KINDS = (ANY, OTHERS, ANSWERS, ONE_OF_EACH)
-"""Of two candidates for a turn."""
-
-
-class Agreement(Struct, frozen=True, kw_only=True):
-    """Of candidates for the same turn, how scores go with Monte-Carlo returns."""
-
-    kind: str
-    """One of `KINDS`."""
-    pairs: int
-    """Those with different returns."""
-    share: tuple[float, float, float]
-    """How often the one with the higher return has the higher score; its 95 % interval."""
-
-
-class Credit(Part, frozen=True, kw_only=True):
-    """Whether the scores that a method learns from agree with what came of the candidates."""
-
-    method: str
-    seed: int
-    agreements: tuple[Agreement, ...]
-
-
-class Exchange(Part, frozen=True, kw_only=True):
-    """The dialogues of one method on the test tasks, with answers that another one wrote."""
+class Exchange(Struct, frozen=True, kw_only=True):
+    """Dialogues on the test tasks in which one asks, and another one writes the answers."""
 
     asker: str
     writer: str
     seed: int
     test: tuple[Outcome, ...]
-    folder: str
-    """The evaluation's, in the study's."""
-
-
-class Scaling(Part, frozen=True, kw_only=True):
-    """A method that learnt from a share of the training tasks."""
-
-    method: str
-    seed: int
-    share: float
-    tasks: int
-    test: tuple[Outcome, ...]
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What one stage took."""
+    """What all stages of one name took."""
 
-    key: str
-    """The stage's."""
     stage: str
-    method: str
-    """"": it serves several."""
-    seed: int
+    runs: int
     seconds: float
-    memory: int | None
-    """Bytes, at most, where that was measured: of a process that trains, else of all processes together."""
 
 
 class Results(Struct, frozen=True, kw_only=True):
     """The results of a study, complete or not."""
 
     schema: str = SCHEMA
-    scale: str
-    study: dict[str, Any]
-    """The study's own settings (`scales.Scale`), as plain values."""
+    name: str
+    """The world's."""
+    world: dict[str, Any]
+    """The world itself (`world.World`), as plain values."""
     version: str
-    """Of ColBench."""
+    """ColBench's."""
     machine: str
-    """In words: processors, memory, accelerator, versions of Python, torch and transformers."""
-    base: dict[str, Any]
-    """Of the base model: parameters, the beginning of its weights' digest, the dialogues that were made for it
-    (held-out ones among them), and tokens, each as often as it was learnt from."""
-    rows: tuple[Row, ...]
-    critics: tuple[Critic, ...]
-    scaling: tuple[Scaling, ...]
-    costs: tuple[Cost, ...]
+    seeds: int
+    rows: tuple[Row, ...] = ()
+    tries: tuple[Try, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
-    credits: tuple[Credit, ...] = ()
+    costs: tuple[Cost, ...] = ()

@@ -1,157 +1,123 @@
-"""A study done in parts, each of which needs what it needs: rows, critics, the curve over the amount of data."""
+"""A study's parts: tries of learning rates, rows, and exchanges. Each runs the stages that it needs, or reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from colbench.errors import DataError
-from sweet_rl_trainer.pipeline.base import RUN
-from sweet_rl_trainer.pipeline.recipe import Recipe
-from sweet_rl_trainer.pipeline.stage import Stage, rerun_advice
-from sweet_rl_trainer.study import credit, judge, timing
-from sweet_rl_trainer.study.choose import best_step, best_try
-from sweet_rl_trainer.study.evaluate import outcomes
+from sweet_rl_trainer.pipeline.stage import Stage
+from sweet_rl_trainer.study.arms import NAMED, Arm
+from sweet_rl_trainer.study.budget import counted
+from sweet_rl_trainer.study.choose import best_rate, by_rate
+from sweet_rl_trainer.study.evaluate import Speaker, written
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.methods import NAMED, QUESTIONS, RETURNS, TURNS, Method
-from sweet_rl_trainer.study.results import Credit, Critic, Exchange, Row, Scaling, Step, Try
-from sweet_rl_trainer.train.checkpoints import checkpoints, slim
+from sweet_rl_trainer.study.results import BASE, ORACLE, Exchange, Row, Try
 
 Made = Callable[[Stage], Path]
-"""Does a stage, with all that it needs and that is not done yet; says where its output is."""
+"""Returns the folder of a stage's output. Raises NotMadeError if it is not there and is not to be made now."""
+
+
+class NotMadeError(Exception):
+    """A stage is not done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a study."""
+
+    name: str
+    """In words, for the console."""
+    make: Callable[[Made], Try | Row | Exchange]
 
 
 class Study:
-    """The parts of a study."""
+    """The parts of a study in a world."""
 
-    def __init__(self, graph: Graph, made: Made) -> None:
-        self._graph = graph
-        self._made = made
+    def __init__(self, graph: Graph, out: Path, *, seeds: int) -> None:
+        self._graph, self._out, self._seeds = graph, out, seeds
 
-    def row(self, method: Method, seed: int, first: Row | None) -> Row:
-        """Run a method with a seed; each learning rate is tried, or only that of the first seed's row."""
-        tries = tuple(self._try(method, seed, rate) for rate in self._rates(method, first))
-        chosen = best_try(tries)
-        step = best_step(chosen).step
-        folder = self._tested(self._policy(method, seed, chosen.rate, step), step, seed)
+    def parts(self, arms: list[Arm]) -> Iterator[Part]:
+        """Yield all parts in their order.
+
+        What the base is worth comes first (`report.based`), and an arm's tries before its rows.
+        """
+        world = self._graph.world
+        bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
+        for seed in range(self._seeds):
+            yield from self._rows_and_exchanges(bases, seed)
+        for arm in trained:
+            for rate, seed in product(self._rates(arm), range(world.chosen_on)):
+                yield Part(
+                    name=f"{arm.name}, rate {rate:g}, seed {seed}",
+                    make=partial(self._try, arm, rate, seed),
+                )
+        for seed in range(self._seeds):
+            yield from self._rows_and_exchanges(trained, seed)
+
+    def _rows_and_exchanges(self, arms: list[Arm], seed: int) -> Iterator[Part]:
+        fewer = self._graph.world.fewer
+        members = [arm for arm in arms if seed < fewer.get(arm.name, self._seeds)]
+        for arm in members:
+            yield Part(name=f"{arm.name}, seed {seed}", make=partial(self._row, arm, seed))
+        for asker, writer in self._pairs(members):
+            yield Part(
+                name=f"{asker} asks, {writer} writes, seed {seed}",
+                make=partial(self._exchange, asker, writer, seed),
+            )
+
+    def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
+        """Yield who asks and who writes: an oracle or the base writes for each policy, and an oracle asks for it."""
+        for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
+            yield name, ORACLE
+            yield ORACLE, name
+            if name != BASE:
+                yield name, BASE
+
+    def _rates(self, arm: Arm) -> tuple[float, ...]:
+        return self._graph.world.rates[arm.goal] if arm.goal else ()
+
+    def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
+        policy = self._graph.policy(arm, seed, rate)
+        folder = made(self._graph.validation(policy, seed))
+        return Try(arm=arm.name, rate=rate, seed=seed, validation=written(folder))
+
+    def _rate(self, arm: Arm, made: Made) -> float:
+        """Return the rate that an arm's tries choose; 0 for the base, which has none."""
+        seeds = range(self._graph.world.chosen_on)
+        tries = [
+            self._try(arm, rate, seed, made) for rate, seed in product(self._rates(arm), seeds)
+        ]
+        return best_rate(by_rate(tries)) if tries else 0.0
+
+    def _row(self, arm: Arm, seed: int, made: Made) -> Row:
+        rate = self._rate(arm, made)
+        policy = self._graph.policy(arm, seed, rate)
+        test = written(made(self._graph.test(policy, seed)))
+        tries = len(self._rates(arm)) * self._graph.world.chosen_on
         return Row(
-            method=method.name,
+            arm=arm.name,
             seed=seed,
-            tries=tries,
-            rate=chosen.rate,
-            step=step,
-            test=outcomes(folder),
-            folder=folder.name,
+            rate=rate,
+            test=test,
+            budget=counted(
+                policy,
+                self._graph.base,
+                arm.goal,
+                self._out,
+                evaluations=tries * self._graph.validation_tasks,
+            ),
         )
 
-    def critic(self, method: Method, seed: int) -> Critic:
-        """Judge the scores that the method learns from."""
-        recipe = self._graph.recipe(method, seed)
-        timed = timing.read(self._made(self._graph.timing(recipe)))
-        scores, learning = self._graph.scoring(recipe), self._graph.learning(recipe)
-        return Critic(
-            method=method.name,
-            seed=seed,
-            timing=timed,
-            learnt=self._said(learning)["taken"] if learning else 0,
-            scores=self._made(scores).name if scores else "",
-            **(self._judged(recipe, scores) if scores else {}),
-        )
+    def _exchange(self, asker: str, writer: str, seed: int, made: Made) -> Exchange:
+        one, other = (self._speaker(name, seed, made) for name in (asker, writer))
+        folder = made(self._graph.exchange(one, other, seed))
+        return Exchange(asker=asker, writer=writer, seed=seed, test=written(folder))
 
-    def counting(self) -> Critic:
-        """Judge the number of turns as a score of the same dialogues as all critics'."""
-        recipe = self._graph.recipe(NAMED["sweet"], 0)
-        return Critic(method=TURNS.name, seed=0, **self._judged(recipe, None))
-
-    def _judged(self, recipe: Recipe, scores: Stage | None) -> dict[str, Any]:
-        made = self._made(self._graph.judgment(recipe, scores))
-        return msgspec.structs.asdict(judge.read(made))
-
-    def _said(self, stage: Stage) -> dict[str, Any]:
-        """Run a stage and return the summary in its report."""
-        report = stage.report(self._made(stage).parent)
-        return report.said if report else {}
-
-    def credit(self, method: Method, seed: int) -> Credit:
-        """Compare the scores that the method learns from, or those of `QUESTIONS`, with returns."""
-        mine = None if method == QUESTIONS else self._graph.recipe(method, seed)
-        returned = self._graph.recipe(NAMED[RETURNS], seed)
-        found = credit.read(self._made(self._graph.credit(mine, returned)))
-        return Credit(method=method.name, seed=seed, agreements=found)
-
-    def scaling(self, method: Method, seed: int, share: float, rate: float) -> Scaling:
-        """Train and test the method with a share of the training tasks; its checkpoint is chosen as in a row."""
-        step = best_step(self._try(method, seed, rate, share)).step
-        folder = self._tested(self._policy(method, seed, rate, step, share), step, seed)
-        return Scaling(
-            method=method.name,
-            seed=seed,
-            share=share,
-            tasks=self._graph.learnt(self._recipe(method, seed, rate, share)),
-            test=outcomes(folder),
-        )
-
-    def exchange(self, asker: Row, writer: Row) -> Exchange:
-        """Run dialogues of one row's policy with answers of the other's, with the same seed."""
-        one, other = (
-            self._policy(NAMED[row.method], row.seed, row.rate, row.step) for row in (asker, writer)
-        )
-        stage = self._graph.exchange(one, other, (asker.step, writer.step), asker.seed)
-        folder = self._made(stage)
-        return Exchange(
-            asker=asker.method,
-            writer=writer.method,
-            seed=asker.seed,
-            test=outcomes(folder),
-            folder=folder.name,
-        )
-
-    def _policy(
-        self, method: Method, seed: int, rate: float, step: int, share: float = 1.0
-    ) -> Stage:
-        """Return the training of the chosen checkpoint; the base if that was chosen."""
-        recipe = self._recipe(method, seed, rate, share)
-        return self._graph.policy(method, recipe) if step else self._graph.base
-
-    def _tested(self, policy: Stage, step: int, seed: int) -> Path:
-        return self._made(self._graph.test(policy, step, seed))
-
-    def _rates(self, method: Method, first: Row | None) -> tuple[float, ...]:
-        if not method.goal:
-            return (0.0,)
-        return (first.rate,) if first else getattr(self._graph.scale.rates, method.goal)
-
-    def _try(self, method: Method, seed: int, rate: float, share: float = 1.0) -> Try:
-        """Train, and evaluate the base and each checkpoint."""
-        graph = self._graph
-        curve = [self._step(graph.base, 0, seed)]
-        if not method.goal:
-            return Try(rate=rate, curve=tuple(curve), tokens=0)
-        recipe = self._recipe(method, seed, rate, share)
-        policy = graph.policy(method, recipe)
-        said = self._said(policy)
-        every = recipe.tables[method.goal].train.save_every
-        steps = [*range(every, said["step"], every), said["step"]]
-        run = self._made(policy) / RUN
-        slim(run)
-        check_saved(run, steps)
-        curve += [self._step(policy, step, seed) for step in steps]
-        return Try(rate=rate, curve=tuple(curve), tokens=said.get("tokens", 0))
-
-    def _step(self, policy: Stage, step: int, seed: int) -> Step:
-        folder = self._made(self._graph.validation(policy, step, seed))
-        return Step(step=step, outcomes=outcomes(folder))
-
-    def _recipe(self, method: Method, seed: int, rate: float, share: float = 1.0) -> Recipe:
-        return self._graph.recipe(method, seed, rate=rate or None, share=share)
-
-
-def check_saved(run: Path, steps: Sequence[int]) -> None:
-    """Raise DataError if a checkpoint of a training that is over is damaged or gone."""
-    if lacking := sorted({*steps} - checkpoints(run).keys()):
-        raise DataError(
-            f"{run}/checkpoint-{lacking[0]}: damaged or gone; {rerun_advice(run.parent)}"
-        )
+    def _speaker(self, name: str, seed: int, made: Made) -> Speaker:
+        if name == ORACLE:
+            return None
+        arm = NAMED[name]
+        return self._graph.policy(arm, seed, self._rate(arm, made))

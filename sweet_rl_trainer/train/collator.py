@@ -60,6 +60,11 @@ def group(example: PairExample | Side) -> Group:
     return [example.examples]
 
 
+def imitated(example: PairExample | Side) -> bool:
+    """Return True if NLL is of the example, or of its chosen side."""
+    return not isinstance(example, PairExample) or example.imitated
+
+
 def name(example: PairExample | Side) -> str:
     """Return the name of an example in messages: its trajectories."""
     if isinstance(example, PairExample):
@@ -128,6 +133,7 @@ class Packer:
                 groups,
                 share=self._settings.share_beginnings,
                 likelihood=self._settings.likelihood_over,
+                imitated=[imitated(each) for each in chosen],
             ),
             reference=torch.cat(known) if known else torch.empty(0),
             names=tuple(map(name, chosen)),

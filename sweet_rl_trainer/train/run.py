@@ -26,7 +26,7 @@ from sweet_rl_trainer.model.vision import Pixels
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 from sweet_rl_trainer.train.callbacks import Alarms, LogFile, OnConsole
 from sweet_rl_trainer.train.checkpoints import last_checkpoint
-from sweet_rl_trainer.train.collator import group
+from sweet_rl_trainer.train.collator import group, imitated
 from sweet_rl_trainer.train.history import LOG
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic, content_key
 from sweet_rl_trainer.train.sharding import backend, use_cpu
@@ -132,12 +132,12 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 
 def digest(examples: Examples) -> str:
-    """Return the SHA-256 over the ids and weights of examples, in order."""
+    """Return the SHA-256 over the ids and weights of examples, in order, and over which are imitated."""
     whole = hashlib.sha256()
     for each in examples:
         for parts in group(each):
             whole.update(content_key(parts, "sum").encode())
-        whole.update(b"\n")
+        whole.update(b"\n" if imitated(each) else b" not imitated\n")
     return whole.hexdigest()
 
 

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from colbench.cache import cache_folder
+from colbench.config_errors import did_you_mean
 from colbench.errors import UserError
 from colbench.task import Task, read_tasks, row_from_task
 from colbench_tasks.generated import INSTALLED, Query, make
@@ -57,7 +58,8 @@ def load(name: str) -> list[Task]:
     full = name if "/" in name else f"{name}/test"
     if full not in SETS:
         known = ", ".join(f"bundled:{known}" for known in SETS)
-        raise UserError(f"--tasks: there is no bundled:{name}; there is {known}")
+        hint = did_you_mean(name, [*SETS, *(each.partition("/")[0] for each in SETS)])
+        raise UserError(f"--tasks: there is no bundled:{name}{hint}; there is {known}")
     return list(_loaded(full))
 
 

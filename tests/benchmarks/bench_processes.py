@@ -1,6 +1,9 @@
 """The gain and cost of several processes: the same runs with one process and with two or more, in turns.
 
-    python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5]
+    python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5] [--ray]
+
+With `--ray` there is a third side, as many nodes of a Ray cluster on this machine, each with one process; what the
+cluster needs counts in `all`.
 
 Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
 has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
@@ -15,6 +18,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,13 @@ from colbench.evaluation import Observer
 
 BUNDLED = 1000
 """Bundled tasks; more dialogues are further trials."""
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """What holds the dialogues of a run: processes, or nodes of a Ray cluster."""
+
+    processes: int = 1
+    nodes: int = 0
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -124,19 +135,37 @@ def measure(settings: dict[str, Any]) -> Cost:
     return meter.cost()
 
 
-def run(**settings: Any) -> Cost:
+def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
+    """Run on so many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
+    from ray.cluster_utils import Cluster
+
+    node = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **node})
+    try:
+        for _ in range(count):
+            cluster.add_node(num_cpus=1, **node)
+        limit = settings.get("concurrency", 64) // count
+        there = {"executor": f"ray:{cluster.address}", "concurrency": limit}
+        return measure(settings | there)
+    finally:
+        cluster.shutdown()
+
+
+def run(where: Where, **settings: Any) -> Cost:
     """Run in a process in which nothing is prepared yet, and return what it cost."""
-    return in_fresh_process(measure, settings)
+    if where.nodes:
+        return in_fresh_process(measure_on_nodes, where.nodes, settings)
+    return in_fresh_process(measure, settings | {"processes": where.processes})
 
 
 @contextmanager
-def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
+def dialogues(count: int) -> Iterator[Callable[[Where], Cost]]:
     """Run dialogues of five turns with a model server that answers at once, on both sides; one answer for all."""
     with served(script, 0.0) as url:
         model = f"openai:scripted@{url}"
         args = {"client": "aiohttp"}
-        yield lambda processes: run(
-            processes=processes,
+        yield lambda where: run(
+            where,
             agent=model,
             agent_args=args,
             human=model,
@@ -148,19 +177,19 @@ def dialogues(count: int) -> Iterator[Callable[[int], Cost]]:
 
 
 @contextmanager
-def scoring(count: int) -> Iterator[Callable[[int], Cost]]:
+def scoring(count: int) -> Iterator[Callable[[Where], Cost]]:
     """Run the rule-based agent and human, whose answers are right and run in the sandbox."""
-    yield lambda processes: run(processes=processes, agent="interviewer", limit=count)
+    yield lambda where: run(where, agent="interviewer", limit=count)
 
 
 @contextmanager
-def rendering(count: int) -> Iterator[Callable[[int], Cost]]:
+def rendering(count: int) -> Iterator[Callable[[Where], Cost]]:
     """Run the rule-based designer, whose pages are rendered and compared; each run has an empty store of renders."""
 
-    def once(processes: int) -> Cost:
+    def once(where: Where) -> Cost:
         with tempfile.TemporaryDirectory() as cache:
             os.environ["COLBENCH_CACHE"] = cache
-            return run(processes=processes, tasks="bundled:frontend", limit=count)
+            return run(where, tasks="bundled:frontend", limit=count)
 
     yield once
 
@@ -173,6 +202,12 @@ def options(parser: ArgumentParser) -> None:
     add_parts(parser, LOADS)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--count", type=int, help="dialogues of a run")
+    parser.add_argument("--ray", action="store_true", help="also on nodes of a Ray cluster")
+
+
+def missing(given: Namespace) -> str:
+    """Return what this machine lacks, or an empty text."""
+    return "Ray is not installed: pip install ray" * (given.ray and find_spec("ray") is None)
 
 
 @benchmark(
@@ -187,16 +222,20 @@ def options(parser: ArgumentParser) -> None:
         for quantity in ("busiest", "all CPU", "wall")
     ],
     options=options,
+    needs=missing,
 )
 def processes(given: Namespace) -> Iterator[Round]:
     """Run each load with one process and with several."""
+    sides = {"one process": Where(), "several processes": Where(processes=given.processes)}
+    if given.ray:
+        sides["Ray nodes"] = Where(nodes=given.processes)
     for _ in range(given.rounds):
         found: Round = {}
         for load in given.parts:
             make, usual = LOADS[load]
             with make(given.count or usual) as once:
-                for side, number in (("one process", 1), ("several processes", given.processes)):
-                    cost = once(number)
+                for side, where in sides.items():
+                    cost = once(where)
                     for quantity, field in QUANTITIES.items():
                         value = Quantity(getattr(cost, field), "s")
                         found[f"{load}, {side}: {quantity}"] = value

@@ -22,7 +22,8 @@ import colbench
 from colbench.rollout import encode_rollout, read_rollouts
 from colbench.viewer.filters import Filters
 from colbench.viewer.index import RunIndex
-from colbench.viewer.pages import Showing, dialogue_page, find_neighbors, list_page
+from colbench.viewer.listing import make_listing
+from colbench.viewer.pages import Showing, dialogue_page, list_page
 from colbench.viewer.server import ServerLinks
 
 
@@ -51,11 +52,15 @@ def view(folder: Path) -> Round:
     indexed = now() - before
     row = index.rows[len(index.rows) // 2]
 
+    before = now()
+    listing = make_listing([index], filters)
+    list_page(listing, filters, links)
+    listed = now() - before
+
     def show() -> None:
-        showing = Showing(neighbors=find_neighbors([index], row, filters), filters=filters)
+        showing = Showing(neighbors=listing.neighbors(row), filters=filters)
         dialogue_page(index, row, links, showing)
 
-    listed = spent(lambda: list_page([index], filters, links))
     return {
         "viewer: index, wall": Quantity(indexed.wall, "s"),
         "viewer: index, CPU": Quantity(indexed.own, "s"),

@@ -398,8 +398,7 @@ def test_failed_dialogues_are_listed_with_what_was_never_told(runs, capsys):
     guessed = [r for r in run.rollouts if failure_class(r) == "guessed"]
     assert main(["view", str(run.path), "--failed", "guessed"]) == 0
     _, *lines = capsys.readouterr().out.splitlines()
-    rows = [line for line in lines if line.split()[0].endswith(tuple("0123456789"))]
-    assert [row.split()[0] for row in rows] == [rollout.task_id for rollout in guessed]
+    assert [line.split()[0] for line in lines] == [rollout.task_id for rollout in guessed]
     assert main(["view", str(run.path), "--failed"]) == 0
     every = capsys.readouterr().out
     assert all(r.task_id in every for r in run.rollouts if failure_class(r))
@@ -407,10 +406,13 @@ def test_failed_dialogues_are_listed_with_what_was_never_told(runs, capsys):
     assert capsys.readouterr().out == "no dialogue\n"
 
 
-def test_a_list_is_of_a_whole_run(runs, capsys):
+def test_a_list_has_a_line_for_each_dialogue_in_the_order_of_the_plan(runs, capsys):
     run = runs["guesser"]
     assert main(["view", str(run.path), "--list"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) >= 1 + len(run.rollouts)
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [rollout.task_id for rollout in run.rollouts]
+    turns = head.index("turns")
+    assert [int(line[turns:].split()[0]) for line in lines] == [len(r.turns) for r in run.rollouts]
     with pytest.raises(SystemExit, match="2"):
         main(["view", str(run.path), "--task", run.rollouts[0].task_id, "--list"])
     assert "not allowed with" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The scripts of docs/cluster.md, run as they stand: a scheduler gives nothing but a number of the part."""
+"""The scripts of docs/cluster.md and docs/scaling.md, run as they stand: a scheduler gives only a part's number."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from colbench.rollout import read_rollouts, without_times
 
 TOP = Path(__file__).parents[2]
 PAGE = (TOP / "docs" / "cluster.md").read_text("utf-8")
+PLAN = (TOP / "docs" / "scaling.md").read_text("utf-8")
 SCHEMA = TOP / "tests" / "vendor" / "kubernetes" / "definitions-1.37.0.json.xz"
 JOB = "#/$defs/io.k8s.api.batch.v1.Job"
 SHARDS = 4
 
 
-def script(name):
-    """Return a file that the page shows."""
-    (found,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+def script(name, page=PAGE):
+    """Return a file, or a command, that a page shows."""
+    (found,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w*\n(.*?)```", page, re.DOTALL)
     return found
 
 
@@ -114,3 +115,16 @@ def test_the_kubernetes_jobs_are_valid(schema, name):
     job["spec"]["template"]["spec"]["containers"][0]["volumeMount"] = []
     with pytest.raises(jsonschema.ValidationError, match="volumeMount"):
         schema.validate(job)
+
+
+def test_the_command_of_the_plan_for_a_million_rollouts_is_understood(environment, tmp_path):
+    own = ("COLBENCH_AGENT", "COLBENCH_TASKS", "COLBENCH_LIMIT")
+    plain = {name: value for name, value in environment.items() if name not in own}
+    command = script("shard", PLAN).strip() + " --dry-run"
+    found = subprocess.run(
+        ["bash", "-c", command], env=plain, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "shard 1 of 2" in found.stdout
+    assert "of 10,000 tasks x 100 = 1,000,000 dialogues" in found.stdout
+    assert found.stdout.count("http://a") == 8
+    assert found.stdout.count("http://h") == 6

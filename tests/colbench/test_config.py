@@ -57,6 +57,7 @@ OTHER = {
     "task_ids": ("a",),
     "concurrency": 7,
     "processes": "auto",
+    "executor": "ray",
     "dialogue_timeout": 8.5,
     "endpoint_patience": 9.5,
     "sandbox_workers": 2,

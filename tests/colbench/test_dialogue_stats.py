@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import tracemalloc
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 import colbench
 from colbench.asking.failure_class import failure_class
+from colbench.registry import get_domain
 from colbench.report.cells import measure, success, value
 from colbench.report.dialogue_stats import NEVER, Measurer, agent_words, human_words
-from colbench.rollout import Failure, cell_key
+from colbench.rollout import Failure, Rollout, Turn, cell_key, encode_rollout
+from colbench.score import Score
 
-BYTES = 700
-"""Of a dialogue; its line in the file has ten times as many."""
+BYTES, OF_PAGES = 700, 1_600
+"""Of a dialogue, and of one about pages; its line in the file has ten times as many."""
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,48 @@ def test_equal_values_of_different_kinds_stay_apart(run):
     assert first.told_at is again.told_at
     assert all(type(share) is float for share in again.leak)
     assert all(type(turn) is int for turn in again.told_at)
+
+
+def about_pages(number):
+    """Return a dialogue with ten pages, each with metrics of its own in both modes, as a file has it."""
+    names = [metric.name for metric in get_domain("frontend").metrics]
+
+    def score(turn):
+        metrics = {name: 1 / (2 + number + turn + n) for n, name in enumerate(names)}
+        floors = {"black": dict.fromkeys(names, 0.0)}
+        return Score(
+            scorer="pages", value=metrics["cosine"], success=None, metrics=metrics, floors=floors
+        )
+
+    turns = (Turn(raw="", said="", human="Larger.", score=score(turn)) for turn in range(10))
+    fields = {"answer": "", "ended_by": "limit", "domain": "frontend", "request": ""}
+    rollout = Rollout(
+        key=f"{number}",
+        task_id=f"t{number % 100}",
+        task_hash="h",
+        trial=number // 100,
+        seed=number,
+        turns=tuple(turns),
+        scores={"default": score(10), "official": score(11)},
+        seconds=number + 0.5,
+        **fields,
+    )
+    return msgspec.json.decode(encode_rollout(rollout), type=Rollout)
+
+
+def test_a_dialogue_about_pages_takes_less_than_two_kilobytes():
+    measurer = Measurer()
+    kept = [measurer.measure(about_pages(number), number) for number in range(100)]
+    metrics = about_pages(7).scores["default"].metrics
+    assert dict(kept[7].scores["default"].metrics) == metrics
+    assert kept[7].scores["default"].metrics.get("none") is None
+    gc.collect()
+    tracemalloc.start()
+    kept = [measurer.measure(about_pages(number), number) for number in range(1_000)]
+    gc.collect()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken / len(kept) < OF_PAGES
 
 
 def test_a_dialogue_takes_less_than_a_kilobyte(run):

@@ -44,6 +44,7 @@ CHANGED = RunConfig(
     task_ids=("one", "two"),
     concurrency=7,
     processes="auto",
+    executor="ray:head:6379",
     dialogue_timeout=8.5,
     endpoint_patience=9.5,
     sandbox_workers=2,

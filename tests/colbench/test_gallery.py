@@ -262,10 +262,40 @@ def test_many_tasks_are_spread_over_pages(tmp_path, store):
     folder = run_folder(tmp_path / "run", rollout("t0"), rollout(f"t{gallery.TASKS}"))
     second = written(folder, tasks, number=2)
     assert [each["id"] for each in second.all("article")] == [f"task-{gallery.TASKS + 1}"]
-    assert gallery.address(gallery.TASKS) == f"gallery-2.html#task-{gallery.TASKS + 1}"
     assert [each["href"] for each in second.all("a")][2:4] == ["gallery.html", "gallery-2.html"]
     index = (folder.path / "report.html").read_text()
-    assert f'"page": "{gallery.address(gallery.TASKS)}"' in index
+    assert f'"page": "gallery-2.html#task-{gallery.TASKS + 1}"' in index
+
+
+def test_a_page_reads_the_dialogues_that_it_shows_and_no_others(tmp_path, store):
+    class Shown(list):
+        read = 0
+
+        def __iter__(self):
+            self.read += 1
+            return super().__iter__()
+
+    trials = gallery.DIALOGUES // 2
+    config = RunConfig(trials=trials)
+    rows = [Shown([rollout(f"t{n}")]) for n in range(5)]
+    album = gallery.Album(tmp_path, store, "")
+    tasks = [task(f"t{n}") for n in range(5)]
+    pages = gallery.Gallery(album, config, tasks, rows, metrics=(), floors={})
+    assert list(pages) == ["gallery.html", "gallery-2.html", "gallery-3.html"]
+    assert 'id="task-3"' in pages["gallery-2.html"]
+    assert [row.read for row in rows] == [0, 0, 1, 1, 0]
+    assert pages.address(4) == "gallery-3.html#task-5"
+
+
+def test_a_page_of_many_links_to_those_near_it_and_to_both_ends(tmp_path, store):
+    count = (4 * gallery.NEAR + 1) * gallery.TASKS
+    tasks = [task(f"t{n}") for n in range(count)]
+    album = gallery.Album(tmp_path, store, "")
+    pages = gallery.Gallery(album, RunConfig(), tasks, [[]] * count, metrics=(), floors={})
+    middle = 2 * gallery.NEAR + 1
+    page = pages[gallery.page_name(middle)]
+    for number, linked in ((1, True), (middle - gallery.NEAR, True), (2, False), (41, True)):
+        assert (f'href="{gallery.page_name(number)}"' in page) is linked
 
 
 def test_a_run_without_pages_has_no_gallery(tmp_path, store):

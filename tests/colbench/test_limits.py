@@ -42,6 +42,22 @@ async def succeed(limit: AdaptiveLimit, times: int) -> None:
             slot.succeeded()
 
 
+async def test_a_limit_that_was_never_refused_has_its_whole_new_size():
+    limit = AdaptiveLimit(2)
+    held = [limit.slot() for _ in range(3)]
+    waiting = [asyncio.create_task(each.__aenter__()) for each in held]
+    await asyncio.sleep(0)
+    assert (limit.in_flight, limit.waiting) == (2, 1)
+    limit.resize(4)
+    await asyncio.gather(*waiting)
+    assert (limit.in_flight, limit.allowed) == (3, 4.0)
+    limit.cut()
+    limit.resize(8)
+    assert limit.allowed < 4
+    limit.resize(1)
+    assert limit.allowed == 1.0
+
+
 async def test_no_more_than_the_maximum_are_inside_at_once():
     assert await most_at_once(AdaptiveLimit(5), 40) == 5
 

@@ -16,7 +16,8 @@ import pytest
 import colbench
 from colbench.config import RunConfig
 from colbench.evaluation import Observer
-from colbench.executors.processes import WORTH, count_processes, shares
+from colbench.executors.choice import WORTH, count_processes
+from colbench.executors.shares import shares
 from colbench.models.scripted_server import Fault, ScriptedServer
 from colbench.rollout import read_rollouts, without_times
 
@@ -222,7 +223,6 @@ def test_the_limits_of_a_run_are_divided():
     assert [part.dialogues for part in parts] == [22, 21, 21]
     assert [part.sandbox_workers for part in parts] == [2, 2, 1]
     assert [part.browser_workers for part in parts] == [1, 1, 1]
-    assert {part.sharers for part in parts} == {3}
 
 
 def asks_once(messages):
@@ -401,6 +401,47 @@ def test_a_run_is_resumed_by_another_number_of_processes(here):
     run = colbench.evaluate(**settings, limit=9, processes=3)
     assert len(Path("run/rollouts.jsonl").read_bytes().splitlines()) == 9
     assert same(run, colbench.evaluate(**BACKEND, limit=9))
+
+
+def test_answers_are_scored_again_by_several_processes(here, capsys):
+    from colbench.cli import main
+
+    colbench.evaluate(**BACKEND, limit=6, trials=2, out="run")
+    rollouts, record = Path("run/rollouts.jsonl").read_bytes(), Path("run/run.json").read_bytes()
+    assert main(["score", "run", "--processes", "2"]) == 0
+    assert "12/12" in capsys.readouterr().err
+    assert Path("run/rollouts.jsonl").read_bytes() == rollouts
+    assert Path("run/run.json").read_bytes() == record
+
+
+def test_an_executor_that_is_unknown_ends_in_one_line(here, capsys):
+    from colbench.cli import main
+
+    for name in ("spark", "ray:", "local:1"):
+        assert main(["eval", "--executor", name, "--dry-run"]) == 2
+        assert f"--executor {name}: unknown; give local, ray, or" in capsys.readouterr().err
+
+
+def test_objects_do_not_go_to_a_cluster(here):
+    class Agent:
+        async def reply(self, dialogue):
+            return "I WANT TO ANSWER: pass"
+
+    with pytest.raises(
+        colbench.UserError, match="--executor ray: the agent was given as an object"
+    ):
+        colbench.evaluate(agent=Agent(), executor="ray")
+
+
+def test_a_cluster_without_ray_names_the_extra(here):
+    code = (
+        "import sys, colbench; sys.modules['ray'] = None\n"
+        "colbench.evaluate(limit=1, executor='ray:head:6379')"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = "--executor ray:head:6379: Ray is not installed; install it: pip install 'colbench[ray]'"
+    assert done.stderr.endswith(f"UserError: {said}\n")
 
 
 def test_the_command_says_how_many_processes_there_are(here, capsys):

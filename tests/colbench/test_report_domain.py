@@ -38,7 +38,7 @@ class Quiz(Domain):
         return ReportPages(
             name="score sheet",
             description="all <guesses>.",
-            files={"quiz.html": f"{len(tasks)} tasks, {len(rollouts)} dialogues, {environment}"},
+            files={"quiz.html": f"{len(tasks)} tasks, {sum(map(len, rollouts))} dialogues, {environment}"},
             addresses={task.id: f"quiz.html#{task.id}" for task in tasks},
         )
 """

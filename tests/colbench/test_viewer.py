@@ -17,7 +17,7 @@ from colbench.rollout import encode_rollout, read_rollouts
 from colbench.viewer.difference import MOST_LINES, compare_lines
 from colbench.viewer.filters import Filters, read_filters
 from colbench.viewer.index import RunIndex, index_runs
-from colbench.viewer.pages import PER_PAGE
+from colbench.viewer.listing import PER_PAGE
 from colbench.viewer.server import make_app, serve
 
 HOSTILE = '</textarea></style><script>alert(1)</script><img src=x onerror="alert(2)">\x1b[2J\u202e'

@@ -8,14 +8,22 @@ import pytest
 
 from colbench.cli import main
 from colbench_agents.demonstrator import BESIDE
+from colbench_tasks import generated
 
 TASKS = "generated:backend/train?number=60&families=tolls,hotel,shipping"
+FACTS = {task.hash: task.hidden.facts for task in generated.load(TASKS.removeprefix("generated:"))}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrators")
-    for name, flags in {"first": (), "again": (), "told": (f"--agent-arg=knows={TASKS}",)}.items():
+    flags_of = {
+        "first": (),
+        "again": (),
+        "told": (f"--agent-arg=knows={TASKS}",),
+        "careful": ("--agent-arg=slips=false", "--agent-arg=persona=turn"),
+    }
+    for name, flags in flags_of.items():
         own = ("--agent", "demonstrator", "--tasks", TASKS, *flags)
         assert main(["eval", *own, "--out", str(folder / name)]) == 0
     return {each.name: rollouts(each) for each in folder.iterdir()}
@@ -28,6 +36,14 @@ def rollouts(folder):
 
 def said(run):
     return {name: [turn["raw"] for turn in each["turns"]] for name, each in run.items()}
+
+
+def told(rollout):
+    return {name for turn in rollout["turns"] for name in turn.get("told", ())}
+
+
+def hidden(rollout):
+    return {fact.name for fact in FACTS[rollout["task_hash"]] if not fact.stated}
 
 
 def successes(run):
@@ -56,3 +72,21 @@ def test_tasks_that_they_cannot_know_are_refused(tmp_path, capsys):
     flags = ("--agent", "demonstrator", "--agent-arg", "knows=bundled:backend/train")
     assert main(["eval", *flags, "--out", str(tmp_path / "run")]) == 2
     assert "generated:backend/SEED" in capsys.readouterr().err
+
+
+def test_without_slips_who_was_told_all_facts_succeeds(runs):
+    told_all = [each for each in runs["careful"].values() if told(each) == hidden(each)]
+    assert len(told_all) >= 10
+    assert successes(dict(enumerate(told_all))) == len(told_all)
+    assert successes(runs["careful"]) < 60
+
+
+def test_with_slips_some_who_were_told_all_facts_fail(runs):
+    told_all = [each for each in runs["first"].values() if told(each) == hidden(each)]
+    assert 0 < successes(dict(enumerate(told_all))) < len(told_all)
+
+
+def test_another_persona_is_refused(tmp_path, capsys):
+    flags = ("--agent", "demonstrator", "--agent-arg", "persona=week")
+    assert main(["eval", *flags, "--out", str(tmp_path / "run")]) == 2
+    assert "persona=week: expected dialogue or turn" in capsys.readouterr().err

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from colbench.version import __version__
+
 DOMAIN = """
 from colbench.domain import Defaults, Domain, Metric
 from colbench.score import Score
@@ -186,7 +188,7 @@ def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
     colbench(place, "leaderboard", "build", "store", "--out", "site")
     (page,) = (place / "site" / "entries").glob("*/index.html")
     text = page.read_text("utf-8")
-    assert "and ColBench 0.1.0 with numbers 1.0." in text
+    assert f"and ColBench {__version__} with numbers 1.0." in text
     assert text.count('<tr><th scope="row">Domain</th><td><bdi>numbers 1.0</bdi></td></tr>') == 2
 
 

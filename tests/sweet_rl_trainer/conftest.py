@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from contextlib import contextmanager
 from importlib import util
 from pathlib import Path
 
 import pytest
+
+from colbench.models.scripted_server import ScriptedServer
 
 SHAPE = {
     "vocab_size": 67,
@@ -98,6 +103,30 @@ def make_model():
         return model.train()
 
     return make
+
+
+@pytest.fixture
+def served():
+    """`served(script, …)`: a scripted server in a thread of its own, for as long as `with` is open."""
+
+    @contextmanager
+    def serve(script, **options):
+        server, loop = ScriptedServer(script, **options), asyncio.new_event_loop()
+        thread = threading.Thread(target=loop.run_forever)
+        thread.start()
+
+        def wait(coroutine):
+            return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+
+        try:
+            yield wait(server.__aenter__())
+        finally:
+            wait(server.__aexit__())
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    return serve
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ ACTIONS = (listing, check, new)
 
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
-    parser = commands.add_parser("agents", help="list, check, new", description=describe(__doc__))
+    parser = commands.add_parser("agents", description=describe(__doc__))
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     for action in ACTIONS:
         action.add_to(actions)

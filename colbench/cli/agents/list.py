@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from colbench.command import describe
@@ -26,23 +28,34 @@ def add_to(actions: Any) -> None:
     parser = actions.add_parser(
         "list", help="list the agents that --agent knows", description=describe(__doc__)
     )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
-def run(_: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
     """Print the table of agents."""
+    from colbench.plugins import location, names
+
+    own = [(name, location("agent", name)) for name in names("agent") if name not in TAKE_MORE]
+    _print_json([*own, *OTHER]) if args.json else _print([*own, *OTHER])
+    return 0
+
+
+def _print_json(rows: Sequence[tuple[str, str]]) -> None:
+    import msgspec
+
+    content = [{"agent": spec, "description": text} for spec, text in rows]
+    sys.stdout.write(msgspec.json.encode(content).decode() + "\n")
+
+
+def _print(rows: Sequence[tuple[str, str]]) -> None:
     from rich.table import Table
 
     from colbench.console import console
-    from colbench.plugins import location, names
 
     table = Table(box=None, pad_edge=False)
     table.add_column("--agent", style="bold")
     table.add_column("description", style="dim")
-    for name in names("agent"):
-        if name not in TAKE_MORE:
-            table.add_row(name, location("agent", name))
-    for spec, text in OTHER:
+    for spec, text in rows:
         table.add_row(spec, text)
     console().print(table)
-    return 0

@@ -43,9 +43,7 @@ FLAGS = (
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "play", help="play the agent or the human yourself", description=describe(__doc__)
-    )
+    parser = commands.add_parser("play", description=describe(__doc__))
     parser.add_argument(
         "--as",
         dest="role",

@@ -14,6 +14,7 @@ from colbench.cli.evaluate import exit_code, say, show_plan
 from colbench.cli.stopping import Stop, stoppable
 from colbench.cli.sweep.file import SweepRun, read_sweep
 from colbench.command import UNSCORED, describe
+from colbench.console import add_output_flags, console
 from colbench.errors import ColBenchError, UserError
 from colbench.evaluation import Evaluation
 from colbench.failures import broken_agent, read_reasons
@@ -36,9 +37,7 @@ class State(Struct, frozen=True, kw_only=True):
 
 def add_to(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "sweep", help="run several agents or settings, and compare", description=describe(__doc__)
-    )
+    parser = commands.add_parser("sweep", description=describe(__doc__))
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -57,6 +56,7 @@ def add_to(commands: Any) -> None:
         help="as in `colbench eval`, for every run",
     )
     parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    add_output_flags(parser, document="the comparison")
     parser.set_defaults(run=run)
 
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             if stop.code:
                 say("interrupted; the same command continues")
                 return stop.code
-    return _finish(states, out)
+    return _finish(states, out, as_json=args.json)
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
@@ -112,9 +112,9 @@ def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
     return State(name=name, run=run, text=trouble or DONE)
 
 
-def _finish(states: list[State], out: Path) -> int:
+def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
     """Say what became of the runs, compare them, and return the exit code."""
-    print()
+    console().print()
     width = max(len(state.name) for state in states)
     for state in states:
         show_line(f"{state.name:<{width}}", f"  {state.text}")
@@ -123,19 +123,19 @@ def _finish(states: list[State], out: Path) -> int:
     if len(runs) < 2:
         say("fewer than two runs have dialogues; there is nothing to compare")
         return UNSCORED
-    return max(code, _compare(runs, out))
+    return max(code, _compare(runs, out, as_json=as_json))
 
 
-def _compare(runs: list[Run], out: Path) -> int:
+def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
     """Compare runs, which may differ in what the file changes, and write the page."""
     from colbench.comparison.compare import compare
 
-    print()
+    console().print()
     try:
         found = compare(*runs, force=True, scoring=runs[0].config.scoring)
     except UserError as error:
         say(f"the runs cannot be compared: {error}")
         return UNSCORED
-    show(found)
+    show(found, as_json=as_json)
     write_page(found, runs, out / "compare.html", overwrite=True)
     return 0

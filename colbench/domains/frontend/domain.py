@@ -206,18 +206,19 @@ class FrontendDomain(Domain):
         config: RunConfig,
         environment: str,
         tasks: Sequence[Task],
-        rollouts: Sequence[Rollout],
+        rollouts: Sequence[Sequence[Rollout]],
     ) -> ReportPages:
         """Return the gallery, with pictures from the user's store of renders."""
         from colbench.domains.frontend.gallery.album import Album
-        from colbench.domains.frontend.gallery.pages import Gallery, address
+        from colbench.domains.frontend.gallery.pages import Gallery
 
         album = Album(folder, RenderStore(), environment)
+        gallery = Gallery(album, config, tasks, rollouts, metrics=self.metrics, floors=self.floors)
         return ReportPages(
             name="gallery",
             description="every target, every page that was shown, and how they differ.",
-            files=Gallery(album, self.metrics, self.floors).render(config, tasks, rollouts),
-            addresses={task.id: address(place) for place, task in enumerate(tasks)},
+            files=gallery,
+            addresses={task.id: gallery.address(place) for place, task in enumerate(tasks)},
         )
 
     def answer_pictures(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from colbench.cells import Cell, plan
+from colbench.cells import plan
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.flags import command_flags
@@ -19,7 +19,12 @@ from colbench.rollout_file import StoredRollouts
 from colbench.run_folder import RunFolder, RunRecord
 from colbench.selection import recorded_tasks
 from colbench.task import Task
-from colbench_leaderboard.bundle.redaction import PublicRecord, public_record, public_spec
+from colbench_leaderboard.bundle.redaction import (
+    PublicRecord,
+    names_home,
+    public_record,
+    public_spec,
+)
 from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
 from colbench_leaderboard.bundle.tracks import departures
 
@@ -38,6 +43,8 @@ class Draft(NamedTuple):
     """Names of configuration that is not published, or only in part."""
     outside: int
     """Rollouts of the folder that are not in the run's grid, and not published."""
+    homes: int
+    """Dialogues with the path of the user's home folder in a text."""
 
 
 def draft(run: Path, submission: Submission) -> Draft:
@@ -50,10 +57,9 @@ def draft(run: Path, submission: Submission) -> Draft:
     record = folder.record()
     tasks = recorded_tasks(folder, record)
     held = _read(folder, record)
-    cells = list(plan(tasks, record.config.trials, record.digest, record.config.seed))
     public = public_record(record)
     lock = _lock(record, public, _domain(tasks))
-    flaws = [*_mixed(record, held), *_unfinished(record, run, cells, held)]
+    flaws = [*_mixed(record, held), *_unfinished(record, run, tasks, held)]
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(
@@ -61,10 +67,22 @@ def draft(run: Path, submission: Submission) -> Draft:
         )
     if flaws:
         raise UserError("\n".join([f"{run} cannot be sent in:", *(f"  {flaw}" for flaw in flaws)]))
-    cells.sort(key=lambda cell: (cell.task.id, cell.trial))
-    chosen = [held.places[cell.key] for cell in cells]
-    rollouts = StoredRollouts(folder.rollouts_path, chosen)
-    return Draft(submission, lock, rollouts, public.left_out, len(held.places) - len(chosen))
+    keys = list(_keys(tasks, record))
+    return Draft(
+        submission,
+        lock,
+        rollouts=StoredRollouts(folder.rollouts_path, [held.places[key] for key in keys]),
+        left_out=public.left_out,
+        outside=len(held.places) - len(keys),
+        homes=len(held.homes.intersection(keys)),
+    )
+
+
+def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
+    """Yield the keys of the cells of a run by task and trial."""
+    for task in sorted(tasks, key=lambda task: task.id):
+        for trial in range(record.config.trials):
+            yield cell_key(task.id, task.hash, trial, record.digest)
 
 
 class _Held:
@@ -73,6 +91,8 @@ class _Held:
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
         self.unfinished: set[str] = set()
+        self.homes: set[str] = set()
+        """Keys of those in which the user's home folder is named."""
         self.foreign = 0
         self.first = ""
         """The first one of another configuration, for people."""
@@ -84,6 +104,8 @@ def _read(folder: RunFolder, record: RunRecord) -> _Held:
         held.places[rollout.key] = place
         if not rollout.settled:
             held.unfinished.add(rollout.key)
+        if names_home(rollout):
+            held.homes.add(rollout.key)
         if rollout.key != _key(rollout, record.digest):
             held.foreign += 1
             held.first = f"trial {rollout.trial} of {rollout.task_id}"
@@ -148,15 +170,21 @@ def _key(rollout: Rollout, run: str) -> str:
     return cell_key(rollout.task_id, rollout.task_hash, rollout.trial, run)
 
 
-def _unfinished(record: RunRecord, run: Path, cells: Sequence[Cell], held: _Held) -> list[str]:
-    finished = held.places.keys() - held.unfinished
-    missing = [cell for cell in cells if cell.key not in finished]
+def _unfinished(record: RunRecord, run: Path, tasks: Sequence[Task], held: _Held) -> list[str]:
+    config = record.config
+    cells = plan(tasks, config.trials, record.digest, config.seed)
+    missing = [
+        f"trial {cell.trial} of {cell.task.id}"
+        for cell in cells
+        if cell.key not in held.places or cell.key in held.unfinished
+    ]
     if not missing:
         return []
-    named = ", ".join(f"trial {cell.trial} of {cell.task.id}" for cell in missing[:NAMED])
+    named = ", ".join(missing[:NAMED])
     more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
-    whole = replace(record.config, shard=None)
+    whole = replace(config, shard=None)
     command = shlex.join(["colbench", "eval", *command_flags(whole), "--out", str(run)])
     return [
-        f"{len(missing)} of {len(cells)} dialogues are missing: {named}{more}. To run them:\n    {command}"
+        f"{len(missing)} of {len(tasks) * config.trials} dialogues are missing: {named}{more}. "
+        f"To run them:\n    {command}"
     ]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.errors import UserError
 from colbench_leaderboard.cli.output import progress, say, to_json
 from colbench_leaderboard.cli.verify import add_store_flags, verify_for_store
@@ -21,7 +22,9 @@ FAULTY = 1
 
 def add_to(actions: Any) -> None:
     """Add the action."""
-    parser = actions.add_parser("audit", help="prove that a store is intact", description=__doc__)
+    parser = actions.add_parser(
+        "audit", help="prove that a store is intact", description=describe(__doc__)
+    )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
         "--head",

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import UserError
 from colbench.flags import add_config_flags, read_config
@@ -24,7 +25,9 @@ PORT = 8765
 
 def add_to(actions: Any) -> None:
     """Add the action."""
-    parser = actions.add_parser("build", help="build the site of a store", description=__doc__)
+    parser = actions.add_parser(
+        "build", help="build the site of a store", description=describe(__doc__)
+    )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
         "--out", metavar="DIR", help="the site's folder; an earlier site is replaced"

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.errors import DataError
 from colbench.flags import names
 from colbench_leaderboard.cli import audit, build, sign
@@ -26,7 +27,7 @@ MOVED = {
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
     parser = commands.add_parser(
-        "leaderboard", help="keep, audit and show a leaderboard", description=__doc__
+        "leaderboard", help="keep, audit and show a leaderboard", description=describe(__doc__)
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     decisions = (_add_accept, _add_keep, _add_remove, _add_rescore)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.errors import UserError
 from colbench_leaderboard.cli.output import say_field
 
@@ -31,7 +32,7 @@ PUSH = (
 def add_to(commands: Any) -> None:
     """Add the command and its actions."""
     parser = commands.add_parser(
-        "submit", help="pack, push: enter a leaderboard", description=__doc__
+        "submit", help="pack, push: enter a leaderboard", description=describe(__doc__)
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     _add_pack(actions)
@@ -145,7 +146,6 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 def _show(ready: Draft) -> None:
     """Print what is sent, and what is not."""
     from colbench.numbers import count
-    from colbench_leaderboard.bundle.redaction import names_home
 
     tasks = ready.lock.tasks
     cells = (
@@ -161,9 +161,10 @@ def _show(ready: Draft) -> None:
         say_field("", ", ".join(ready.left_out))
     if ready.outside:
         say_field("", f"{count(ready.outside, 'dialogue')} that the run no longer has in its grid")
-    if homes := sum(map(names_home, ready.rollouts)):
+    if ready.homes:
         say_field(
-            "take care", f"{count(homes, 'dialogue')} with the path of your home folder in the text"
+            "take care",
+            f"{count(ready.homes, 'dialogue')} with the path of your home folder in the text",
         )
     say_field("licence", f"the transcripts become public under {ready.submission.licence}")
 

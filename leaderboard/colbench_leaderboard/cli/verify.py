@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
 from colbench.flags import add_config_flags, read_config
@@ -36,7 +37,7 @@ FLAGS = (
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "verify", help="recompute every number of a submission", description=__doc__
+        "verify", help="recompute every number of a submission", description=describe(__doc__)
     )
     parser.add_argument("bundle", metavar="BUNDLE", help="a folder or a .tar.gz")
     parser.add_argument(

@@ -22,7 +22,7 @@ from colbench_leaderboard.store.log import Log, require_latest, writing
 from colbench_leaderboard.store.plain import read_plain
 from colbench_leaderboard.verify.findings import Findings, awaits_decision
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, Receipt, Summary
-from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
+from colbench_leaderboard.verify.transcripts import Transcripts
 
 
 def accept(
@@ -123,11 +123,10 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     `against`: the folders of the other bundles.
     """
     with read_bundle(bundle) as found:
-        findings = Findings()
-        transcripts = Transcripts()
+        findings, transcripts = Findings(), Transcripts(found.digest, against)
         for cell in found.cells():
             transcripts.add(cell.rollout)
-        report_shared(transcripts, found.digest, against, findings)
+        transcripts.report_shared(findings)
     named = {finding.message for finding in _receipt(verified).findings}
     for finding in findings.all():
         if finding.message not in named:

@@ -12,6 +12,7 @@ mean excess over the tasks, as a share of what is hidden, is judged by Hoeffding
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
@@ -28,8 +29,26 @@ MANY = 3
 
 Group = tuple[int, int]
 """A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
-Shown = Callable[[Disclosure], bool]
-"""Returns True if an answer shows all that was untold."""
+
+
+class _Dialogues:
+    """The dialogues of a group, in numbers."""
+
+    def __init__(self) -> None:
+        self.chances = array("d")
+        """For each, the highest chance to guess all that was untold."""
+        self.knew = self.copied = 0
+        """Answers that are right, and those that are nearly the reference (`Disclosure`)."""
+
+    def add(self, told: Disclosure) -> None:
+        """Count a dialogue."""
+        self.chances.append(told.chance)
+        self.knew += told.knew
+        self.copied += told.copied
+
+
+Shown = Callable[[_Dialogues], int]
+"""Returns the number of answers that show all that was untold."""
 
 
 class Excess(Struct, frozen=True, kw_only=True):
@@ -55,21 +74,24 @@ class Evidence:
     """Collects what the dialogues of an entry disclose, and judges it."""
 
     def __init__(self) -> None:
-        self._groups: defaultdict[Group, list[Disclosure]] = defaultdict(list)
-        self._excess: defaultdict[str, list[float]] = defaultdict(list)
+        self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
+        self._excess: defaultdict[str, array[float]] = defaultdict(_shares)
 
     def add(self, task_id: str, trial: int, told: Disclosure) -> None:
         """Count a dialogue."""
         if told.untold:
-            self._groups[trial, min(told.untold, MANY)].append(told)
+            self._groups[trial, min(told.untold, MANY)].add(told)
         if told.share is not None:
             self._excess[task_id].append(told.share - told.guessed_share)
 
     def report(self, findings: Findings) -> None:
         """Flag what guessing does not explain."""
-        self._report_right(findings, "audit.undisclosed", "are right", lambda told: told.knew)
+        self._report_right(findings, "audit.undisclosed", "are right", lambda found: found.knew)
         self._report_right(
-            findings, "audit.reference-copies", "are the reference, or nearly", lambda t: t.copied
+            findings,
+            "audit.reference-copies",
+            "are the reference, or nearly",
+            lambda found: found.copied,
         )
         self._report_used(findings)
 
@@ -84,10 +106,11 @@ class Evidence:
 
     def most_improbable(self, shown: Shown) -> Excess | None:
         """Return the group in which guessing least explains the answers that show all; None without untold facts."""
-        found = (_excess(group, told, shown, len(self._groups)) for group, told in self._in_order())
+        groups = len(self._groups)
+        found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
 
-    def _in_order(self) -> Iterable[tuple[Group, list[Disclosure]]]:
+    def _in_order(self) -> Iterable[tuple[Group, _Dialogues]]:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
@@ -106,14 +129,18 @@ class Evidence:
             )
 
 
-def _excess(group: Group, dialogues: list[Disclosure], shown: Shown, groups: int) -> Excess:
-    chances = [told.chance for told in dialogues]
-    count, expected = sum(map(shown, dialogues)), sum(chances)
+def _excess(group: Group, found: _Dialogues, count: int, groups: int) -> Excess:
+    chances = found.chances
+    expected = sum(chances)
     p = poisson_binomial_tail(count, chances) if count > expected else 1.0
     return Excess(
         count=count,
-        dialogues=len(dialogues),
+        dialogues=len(chances),
         expected=expected,
         untold=group[1],
         p=min(1.0, groups * p),
     )
+
+
+def _shares() -> array[float]:
+    return array("d")

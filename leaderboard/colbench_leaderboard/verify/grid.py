@@ -28,13 +28,14 @@ class Grid:
         self._tasks = {task.id: task for task in tasks}
         self._trials = trials
         self._seed = seed
-        self._seen: set[tuple[str, int]] = set()
+        self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
         """Return the receiver's own task of a cell; None, with a finding, if there is no such cell."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
-        self._seen.add((rollout.task_id, rollout.trial))
+        if task:
+            self._seen[task.id].add(rollout.trial)
         flaw = self._flaw(rollout, task)
         if flaw:
             findings.add(*flaw, cell.file, cell.line)
@@ -63,7 +64,7 @@ class Grid:
         """Yield the cells that were not seen, by task and trial."""
         for name, task in sorted(self._tasks.items()):
             for trial in range(self._trials):
-                if (name, trial) not in self._seen:
+                if trial not in self._seen[name]:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:

@@ -9,7 +9,8 @@ No time, machine or path is in them. Values are rounded to `Metric.digits` first
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -42,7 +43,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
 
 
-class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The recomputed score and counts of a cell."""
 
     task_id: str
@@ -124,12 +125,12 @@ class Outcome(Struct, frozen=True, kw_only=True):
     scores: tuple[CellScore, ...] = ()
 
     @property
-    def files(self) -> dict[str, bytes]:
-        """The files by name; for a refused bundle only the receipt."""
-        receipt = {RECEIPT: canonical(self.receipt)}
+    def files(self) -> Mapping[str, Iterable[bytes]]:
+        """The lines of the files by name; for a refused bundle only the receipt."""
+        receipt = {RECEIPT: [canonical(self.receipt)]}
         if self.summary is None:
             return receipt
-        return {SCORES: _lines(self.scores), SUMMARY: canonical(self.summary), **receipt}
+        return {SCORES: _lines(self.scores), SUMMARY: [canonical(self.summary)], **receipt}
 
     def write(self, folder: Path) -> None:
         """Write the files, and remove those of an earlier verdict. Raises UserError that names `--out`."""
@@ -137,8 +138,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
             folder.mkdir(parents=True, exist_ok=True)
             for name in (SCORES, SUMMARY, RECEIPT):
                 (folder / name).unlink(missing_ok=True)
-            for name, content in self.files.items():
-                (folder / name).write_bytes(content)
+            for name, lines in self.files.items():
+                with (folder / name).open("wb") as file:
+                    file.writelines(lines)
         except OSError as cause:
             raise UserError(f"--out {folder}: cannot be written: {cause.strerror}") from cause
 
@@ -183,11 +185,19 @@ def accepted(
         tier=tier,
         findings=findings,
         replayed=replayed,
-        scores=sha256(_lines(scores)),
+        scores=_hash(_lines(scores)),
         summary=sha256(canonical(summary)),
     )
     return Outcome(receipt=receipt, summary=summary, scores=tuple(scores))
 
 
-def _lines(scores: Sequence[CellScore]) -> bytes:
-    return b"".join(canonical(score) + b"\n" for score in scores)
+def _lines(scores: Sequence[CellScore]) -> Iterator[bytes]:
+    return (canonical(score) + b"\n" for score in scores)
+
+
+def _hash(lines: Iterable[bytes]) -> str:
+    """Return the SHA-256 of lines, one of which is in memory at a time."""
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(line)
+    return found.hexdigest()

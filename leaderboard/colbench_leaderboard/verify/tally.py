@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Hashable, Iterable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from colbench.numbers import percent
 from colbench.task import Task
@@ -13,6 +17,8 @@ from colbench_leaderboard.verify.judging import Judged
 from colbench_leaderboard.verify.receipt import CellScore
 from colbench_leaderboard.verify.scores import absent_cell
 
+T = TypeVar("T", bound=Hashable)
+
 
 class Tally:
     """Adds up judged dialogues, which come in order, and reports violations to `findings`."""
@@ -21,7 +27,8 @@ class Tally:
         self._findings = findings
         self._evidence = Evidence()
         self._scores: list[CellScore] = []
-        self._shares: dict[str, list[float]] = {}
+        self._shares: dict[str, array[float]] = {}
+        self._known: dict[Hashable, Any] = {}
         self._void: set[str] = set()
         self.scorer = ""
         """The name of the scorer."""
@@ -41,9 +48,23 @@ class Tally:
         if judged.score is None:
             self._avoid(cell.rollout.task_id)
         else:
-            self._scores.append(judged.score)
+            self._scores.append(self._shared(judged.score))
         if judged.told:
             self._compare(judged, judged.told)
+
+    def _shared(self, score: CellScore) -> CellScore:
+        """Return a score whose values that many have alike are kept once."""
+        return replace(
+            score,
+            task_id=self._same(score.task_id),
+            value=self._same(score.value),
+            official=self._same(score.official),
+            asking=self._known.setdefault(tuple(score.asking.items()), score.asking),
+        )
+
+    def _same(self, value: T) -> T:
+        known: T = self._known.setdefault(value, value)
+        return known
 
     def _avoid(self, task_id: str) -> None:
         if task_id not in self._void:
@@ -54,7 +75,7 @@ class Tally:
     def _compare(self, judged: Judged, told: Disclosure) -> None:
         task_id = judged.cell.rollout.task_id
         if told.share is not None:
-            self._shares.setdefault(task_id, []).append(told.share)
+            self._shares.setdefault(task_id, array("d")).append(told.share)
         self._evidence.add(task_id, judged.cell.rollout.trial, told)
         if told.untold and (told.copied or told.knew):
             rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
@@ -76,7 +97,7 @@ class Tally:
         return sorted(counting, key=lambda score: (score.task_id, score.trial))
 
     @property
-    def undisclosed(self) -> list[list[float]]:
+    def undisclosed(self) -> list[array[float]]:
         """For each task the shares of the hidden facts that its answers used untold."""
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void

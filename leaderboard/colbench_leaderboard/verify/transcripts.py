@@ -18,7 +18,7 @@ from colbench.config import digest
 from colbench.errors import UserError
 from colbench.registry import get_domain
 from colbench.rollout import Rollout
-from colbench_leaderboard.bundle.read import read_bundle
+from colbench_leaderboard.bundle.read import Cell, read_bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.verify.findings import MOST, Findings
 from colbench_leaderboard.verify.receipt import Receipt
@@ -28,6 +28,8 @@ DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 """Rules for entries that are mostly like another one, and for those that share some dialogues with it."""
 MOSTLY, NOTED = 0.5, 0.1
 """Shares of an entry's dialogues from which its likeness to another entry is a flag, and a note."""
+HELD = 20_000
+"""Transcripts of a bundle that are in memory while others are read."""
 LEAST_WORDS = 20
 """Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
@@ -42,9 +44,15 @@ class Transcript(Struct, frozen=True, kw_only=True, dict=True):
 
     exact: str
     """Hash of all words that the human saw and those of the answer."""
-    questions: Shingles
+    said: Sequence[Sequence[str]]
+    """The words of each message of the agent."""
     domain: str
     answer: str
+
+    @cached_property
+    def questions(self) -> Shingles:
+        """The pairs of close words in the messages."""
+        return frozenset().union(*(pairs(each, REACH) for each in self.said))
 
     @cached_property
     def shape(self) -> Shingles:
@@ -68,47 +76,92 @@ def transcript(rollout: Rollout) -> Transcript | None:
         return None
     words = [*said, WORD.findall(answer.casefold())] if answer else said
     return Transcript(
-        exact=digest([rollout.task_hash, words]),
-        questions=frozenset().union(*(pairs(each, REACH) for each in said)),
-        domain=rollout.domain,
-        answer=answer,
+        exact=digest([rollout.task_hash, words]), said=said, domain=rollout.domain, answer=answer
     )
 
 
 class Transcripts:
-    """The transcripts of a bundle, by task."""
+    """Compares the transcripts of a bundle with one another, and with those of other bundles."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
+        """Compare a bundle, given by its digest, with others. It may be one of them, and is left out.
+
+        At most `held` transcripts are in memory; the others are read again for every so many.
+        """
         self.count = 0
         """Transcripts that are compared."""
-        self._by_task: dict[str, list[Numbered]] = {}
+        self._own, self._others, self._most = own, others, held
+        self._trials: dict[str, tuple[int, str]] = {}
+        self._held: dict[str, list[Numbered]] = {}
+        self._shared: dict[str, tuple[str, Shared]] = {}
 
     def add(self, rollout: Rollout) -> None:
-        """Add a dialogue, unless the agent says too little in it."""
-        if found := transcript(rollout):
-            own = self._by_task.setdefault(rollout.task_hash, [])
-            own.append((self.count, found))
-            self.count += 1
+        """Add a dialogue, unless the agent says too little in it. Raises UserError if another bundle cannot be read."""
+        found = transcript(rollout)
+        if found is None:
+            return
+        number, exact = self._trials.get(rollout.task_hash, (0, found.exact))
+        same = exact if exact == found.exact else ""
+        self._trials[rollout.task_hash] = number + 1, same
+        if self._others:
+            self._held.setdefault(rollout.task_hash, []).append((self.count, found))
+        self.count += 1
+        if self._others and self.count % self._most == 0:
+            self._compare()
 
-    def shared(self, rollouts: Iterable[Rollout]) -> Shared:
-        """Return which of the transcripts are, word for word or nearly, among other dialogues."""
+    def report_trials(self, trials: int, findings: Findings) -> None:
+        """Add a finding if all trials of a task are the same dialogue."""
+        same = sum(number == trials > 1 and exact != "" for number, exact in self._trials.values())
+        if same:
+            message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
+            findings.add("audit.same-trials", message)
+
+    def report_shared(self, findings: Findings) -> None:
+        """Report transcripts that other bundles hold as well.
+
+        Half or more are a flag, fewer a note, very few are not reported. Only the bundles that share most are named,
+        so that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
+        """
+        self._compare()
+        reported = (
+            (other, name, shared)
+            for other, (name, shared) in self._shared.items()
+            if shared.alike and shared.alike >= NOTED * self.count
+        )
+        for other, name, shared in sorted(reported, key=lambda one: (-one[2].alike, one[0]))[:MOST]:
+            rule = DUPLICATES if shared.alike >= MOSTLY * self.count else ALIKE
+            findings.add(
+                rule,
+                f"{shared.alike:,} of {self.count:,} dialogues with {LEAST_WORDS} words or more of the agent are like "
+                f"those of {name}, {shared.exact:,} of them word for word: bundle {other}",
+            )
+
+    def _compare(self) -> None:
+        """Compare the transcripts in memory with the other bundles, and forget them."""
+        found: dict[str, tuple[str, Shared]] = {}
+        for path in self._others if self._held else ():
+            try:
+                with read_bundle(path) as bundle:
+                    if bundle.digest not in (self._own, *found):
+                        found[bundle.digest] = bundle.submission.name, self._among(bundle.cells())
+            except Refused as cause:
+                raise UserError(f"--against {path}: {cause}") from cause
+        for other, (name, more) in found.items():
+            _, shared = self._shared.get(other, (name, Shared(exact=0, alike=0)))
+            self._shared[other] = name, shared + more
+        self._held = {}
+
+    def _among(self, cells: Iterable[Cell]) -> Shared:
+        """Return which of the transcripts in memory are, word for word or nearly, among other dialogues."""
         exact: set[int] = set()
         alike: set[int] = set()
-        for rollout in rollouts:
-            own = self._by_task.get(rollout.task_hash)
-            other = transcript(rollout) if own else None
+        for cell in cells:
+            own = self._held.get(cell.rollout.task_hash)
+            other = transcript(cell.rollout) if own else None
             if own and other:
                 exact.update(number for number, each in own if each.exact == other.exact)
                 alike.update(_like(own, other))
         return Shared(exact=len(exact), alike=len(exact | alike))
-
-    def report_trials(self, trials: int, findings: Findings) -> None:
-        """Add a finding if all trials of a task are the same dialogue."""
-        rows = [[each.exact for _, each in row] for row in self._by_task.values()]
-        same = sum(len(row) == trials > 1 == len(set(row)) for row in rows)
-        if same:
-            message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
-            findings.add("audit.same-trials", message)
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -119,6 +172,9 @@ class Shared(Struct, frozen=True, kw_only=True):
     alike: int
     """These, and those that are nearly the same."""
 
+    def __add__(self, other: Shared) -> Shared:
+        return Shared(exact=self.exact + other.exact, alike=self.alike + other.alike)
+
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
     """Return the numbers of the own transcripts that are like another one."""
@@ -128,34 +184,6 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
         if containment(each.questions, other.questions) >= SAME_QUESTIONS
     ]
     return [number for number, each in near if containment(each.shape, other.shape) >= SAME_ANSWER]
-
-
-def report_shared(mine: Transcripts, own: str, others: Sequence[Path], findings: Findings) -> None:
-    """Report transcripts that other bundles hold as well, except the bundle with the digest `own` itself.
-
-    Half or more are a flag, fewer a note, very few are not reported. Only the bundles that share most are named, so
-    that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
-    """
-    found = {share for path in others if (share := _shared(mine, own, path))}
-    for other, name, shared in sorted(found, key=lambda one: (-one[2].alike, one[0]))[:MOST]:
-        rule = DUPLICATES if shared.alike >= MOSTLY * mine.count else ALIKE
-        findings.add(
-            rule,
-            f"{shared.alike:,} of {mine.count:,} dialogues with {LEAST_WORDS} words or more of the agent are like "
-            f"those of {name}, {shared.exact:,} of them word for word: bundle {other}",
-        )
-
-
-def _shared(mine: Transcripts, own: str, path: Path) -> tuple[str, str, Shared] | None:
-    try:
-        with read_bundle(path) as bundle:
-            if bundle.digest == own:
-                return None
-            shared = mine.shared(cell.rollout for cell in bundle.cells())
-            reported = shared.alike and shared.alike >= NOTED * mine.count
-            return (bundle.digest, bundle.submission.name, shared) if reported else None
-    except Refused as cause:
-        raise UserError(f"--against {path}: {cause}") from cause
 
 
 def duplicated(receipt: Receipt) -> list[str]:

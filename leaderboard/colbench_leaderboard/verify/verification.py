@@ -24,7 +24,7 @@ from colbench_leaderboard.verify.receipt import Outcome, Tier, accepted, refused
 from colbench_leaderboard.verify.replay import is_keyless, sample
 from colbench_leaderboard.verify.scores import summarize
 from colbench_leaderboard.verify.tally import Tally
-from colbench_leaderboard.verify.transcripts import Transcripts, report_shared
+from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
 """Called with a stage, how much of it is done, and how much there is."""
@@ -84,7 +84,7 @@ class _Verification:
 
     def read(self) -> None:
         """Check everything that needs neither sandbox nor human."""
-        transcripts = Transcripts()
+        transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):
                 protocol.check(cell, task, self.config.max_turns, self.findings)
@@ -96,7 +96,7 @@ class _Verification:
             return
         self.grid.report_missing(self.findings)
         transcripts.report_trials(self.config.trials, self.findings)
-        report_shared(transcripts, self.bundle.digest, self.settings.against, self.findings)
+        transcripts.report_shared(self.findings)
 
     def _cells(self) -> Iterator[tuple[Cell, Task]]:
         for cell in self.bundle.cells():
@@ -109,8 +109,8 @@ class _Verification:
         domain = self.bundle.lock.tasks.domain
         config, keyless = self.settings.config, self.keyless
         async with judge(config, self.tasks, domain, keyless=keyless) as judges:
-            sampled = self._sample()
-            cells = ((cell, task, _key(cell) in sampled) for cell, task in self._cells())
+            again = self._again()
+            cells = ((cell, task, again(cell)) for cell, task in self._cells())
             number = 0
             async for judged in judges.judged(cells):
                 self.tally.add(judged)
@@ -119,11 +119,13 @@ class _Verification:
         self.tally.finish(self.grid.missing())
         self._report_replay(number)
 
-    def _sample(self) -> frozenset[tuple[str, int]]:
-        """Draw the cells whose human is asked again."""
-        share = self.settings.replay if self.keyless else 0.0
+    def _again(self) -> Callable[[Cell], bool]:
+        """Return what tells whether the human of a cell is asked again."""
+        if not self.keyless or self.settings.replay in (0.0, 1.0):
+            return lambda _: self.keyless and self.settings.replay == 1.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))
-        return sample(self.bundle.digest, cells, share)
+        drawn = sample(self.bundle.digest, cells, self.settings.replay)
+        return lambda cell: (cell.rollout.task_id, cell.rollout.trial) in drawn
 
     def _report_replay(self, dialogues: int) -> None:
         if not self.keyless:
@@ -156,7 +158,3 @@ class _Verification:
             ),
             scores=scores,
         )
-
-
-def _key(cell: Cell) -> tuple[str, int]:
-    return cell.rollout.task_id, cell.rollout.trial

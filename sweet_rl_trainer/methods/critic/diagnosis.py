@@ -27,7 +27,6 @@ from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, tem
 from sweet_rl_trainer.methods.ranking.files import read_scored
 from sweet_rl_trainer.methods.ranking.score import (
     Preset,
-    Scorer,
     score_candidates,
     score_pairs,
     score_sides,
@@ -40,6 +39,7 @@ from sweet_rl_trainer.pipeline.dialogues import continuations
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Job
 from sweet_rl_trainer.settings import Count
+from sweet_rl_trainer.train.scorer import Scorer
 
 RANKED = "ranked"
 """The input with ranked candidates, where they are there already."""
@@ -140,7 +140,7 @@ def _continuations(
     sample = sample_turns(
         ranked, tasks, turns=asked.turns, candidates=asked.candidates, seed=asked.seed
     )
-    played = continuations(job, asked.agent)
+    played = continuations(job, recipe, asked.agent)
     found = agreement(compare(sample, tasks, played, asked.continuations))
     if found is None:
         missing["continuations"] = "no two candidates of a turn have different returns"

@@ -25,6 +25,8 @@ from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
 
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+Imitate = Literal["chosen", "successes"]
+"""The chosen replies that NLL is of: all of them, or only successful answers."""
 
 ROUNDING = 1e-6
 """What float32 may make of equal scores: they differ by no more."""
@@ -101,6 +103,7 @@ def turn_pairs(
     margin: float = 0.0,
     seed: int = 0,
     max_length: int,
+    imitate: Imitate = "chosen",
     dropped: Counter[str],
 ) -> list[PairExample]:
     """Return a turn's pairs for the actor, which does not see c; `reward` is the score.
@@ -119,7 +122,12 @@ def turn_pairs(
     sides = {n: _side(scored, examples[n], n) for choice in fitting for n in choice}
     task = scored.candidates.turn.trajectory.task_hash
     return [
-        PairExample(chosen=sides[one], rejected=sides[other], task_hash=task)
+        PairExample(
+            chosen=sides[one],
+            rejected=sides[other],
+            task_hash=task,
+            imitated=imitate == "chosen" or scored.solved[one],
+        )
         for one, other in fitting
     ]
 

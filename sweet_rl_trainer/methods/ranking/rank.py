@@ -10,18 +10,26 @@ A critic that sees is shown the candidates' pages, whose pictures are next to th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from colbench.errors import UserError
+from colbench.task import Task
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import PairExample, Side
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
+from sweet_rl_trainer.methods.credit.facts import FactsPotential
+from sweet_rl_trainer.methods.credit.gain import GainPotential
+from sweet_rl_trainer.methods.credit.scale import Scaled, fit
+from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
-from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Imitate, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
 from sweet_rl_trainer.methods.ranking.returns import score_by_returns
@@ -35,9 +43,12 @@ from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
 from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 from sweet_rl_trainer.pipeline.view import COUNT, ShownPair, ShownSide, write_examples
-from sweet_rl_trainer.settings import Count, NotNegative, TrainSettings
+from sweet_rl_trainer.settings import Count, NotNegative, Share, TrainSettings
 
 CRITIC = "critic"
+SAY_ONCE = "blank"
+"""The agent that ends a dialogue after a candidate, at no price."""
+Scale = Literal["fit", "none"]
 
 
 class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,6 +57,12 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scores: Preset = "critic"
     continuations: Count = 8
     """Dialogues that the first run's agent continues after each candidate, if scores are `returns`."""
+    cost: NotNegative = 0.01
+    """κ, the price of a question in units of the reward, if scores are `facts` or `gain`. Ours."""
+    told_later: Share = 0.5
+    """p of `facts`: the chance that a fact that is still hidden is told later (`credit.facts`). Ours."""
+    scale: Scale = "fit"
+    """The unit of `facts` and `gain`: "fit", that of the reward (`credit.scale`); "none", their own. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
     """Paper."""
@@ -62,6 +79,8 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     train: TrainSettings
     token_weights: WeightRule = "sum"
+    imitate: Imitate = "chosen"
+    """The chosen replies that NLL is of; "successes": answers that succeed, as in RFT (`facts` and `gain`). Ours."""
     max_length: Count = 16_384
     """Tokens; a pair with a longer reply and context is left out. Paper."""
 
@@ -86,10 +105,18 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
     dropped = Counter[str]()
     candidates = SampledFile(job.inputs["candidates"], data.by_id)
-    score = _by_returns if settings.scores == "returns" else _by_model
-    ranked: Iterable[Scored] = Ranked(candidates, score(candidates, job, recipe, chat, dropped))
     inside = {each.id for each in data.train}
-    calibrated = {}
+    calibrated = dict[str, float]()
+    match settings.scores:
+        case "returns":
+            scores = _by_returns(candidates, job, recipe, chat, dropped)
+        case "facts" | "gain":
+            scores, calibrated = _by_consequences(
+                candidates, job, recipe, chat, dropped, inside=inside
+            )
+        case _:
+            scores = _by_model(candidates, job, recipe, chat, dropped)
+    ranked: Iterable[Scored] = Ranked(candidates, scores)
     if settings.calibrate:
         calibrated["offset"] = _offset(ranked, inside)
         ranked = shifted(ranked, calibrated["offset"])
@@ -162,6 +189,7 @@ class _Pairing:
             margin=settings.margin,
             seed=settings.seed,
             max_length=actor.max_length,
+            imitate=actor.imitate,
             dropped=dropped,
         )
 
@@ -243,8 +271,70 @@ def _by_returns(
     candidates: SampledFile, job: Job, recipe: Recipe, chat: Chat, dropped: Counter[str]
 ) -> Sequence[Scores | None]:
     tasks = tasks_of(recipe.data, job.inputs)
-    count, played = recipe.table(RankSettings).continuations, continuations(job)
+    count, played = recipe.table(RankSettings).continuations, continuations(job, recipe)
     return score_by_returns(candidates, tasks, chat, played, count=count, dropped=dropped)
+
+
+def _by_consequences(
+    candidates: SampledFile,
+    job: Job,
+    recipe: Recipe,
+    chat: Chat,
+    dropped: Counter[str],
+    *,
+    inside: Collection[str],
+) -> tuple[Sequence[Scores | None], dict[str, float]]:
+    """Return the scores by a potential, and the line that put it on the scale of the reward."""
+    settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
+    play = continuations(job, SAY_ONCE).consequences
+    with _potentials(job, recipe, chat) as (raw, now):
+        relative, line = settings.scores == "gain", None
+        if settings.scale == "fit":
+            line = fit(now, _ends(candidates, inside, tasks), relative=relative)
+        scores = score_by_consequences(
+            candidates,
+            tasks,
+            chat,
+            play,
+            Scaled(raw, line, relative=relative) if line else raw,
+            cost=settings.cost,
+            dropped=dropped,
+        )
+    return scores, msgspec.structs.asdict(line) if line else {}
+
+
+@contextmanager
+def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
+    """Yield the potential that a recipe's scores are of, and the one of answers now, to which rewards are fitted.
+
+    The reference of `gain`, which has one potential, is the model that training starts from.
+    """
+    settings = recipe.table(RankSettings)
+    if settings.scores == "facts":
+        yield FactsPotential(told_later=settings.told_later), FactsPotential(told_later=0.0)
+        return
+    from sweet_rl_trainer.methods.ranking.scorers import Scorers
+
+    with Scorers(recipe, model_in(job.inputs["model"]), job.shared / REFERENCES) as scorers:
+        gain = GainPotential(
+            scorers.reference(),
+            chat,
+            budget=settings.row_tokens,
+            max_length=recipe.table(CriticSettings).max_length,
+        )
+        yield gain, gain
+
+
+def _ends(
+    candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
+) -> list[tuple[State, float]]:
+    """Return the state before the answer and the reward of each dialogue to train on that answered."""
+    dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
+    return [
+        (states_of(each, tasks[each.task_hash])[-1], each.reward)
+        for name, each in dialogues.items()
+        if name in inside and each.ended_by == "answer" and each.task_hash in tasks
+    ]
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:

@@ -7,18 +7,18 @@ with few continuations.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from colbench.task import Task
-from sweet_rl_trainer.agents.continuations import Continuations
+from sweet_rl_trainer.agents.continuations import Continuations, Opening
 from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.dialogue_measures import mean
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
     Scores,
+    by_wording,
     encode_candidates,
-    opening,
     reply_lengths,
 )
 
@@ -37,32 +37,21 @@ def score_by_returns(
     `tasks` are by their hash. Turns of other tasks have None, and a candidate without any continuation that has a
     reward has no score; both are counted in `dropped`.
     """
-    openings = [
-        opening(each.turn, text, tasks)
-        for each in turns
-        if each.turn.trajectory.task_hash in tasks
-        for text in _wordings(each)
+
+    def play(openings: list[Opening]) -> Sequence[Sequence[float]]:
+        return continuations(openings, count)
+
+    found = [
+        None if rewards is None else _scores(each, rewards, chat)
+        for each, rewards in zip(turns, by_wording(turns, tasks, play), strict=True)
     ]
-    rewards = iter(continuations(openings, count))
-    found = list[Scores | None]()
-    for each in turns:
-        if each.turn.trajectory.task_hash not in tasks:
-            found.append(None)
-            continue
-        by_text = {text: mean(next(rewards)) for text in _wordings(each)}
-        scores = tuple(by_text[text.strip()] for text in _texts(each))
-        found.append(
-            Scores(scores=scores, lengths=reply_lengths(encode_candidates(each, chat, "sum")))
-        )
     dropped["turns of unknown tasks"] += found.count(None)
     dropped["candidates without a return"] += sum(each.scores.count(None) for each in found if each)
     return found
 
 
-def _wordings(candidates: Candidates) -> list[str]:
-    """Return the different replies."""
-    return list(dict.fromkeys(map(str.strip, _texts(candidates))))
-
-
-def _texts(candidates: Candidates) -> list[str]:
-    return [reply.text for reply in candidates.replies]
+def _scores(candidates: Candidates, rewards: Mapping[str, Sequence[float]], chat: Chat) -> Scores:
+    return Scores(
+        scores=tuple(mean(rewards[reply.text.strip()]) for reply in candidates.replies),
+        lengths=reply_lengths(encode_candidates(candidates, chat, "sum")),
+    )

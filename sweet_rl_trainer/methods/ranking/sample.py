@@ -44,6 +44,8 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Tokens of a reply, at most. Paper."""
     data_fraction: Fraction = 0.1
     """Share of the trajectories, at whose turns replies are sampled. Paper."""
+    all_answers: bool = False
+    """Sample at the last turn of every other dialogue that answered, too, so that answers compete everywhere. Ours."""
     server: str = IN_PROCESS
     """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
     has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
@@ -65,11 +67,21 @@ def problems(settings: SampleSettings) -> Iterator[str]:
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
-    model = model_in(job.inputs["model"])
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
-    wanted = turns(data, settings)
+    return sample_at(turns(data, settings), job, recipe, settings, precision)
+
+
+def sample_at(
+    wanted: Sequence[Turn],
+    job: Job,
+    recipe: Recipe,
+    settings: SampleSettings,
+    precision: Precision,
+) -> dict[str, Any]:
+    """Sample at these turns, write the candidates, and return a summary; the server is that of the recipe's table."""
+    model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
         count=settings.count,
@@ -101,7 +113,12 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
         turn
         for side in (data.train, data.held_out)
         if side
-        for turn in turns_of(side, data_fraction=settings.data_fraction, seed=settings.seed)
+        for turn in turns_of(
+            side,
+            data_fraction=settings.data_fraction,
+            all_answers=settings.all_answers,
+            seed=settings.seed,
+        )
     ]
 
 

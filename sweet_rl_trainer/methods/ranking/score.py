@@ -10,6 +10,7 @@
 | `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
+| `facts`, `gain` | what it adds to a potential, by the human's one answer to it (`ranking.consequences`) |
 
 `released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
 the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
@@ -25,10 +26,9 @@ Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twi
 
 from __future__ import annotations
 
-import dataclasses
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,12 +49,10 @@ from sweet_rl_trainer.methods.ranking.turns import (
     reply_lengths,
 )
 from sweet_rl_trainer.settings import Score
+from sweet_rl_trainer.train.scorer import Scorer, group_values
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from sweet_rl_trainer.model.packing import Group, Row
-    from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+    from sweet_rl_trainer.model.packing import Group
 
 TURNS = 256
 """Turns whose candidates are in memory together."""
@@ -68,6 +66,8 @@ Preset = Literal[
     "value",
     "value-unprivileged",
     "returns",
+    "facts",
+    "gain",
 ]
 
 
@@ -102,21 +102,14 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "value": (Term(of="critic", privileged=True, score="value"),),
     "value-unprivileged": (Term(of="critic", privileged=False, score="value"),),
     "returns": (),
+    "facts": (),
+    "gain": (),
 }
-"""The second term, if there is one, is taken from the first; without any, no model scores."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Scorer:
-    """A model that computes log-probabilities or values, and the cache that keeps them."""
-
-    cache: ReferenceCache
-    logprobs: Callable[[Row], Tensor]
-    """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
-    share: bool
-    """True if common beginnings are computed once."""
-    score: Score = "log-ratio"
-    """The kind of score that the model was trained for."""
+"""The second term, if there is one, is taken from the first; without any, what comes of a reply scores it."""
+CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
+"""Credit by a potential (`methods.credit`)."""
+PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
+"""Those for which dialogues go on after each candidate: they need the dialogues' run, with its tasks and human."""
 
 
 def score_candidates(
@@ -215,7 +208,7 @@ def score_sides(
 
 def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
     """Return Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
-    found = _values([[side.examples] for side in sides], scorer, budget)
+    found = group_values([[side.examples] for side in sides], scorer, budget)
     return [value for (value,) in found]
 
 
@@ -223,12 +216,12 @@ def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
     """Return S of each of the `Parts` of each group."""
-    first = _values(groups, critic, budget)
+    first = group_values(groups, critic, budget)
     if critic.score == "value":
         return first
     if reference is None:
         raise UserError("this critic's scores need the reference that it was trained from")
-    second = _values(groups, reference, budget)
+    second = group_values(groups, reference, budget)
     return [
         [one - other for one, other in zip(*both, strict=True)]
         for both in zip(first, second, strict=True)
@@ -270,26 +263,11 @@ def _fitting(
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
         for examples, fits_all in zip(turns, fit, strict=True)
     ]
-    found = (iter(values) for values in _values(groups, model, budget, name))
+    found = (iter(values) for values in group_values(groups, model, budget, name))
     return [
         [next(values) if fits else None for fits in fits_all]
         for fits_all, values in zip(fit, found, strict=True)
     ]
-
-
-def _values(
-    groups: Sequence[Group], model: Scorer, budget: int, name: str = "dialogues"
-) -> list[list[float]]:
-    """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
-
-    A group is kept together only if that saves tokens. `name` says on the console what is computed.
-    """
-    kind: Kind = "value" if model.score == "value" else "sum"
-    together = groups if model.share else [[parts] for group in groups for parts in group]
-    model.cache.fill(
-        together, model.logprobs, kind=kind, budget=budget, share=model.share, name=name
-    )
-    return [[model.cache.get(parts, kind).item() for parts in group] for group in groups]
 
 
 def _scores(

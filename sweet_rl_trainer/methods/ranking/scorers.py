@@ -16,7 +16,6 @@ from transformers import AutoConfig
 
 from colbench.config import digest
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings
-from sweet_rl_trainer.methods.ranking.score import Scorer
 from sweet_rl_trainer.model.attention import can_share
 from sweet_rl_trainer.model.checkpoint import (
     ADAPTER_WEIGHTS,
@@ -34,6 +33,7 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.settings import Score
 from sweet_rl_trainer.train.loss import READERS
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
+from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
 """The one that can compute what candidates have in common once."""

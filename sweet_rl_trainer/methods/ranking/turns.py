@@ -7,22 +7,26 @@ the same tokens with the same weights, had it been said (layout `exact`; see `to
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
+from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from colbench.config import derive_seed
 from colbench.errors import UserError
 from colbench.task import Task
 from sweet_rl_trainer.agents.continuations import Opening
+from sweet_rl_trainer.console import SizedIterable
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example
 from sweet_rl_trainer.data.privileged import Template, preface_of
 from sweet_rl_trainer.data.token_weights import Rule, weigh
 from sweet_rl_trainer.data.tokens import OUTSIDE, DialogueEncoder, encode_prompt
 from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory
+
+T = TypeVar("T")
 
 
 class Turn(Struct, frozen=True, kw_only=True):
@@ -62,10 +66,12 @@ class Scores(Struct, frozen=True, kw_only=True):
     """Of each reply; None where it is too long to be scored."""
     lengths: tuple[int, ...]
     """Tokens of each reply."""
+    solved: tuple[bool, ...] = ()
+    """True for each reply that ended the dialogue with a success; empty where that is not known."""
 
     def of(self, candidates: Candidates) -> Scored:
         """Return the candidates with these scores."""
-        return Scored(candidates=candidates, scores=self.scores, lengths=self.lengths)
+        return Scored(candidates=candidates, **asdict(self))
 
 
 class Scored(Scores, frozen=True, kw_only=True):
@@ -75,12 +81,17 @@ class Scored(Scores, frozen=True, kw_only=True):
 
 
 def turns_of(
-    trajectories: Sequence[Trajectory], *, data_fraction: float = 1.0, seed: int = 0
+    trajectories: Sequence[Trajectory],
+    *,
+    data_fraction: float = 1.0,
+    all_answers: bool = False,
+    seed: int = 0,
 ) -> list[Turn]:
     """Return all turns of a share of the trajectories, in their order.
 
-    The share is rounded up to a whole trajectory, and a greater one contains every smaller one. (The paper takes about
-    a tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
+    With `all_answers` the turns at which the others answered are among them. The share is rounded up to a whole
+    trajectory, and a greater one contains every smaller one. (The paper takes about a tenth, since turn-wise DPO
+    overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")
@@ -88,12 +99,17 @@ def turns_of(
         range(len(trajectories)),
         key=lambda n: (derive_seed("fraction", seed, trajectories[n].id), n),
     )
-    taken = sorted(order[: ceil(data_fraction * len(trajectories))])
+    taken = frozenset(order[: ceil(data_fraction * len(trajectories))])
     return [
-        Turn(trajectory=trajectories[n], number=number)
-        for n in taken
-        for number in range(len(trajectories[n].replies))
+        Turn(trajectory=each, number=number)
+        for n, each in enumerate(trajectories)
+        for number in range(len(each.replies))
+        if n in taken or (all_answers and _answers(each, number))
     ]
+
+
+def _answers(trajectory: Trajectory, number: int) -> bool:
+    return trajectory.ended_by == "answer" and number == len(trajectory.replies) - 1
 
 
 def encode_candidates(
@@ -155,6 +171,33 @@ def _prompt(candidates: Candidates, chat: Chat, privileged: Template | None) -> 
         return encode_prompt(trajectory, number, chat)
     stated = preface_of(trajectory, privileged)
     return encode_prompt(trajectory, number, chat, preface=stated.text, inside=stated.inside)
+
+
+def by_wording(
+    turns: SizedIterable[Candidates],
+    tasks: Mapping[str, Task],
+    play: Callable[[list[Opening]], Sequence[T]],
+) -> Iterator[dict[str, T] | None]:
+    """Yield what comes of each wording of each turn's candidates, without the space around it.
+
+    `tasks` are by their hash; turns of other tasks have None. `play` is called once, with the dialogues of all turns up
+    to each wording, and returns what came of each.
+    """
+    openings = [
+        opening(each.turn, text, tasks)
+        for each in turns
+        if each.turn.trajectory.task_hash in tasks
+        for text in _wordings(each)
+    ]
+    found = iter(play(openings))
+    for each in turns:
+        known = each.turn.trajectory.task_hash in tasks
+        yield {text: next(found) for text in _wordings(each)} if known else None
+
+
+def _wordings(candidates: Candidates) -> list[str]:
+    """Return the different replies."""
+    return list(dict.fromkeys(reply.text.strip() for reply in candidates.replies))
 
 
 def opening(turn: Turn, reply: str, tasks: Mapping[str, Task]) -> Opening:

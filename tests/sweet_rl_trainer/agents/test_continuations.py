@@ -14,7 +14,7 @@ from colbench.messages import ANSWER_MARKER, Message
 from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
 from colbench.task import Task
-from sweet_rl_trainer.agents.continuations import HarnessContinuations
+from sweet_rl_trainer.agents.continuations import Consequence, HarnessContinuations
 from sweet_rl_trainer.agents.replay import Plan, PrefixAgent, PrefixHuman, Script, distinguishable
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.data.trajectories import Trajectory
@@ -93,6 +93,32 @@ def test_returns_are_those_of_the_policy_that_goes_on(played, tmp_path):
     assert guessed[0] < 1
     assert known == [1.0]
     assert HarnessContinuations(tmp_path, guessing)([], 1) == []
+
+
+def test_each_reply_has_one_consequence_an_answer_of_the_human_or_a_reward(played, tmp_path):
+    config, tasks, trajectories = played
+    whole = trajectories[0]
+    first, last = Turn(trajectory=whole, number=0), Turn(trajectory=whole, number=2)
+    heard = [each.content for each in whole.messages if each.role == "user"]
+    openings = [
+        opening(first, f"Hm. OUTPUT: {whole.replies[0]}", tasks),
+        opening(first, whole.replies[-1], tasks),
+        opening(last, f"{ANSWER_MARKER}\ndef nothing(): pass", tasks),
+    ]
+    once = msgspec.structs.replace(config, agent="blank", agent_args={})
+    asked, right, wrong = HarnessContinuations(tmp_path, once).consequences(openings)
+    assert asked == Consequence(said=whole.replies[0], heard=heard[1], reward=None)
+    assert (right.heard, right.reward) == (None, 1.0)
+    assert (wrong.heard, wrong.reward) == (None, 0.0)
+
+
+def test_a_question_at_the_turn_limit_ends_the_dialogue(played, tmp_path):
+    config, tasks, trajectories = played
+    whole = trajectories[0]
+    once = msgspec.structs.replace(config, agent="blank", agent_args={}, max_turns=1)
+    begun = opening(Turn(trajectory=whole, number=0), whole.replies[0], tasks)
+    (found,) = HarnessContinuations(tmp_path, once).consequences([begun])
+    assert (found.heard, found.reward) == (None, 0.0)
 
 
 def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(played, tmp_path):

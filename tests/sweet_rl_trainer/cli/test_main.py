@@ -16,9 +16,9 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.run_folder import hold
 from sweet_rl_trainer.cli import main
 from sweet_rl_trainer.cli.moved import STAGES
+from sweet_rl_trainer.cli.study import WORLDS
 from sweet_rl_trainer.pipeline.method import goals
 from sweet_rl_trainer.pipeline.recipe_files import shipped, text
-from sweet_rl_trainer.study import scales
 
 torch.set_num_threads(1)
 
@@ -106,7 +106,7 @@ def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
     assert set(STAGES) <= goals().keys()
     assert all(re.search(rf"^  {stage} +\w", said, re.MULTILINE) for stage in goals())
     message = (
-        "--until critics: expected one of grpo, mtdpo, rft, critic, diagnose, sample, rank, actor; "
+        "--until critics: expected one of fic, grpo, mtdpo, rft, critic, diagnose, sample, rank, actor; "
         "did you mean `critic`?"
     )
     assert fails("run", "tiny-cpu", "--until", "critics") == message
@@ -291,15 +291,15 @@ def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
     assert not list((tmp_path / "out").glob("critic-*/run"))
 
 
-@pytest.mark.parametrize("scale", [name for name in scales.shipped() if "quick" not in name])
-def test_every_scale_of_a_study_can_be_asked_for(scale, fails, tmp_path):
-    said = fails("study", "--scale", scale, "--seeds", "0", "--out", tmp_path / "out")
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
+    said = fails("study", "--world", world, "--seeds", "0", "--out", tmp_path / "out")
     assert said == "--seeds 0: at least 1"
-    said = fails("study", "--scale", scale, "--only", "luck", "--out", tmp_path / "out")
+    said = fails("study", "--world", world, "--only", "luck", "--out", tmp_path / "out")
     assert said.startswith("--only luck: expected one of zero-shot, rft, ")
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
-    said = fails("study", "--scale", scale, "--out", tmp_path / "out")
+    said = fails("study", "--world", world, "--out", tmp_path / "out")
     assert said.endswith("out: is a file; name a new folder, or that of the study")
 
 
@@ -311,14 +311,7 @@ def test_without_its_libraries_the_program_says_what_to_install():
     assert found.stderr == "sweet-rl: not installed: torch; pip install 'colbench[train]'\n"
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="PyTorch finds a GPU")
-def test_the_scale_for_a_gpu_wants_one(fails, tmp_path):
-    said = fails("study", "--scale", "gpu", "--out", tmp_path / "out")
-    assert said == "--scale gpu: PyTorch finds no GPU; --scale cpu is for two cores"
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_quick_study_is_one_of_scale_cpu(fails, tmp_path):
-    said = fails("study", "--scale", "gpu", "--quick", "--out", tmp_path / "out")
-    assert said == "--quick: only with scale cpu; leave out --scale gpu, or --quick"
+def test_a_quick_study_has_a_world_of_its_own(fails, tmp_path):
+    said = fails("study", "--world", "asking", "--quick", "--out", tmp_path / "out")
+    assert "not allowed with argument" in said
     assert not (tmp_path / "out").exists()

@@ -27,7 +27,7 @@ A, B, C = side("a", (0, 1 / 3)), side("b", (0.5, 0), (1, 0, -2)), side("c", ())
 PAIRS = [
     PairExample(chosen=A, rejected=B, task_hash="x"),
     PairExample(chosen=A, rejected=C, task_hash="y"),
-    PairExample(chosen=B, rejected=A, task_hash="x"),
+    PairExample(chosen=B, rejected=A, task_hash="x", imitated=False),
 ]
 
 
@@ -44,6 +44,14 @@ def test_sides_in_several_pairs_are_written_and_held_once(tmp_path):
     assert [each[1] for each in stored["sides"]] == ["a", "b", "c"]
     first, second, third = read(tmp_path / "x")
     assert first.chosen is second.chosen is third.rejected
+
+
+def test_pairs_of_before_there_were_some_that_are_not_imitated_are_read(tmp_path):
+    write(tmp_path / "x", PAIRS[:2])
+    stored = msgspec.msgpack.decode((tmp_path / "x").read_bytes())
+    assert stored.pop("not_imitated") == []
+    (tmp_path / "x").write_bytes(msgspec.msgpack.encode(stored))
+    assert read(tmp_path / "x") == PAIRS[:2]
 
 
 def test_numbers_are_little_endian_whatever_the_machine(tmp_path):

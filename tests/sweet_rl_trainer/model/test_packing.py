@@ -127,6 +127,15 @@ def test_the_likelihood_is_the_mean_over_the_replies_of_the_first_of_a_group():
     assert row.likelihood.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0, 1])
 
 
+def test_a_group_that_is_not_imitated_has_no_likelihood():
+    groups = [[[sequence("ab")], [sequence("cd")]], [[sequence("ef")], [sequence("gh")]]]
+    for likelihood in ("replies", "everything"):
+        row = lay_out(groups, likelihood=likelihood, imitated=[False, True])
+        by_side = row.sums(row.likelihood).tolist()
+        assert by_side == [0, 0, 1, 0]
+        assert row.token_weights.equal(lay_out(groups, likelihood=likelihood).token_weights)
+
+
 def test_the_likelihood_over_everything_is_over_what_nobody_weighs_too():
     chosen = [sequence("abcd", [0, 0, 0.1, 0.1]), sequence("ef", [0, 0.7])]
     row = lay_out([[chosen, [sequence("gh")]]], likelihood="everything")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
-import threading
 from array import array
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import pytest
@@ -19,8 +18,8 @@ from transformers import LlamaForCausalLM
 
 from colbench.errors import UserError
 from colbench.messages import ANSWER_MARKER
-from colbench.models.scripted_server import ScriptedServer
 from colbench.run_folder import RunFolder
+from colbench_agents.interviewer import Interviewer
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.examples import Example, PairExample
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
@@ -49,22 +48,6 @@ def do(recipe, out, goal):
 
 def lines(path, kind):
     return [msgspec.json.decode(line, type=kind) for line in path.read_bytes().splitlines()]
-
-
-@contextmanager
-def served(script, **options):
-    """A scripted server in a thread of its own."""
-    server, loop = ScriptedServer(script, **options), asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
-        yield server
-        asyncio.run_coroutine_threadsafe(server.__aexit__(), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 def test_dialogues_are_collected_as_the_command_would(tmp_path):
@@ -113,7 +96,7 @@ def test_candidates_are_sampled_in_this_process(small, tmp_path):
         assert all(1 <= len(reply.ids) <= 4 for reply in line.replies)
 
 
-def test_candidates_are_sampled_from_a_server(small, tmp_path):
+def test_candidates_are_sampled_from_a_server(small, tmp_path, served):
     with served(lambda messages: messages[-1].content[:5]) as server:
         changes = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=2")
         stage, report = do(small(*changes), tmp_path, "sample")
@@ -125,7 +108,7 @@ def test_candidates_are_sampled_from_a_server(small, tmp_path):
     assert all(reply.ids[-1] == 0 for line in found for reply in line.replies)
 
 
-def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path):
+def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path, served):
     numbers = iter(range(10_000))
     with served(lambda _: f"Say {next(numbers)}.") as server:
         where = f"sample.server=scripted@{server.base_url}"
@@ -157,7 +140,9 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert pair.chosen.reward > pair.rejected.reward
 
 
-def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(small, tmp_path):
+def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
+    small, tmp_path, served
+):
     numbers = iter(range(10_000))
     wrong = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
 
@@ -187,6 +172,86 @@ def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(s
     assert sum(asked) / len(asked) > 0.5, "who goes on asks all that it has to"
     train = files.read(stage.folder(tmp_path) / files.TRAIN)
     assert {(pair.chosen.reward > 0, pair.rejected.reward) for pair in train} >= {(True, 0.0)}
+
+
+BLIND = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
+USELESS = "Which version of Python do you use?"
+
+
+@pytest.mark.parametrize("scores", ["facts", "gain"])
+def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
+    numbers = iter(range(10_000))
+    said = (BLIND, USELESS, "What should be returned?")
+
+    with served(lambda _: said[next(numbers) % 3]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=3", "rank.pairs=margin")
+        more = ("rank.scale=none", "rank.cost=0.125", "sample.data_fraction=1")
+        stage, report = do(small(f"rank.scores={scores}", *changes, *more), tmp_path, "rank")
+    found = lines(stage.folder(tmp_path) / SCORED, Line)
+    assert report.said["turns"] == len(found)
+    by_text = [dict(zip(line.replies, line.scores, strict=True)) for line in found]
+    useless = [each[USELESS] for each in by_text if each.get(USELESS) is not None]
+    asked = [each[said[2]] for each in by_text if each.get(said[2]) is not None]
+    assert useless
+    if scores == "facts":
+        assert set(useless) <= {-0.125, 0.0}, "nothing is settled, or the turns are over"
+        assert max(asked) > 0
+        assert all(each.get(BLIND, 0) <= 0 for each in by_text)
+    else:
+        assert len(set(asked)) > 1
+
+
+def test_facts_put_questions_that_settle_something_first_until_all_is_told(small, tmp_path, served):
+    """Among a good question, a useless one, the best code for what was told, and wrong code."""
+    numbers = iter(range(10_000))
+
+    def script(messages):
+        dialogue = [each for each in messages if each.role != "system"]
+        number = next(numbers) % 4
+        if number % 2:
+            return (USELESS, BLIND)[number // 2]
+        speaker = (Interviewer(), Interviewer(max_questions=0))[number // 2]
+        with ThreadPoolExecutor(1) as thread:  # the server has a loop of its own
+            return thread.submit(asyncio.run, speaker.reply(dialogue)).result().content
+
+    with served(script) as server:
+        where = (f"sample.server=scripted@{server.base_url}", "sample.concurrency=1")
+        more = ("sample.record_tokens=false", "sample.count=4", "sample.data_fraction=1")
+        stage, _ = do(small("rank.scores=facts", *where, *more), tmp_path, "rank")
+    early, late = [], []
+    for line in lines(stage.folder(tmp_path) / SCORED, Line):
+        scores = dict(zip(line.replies, line.scores, strict=True))
+        code = [text for text in scores if text.startswith(ANSWER_MARKER) and text != BLIND]
+        asked = [text for text in scores if not text.startswith(ANSWER_MARKER) and text != USELESS]
+        if len(scores) == 4 and len(code) == len(asked) == 1:
+            early.append([scores[each] for each in (*asked, USELESS, *code, BLIND)])
+        elif len(scores) == 3 and code:
+            late.append([scores[each] for each in (*code, USELESS, BLIND)])
+    assert len(early) > 10
+    assert len(late) > 2
+    assert share(good > useless for good, useless, *_ in early) > 0.6, "others are as one guesses"
+    assert share(good < useless for good, useless, *_ in early) < 0.1, "they pass by luck without"
+    assert share(good > right for good, _, right, _ in early) > 0.8
+    assert share(right >= wrong for *_, right, wrong in early) > 0.9
+    assert all(right > useless > wrong for right, useless, wrong in late)
+
+
+def share(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
+    small, tmp_path, served
+):
+    numbers = iter(range(10_000))
+    with served(lambda _: (BLIND, USELESS)[next(numbers) % 2]) as server:
+        where = f"sample.server=scripted@{server.base_url}"
+        changes = (where, "sample.record_tokens=false", "sample.count=2", "sample.data_fraction=1")
+        _, report = do(small("rank.scores=facts", *changes), tmp_path, "rank")
+    assert report.said["slope"] > 0.5, "who knows more facts has a higher reward"
+    assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
 
 
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):

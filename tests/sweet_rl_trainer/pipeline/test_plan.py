@@ -56,6 +56,7 @@ def changed(before, after):
         ("rft", ["rft-data", "rft", "export"]),
         ("mtdpo", ["mtdpo-data", "mtdpo", "export"]),
         ("grpo", ["grpo", "export"]),
+        ("fic", ["fic-answers", "fic-data", "fic", "export"]),
     ],
 )
 def test_the_stages_that_lead_to_a_goal(goal, expected, small):
@@ -63,17 +64,17 @@ def test_the_stages_that_lead_to_a_goal(goal, expected, small):
 
 
 def test_all_goals_are_tested():
-    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo"}
+    assert set(goals()) == {"critic", "diagnose", *ACTOR, "actor", "rft", "mtdpo", "grpo", "fic"}
 
 
-@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo"])
+@pytest.mark.parametrize("method", ["rft", "mtdpo", "grpo", "fic"])
 def test_the_method_is_the_goal_unless_there_is_another(method, small):
     recipe = small(f"method={method}")
     assert [each.key for each in plan(recipe)] == [each.key for each in plan(small(), method)]
 
 
 def test_scores_without_a_critic_train_none(small):
-    for scores in ("pmi", "returns"):
+    for scores in ("pmi", "returns", "facts", "gain"):
         stages = plan(small(f"rank.scores={scores}"))
         assert names(stages) == ["sample", "rank", "actor", "export"]
 
@@ -143,6 +144,32 @@ def test_only_the_last_iteration_ends_before_the_policy(small):
     assert names(stages) == [*rft, "collect", "collect", *rft]
 
 
+@pytest.mark.parametrize(
+    ("goal", "scores"),
+    [
+        ("rft", "critic"),
+        ("mtdpo", "critic"),
+        ("actor", "critic"),
+        ("actor", "gain"),
+        ("actor", "facts"),
+        ("fic", "critic"),
+    ],
+)
+def test_each_method_is_repeated_from_new_dialogues_and_with_its_last_policy_as_reference(
+    goal, scores, small
+):
+    collect = 'collect=[{agent = "vllm:{model}", limit = 4}]'
+    stages = plan(small(collect, "iterations=3", f"rank.scores={scores}"), goal)
+    exported = [each for each in stages if each.name == "export"]
+    trained = [each for each in stages if each.name == goal]
+    collected = [each for each in stages if each.name == "collect"]
+    assert (len(exported), len(trained), len(collected)) == (3, 3, 2), "the first has runs"
+    assert len({each.key for each in stages}) == len(stages)
+    for number in (1, 2):
+        for stage in (collected[number - 1], trained[number]):
+            assert stage.inputs["model"] is exported[number - 1]
+
+
 def test_the_keyless_dialogues_of_the_first_iteration_are_found_by_the_second():
     recipe = read(
         "tiny-cpu", ["iterations=2"], {"collect": [{"agent": "guesser"}, {"agent": "vllm:{model}"}]}
@@ -195,6 +222,24 @@ def test_a_change_has_done_anew_what_it_reaches_and_nothing_else(change, expecte
 def test_more_continuations_rank_anew(small):
     one, other = (small("rank.scores=returns", f"rank.continuations={count}") for count in (2, 4))
     assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+
+
+@pytest.mark.parametrize("change", ["rank.cost=0.1", "rank.scale=none"])
+def test_the_scale_of_credit_by_consequence_ranks_anew_and_matters_to_no_other_scores(
+    change, small
+):
+    for scores in ("facts", "gain"):
+        one, other = small(f"rank.scores={scores}"), small(f"rank.scores={scores}", change)
+        assert changed(one, other) == FROM_RANK - {"diagnose, ranked"}
+    assert changed(small(), small(change)) == NOTHING
+
+
+def test_the_chance_that_facts_are_told_later_matters_to_facts_alone(small):
+    later = "rank.told_later=0.25"
+    assert changed(small("rank.scores=facts"), small("rank.scores=facts", later)) == FROM_RANK - {
+        "diagnose, ranked"
+    }
+    assert changed(small("rank.scores=gain"), small("rank.scores=gain", later)) == NOTHING
 
 
 @pytest.mark.parametrize(

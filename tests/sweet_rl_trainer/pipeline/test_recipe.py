@@ -9,9 +9,10 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
+from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
-from sweet_rl_trainer.study.methods import NAMED
+from sweet_rl_trainer.study.first.methods import NAMED
 
 MODEL = {"model": {"name": "x"}}
 SHIPPED = shipped()
@@ -19,6 +20,7 @@ SHIPPED = shipped()
 
 def test_these_recipes_are_shipped():
     assert SHIPPED == [
+        "gain-backend-8b",
         "loop-cpu",
         "lora-1gpu-8b",
         "paper-backend-8b",
@@ -35,6 +37,21 @@ def test_every_shipped_recipe_is_read_and_says_what_it_is(name):
     assert recipe.method == ("rft" if name == "smollm2-cpu" else "sweet")
     assert recipe.data.runs == ("run",)
     assert describe(name) == text(name)[0].splitlines()[0].removeprefix("# ")
+
+
+def test_the_recipe_of_gain_trains_no_critic_and_begins_each_iteration_with_new_dialogues():
+    recipe = read("gain-backend-8b", ["model.name=x/y"])
+    iteration = ["collect", "sample", "rank", "actor", "export", "evaluate"]
+    stages = plan(recipe, offline=True)
+    assert [each.name for each in stages] == iteration * 3
+    assert len({each.key for each in stages}) == len(stages)
+    collected, actors = (
+        [each for each in stages if each.name == name] for name in ("collect", "actor")
+    )
+    exported = [each for each in stages if each.name == "export"]
+    for number in (1, 2):
+        assert collected[number].inputs["model"] is exported[number - 1]
+        assert actors[number].inputs["model"] is exported[number - 1], "the reference, too"
 
 
 @pytest.mark.parametrize("name", ["paper-backend-8b", "paper-frontend-8b"])
@@ -146,6 +163,16 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
+def test_the_executor_of_a_recipe_is_that_of_all_its_runs():
+    runs = {"collect": [{"executor": "ray:one:1"}], "evaluate": [{"agent": "vllm:{model}"}]}
+    recipe = convert({**MODEL, **runs, "executor": "ray:two:2"}, "recipe")
+    assert {each.executor for each in (*recipe.collect, *recipe.evaluate)} == {"ray:two:2"}
+    recipe = convert({**MODEL, **runs}, "recipe")
+    assert [recipe.collect[0].executor, recipe.evaluate[0].executor] == ["ray:one:1", "local"]
+    with pytest.raises(UserError, match="^recipe: --executor spark: unknown"):
+        convert({**MODEL, "executor": "spark"}, "recipe")
+
+
 def test_changes_are_toml_values_or_else_plain_text():
     recipe = read(
         "tiny-cpu",
@@ -190,7 +217,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are grpo,",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are fic, grpo,",
         ),
         (
             "domain=mobile",
@@ -237,6 +264,10 @@ def test_changes_are_toml_values_or_else_plain_text():
             "sample.server=http://h:1/v1",
             r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
         ),
+        (
+            "actor.imitate=successes",
+            r"actor.imitate 'successes': which answers succeed is not known",
+        ),
         ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
         ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),
     ],
@@ -246,12 +277,13 @@ def test_a_wrong_change_is_named_with_its_key(change, message):
         read("tiny-cpu", [change])
 
 
+@pytest.mark.parametrize("scores", ["returns", "facts", "gain"])
 @pytest.mark.parametrize("source", ["official", "chats"])
-def test_returns_of_dialogues_that_cannot_be_continued_are_refused(source):
-    changes = ["rank.scores=returns", f"data.{source}=['x.jsonl']"]
-    with pytest.raises(UserError, match="'returns': only dialogues of runs can be continued"):
+def test_scores_of_dialogues_that_cannot_be_continued_are_refused(source, scores):
+    changes = [f"rank.scores={scores}", f"data.{source}=['x.jsonl']"]
+    with pytest.raises(UserError, match=f"'{scores}': only dialogues of runs can be continued"):
         read("tiny-cpu", changes)
-    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == "returns"
+    assert read("tiny-cpu", [*changes, "data.runs=['x']"]).tables["rank"].scores == scores
 
 
 def test_an_actor_of_values_is_refused():
@@ -288,7 +320,8 @@ def test_a_wrong_file_is_named(content, message, tmp_path):
 @pytest.mark.parametrize("name", ["paper", "/nowhere/r.toml", "."])
 def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
     with pytest.raises(
-        UserError, match=r"there is no recipe .* neither a file nor one of loop-cpu"
+        UserError,
+        match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu",
     ):
         read(name)
 

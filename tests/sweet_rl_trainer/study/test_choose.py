@@ -1,34 +1,36 @@
-"""The checkpoint and the learning rate that validation chooses."""
+"""The choice of a learning rate."""
 
 from __future__ import annotations
 
-from sweet_rl_trainer.study.choose import best_step, best_try, quality
+import pytest
+
+from sweet_rl_trainer.study.choose import best_rate, by_rate
 
 
-def test_quality_is_the_share_of_successes_and_of_tests_passed(make):
-    (step,) = make.tried((0, "01+1")).curve
-    assert quality(step) == (0.5, 0.8125)
-
-
-def test_the_best_checkpoint_is_the_earliest_of_equal_ones(make):
-    assert best_step(make.tried((0, "0001"), (5, "0111"), (10, "0111"), (15, "0011"))).step == 5
-
-
-def test_of_equal_successes_tests_decide(make):
-    assert best_step(make.tried((0, "0011"), (5, "0+11"), (10, "0+11"), (15, "++01"))).step == 5
-    tries = [make.tried((0, "0011"), rate=1e-4), make.tried((0, "0+11"), rate=1e-3)]
-    assert best_try(tries).rate == 1e-3
-
-
-def test_the_base_is_chosen_where_training_only_harms(make):
-    assert best_step(make.tried((0, "0011"), (5, "0001"), (10, "0011"))).step == 0
-
-
-def test_the_best_rate_is_the_lowest_of_those_with_equally_good_checkpoints(make):
-    tries = [
-        make.tried((0, "0000"), (5, "0011"), rate=3e-4),
-        make.tried((0, "0000"), (5, "0111"), rate=1e-3),
-        make.tried((0, "0000"), (5, "0000"), (10, "1011"), rate=1e-4),
+def rated(make, **marks):
+    """`r1="10 11"`: a try of the rate 1 for each seed, apart by blanks."""
+    return [
+        make.tried("rft", float(name[1:]), seed, one)
+        for name, each in marks.items()
+        for seed, one in enumerate(each.split())
     ]
-    assert best_try(tries).rate == 1e-4
-    assert best_try(tries[:2]).rate == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("marks", "best"),
+    [
+        ({"r1": "1100 1000", "r2": "1110 1000"}, 2.0),
+        ({"r1": "1111 0000", "r2": "1100 1110"}, 2.0),
+        ({"r1": "10 10", "r2": "1+ 10"}, 2.0),
+        ({"r3": "10 10", "r2": "10 10"}, 2.0),
+    ],
+    ids=["more success", "over all seeds", "then tests passed", "then the lowest rate"],
+)
+def test_the_rate_is_chosen_by_all_seeds_together(marks, best, make):
+    assert best_rate(by_rate(rated(make, **marks))) == best
+
+
+def test_outcomes_of_all_seeds_belong_to_their_rate(make):
+    found = by_rate(rated(make, r2="10 11 00", r1="1 0 0"))
+    assert list(found) == [1.0, 2.0]
+    assert [len(each) for each in found.values()] == [3, 6]

@@ -13,6 +13,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -149,7 +150,9 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
                 good - reference[pair.chosen.trajectory],
                 bad - reference[pair.rejected.trajectory],
             )
-            each.append(-torch.log(torch.sigmoid(beta * (good - bad))) + weight * nll)
+            each.append(
+                -torch.log(torch.sigmoid(beta * (good - bad))) + weight * pair.imitated * nll
+            )
         loss = sum(each) / len(each)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -181,6 +184,18 @@ def test_three_steps_equal_a_plain_loop_however_rows_are_packed(
     trained = weights(tmp_path / "run" / "model")
     for name, value in model.state_dict().items():
         torch.testing.assert_close(trained[name], value, atol=1e-5, rtol=0)
+
+
+def test_the_likelihood_is_of_the_chosen_sides_that_are_imitated_alone(make_model, tmp_path):
+    every = pairs(4)
+    examples = [replace(each, imitated=n != 2) for n, each in enumerate(every)]
+    changes = {"learning_rate": 1e-3, "likelihood_weight": 0.5}
+    run(make_model(), examples, tmp_path / "run", epochs=2, max_steps=3, **changes)
+    plan = Plan(Packer(examples, None, settings()), settings())
+    expected = by_hand(make_model(), examples, plan.numbers, lr=1e-3, steps=3, warmup=1, weight=0.5)
+    assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
+    with pytest.raises(UserError, match="examples changed"):
+        run(make_model(), every, tmp_path / "run", epochs=2, max_steps=3, **changes)
 
 
 def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):

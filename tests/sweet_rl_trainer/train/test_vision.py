@@ -23,7 +23,7 @@ from sweet_rl_trainer.data.pairs import Pair
 from sweet_rl_trainer.data.pictures import Album, Picture
 from sweet_rl_trainer.data.trajectories import Trajectory
 from sweet_rl_trainer.data.vision import NOTE, VisionChat
-from sweet_rl_trainer.methods.ranking.score import Scorer, score_candidates
+from sweet_rl_trainer.methods.ranking.score import score_candidates
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 from sweet_rl_trainer.model.checkpoint import load_processor
 from sweet_rl_trainer.model.digest import model_digest
@@ -36,6 +36,7 @@ from sweet_rl_trainer.train.collator import Packer
 from sweet_rl_trainer.train.loss import pair_losses, row_values, scores
 from sweet_rl_trainer.train.reference_cache import ReferenceCache, content_key
 from sweet_rl_trainer.train.run import train
+from sweet_rl_trainer.train.scorer import Scorer
 
 torch.set_num_threads(1)
 

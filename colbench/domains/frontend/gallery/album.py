@@ -63,10 +63,11 @@ class Album:
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
         """Make the pictures of these pages, and of how the target and the page of these pairs differ.
 
-        Uses every core. Raises UserError if they cannot be written.
+        The album forgets those that were taken before. Uses every core. Raises UserError if they cannot be written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
+        self._shots = {}
         try:
             self._folder.mkdir(exist_ok=True)
             with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -78,11 +79,11 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """Return the picture of a page that was taken."""
+        """Return the picture of a page that was taken last."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the difference of a pair that was taken."""
+        """Return the difference of a pair that was taken last."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:

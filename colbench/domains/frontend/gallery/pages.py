@@ -5,6 +5,7 @@ The pages of agents come in as pictures and as escaped text, never as markup. Th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -24,7 +25,13 @@ from colbench.web.templating import page_templates
 PACKAGE = "colbench.domains.frontend.gallery"
 TEMPLATES = page_templates(PACKAGE)
 TASKS = 50
-"""Tasks on one page of the gallery."""
+"""Tasks on one page of the gallery at most."""
+DIALOGUES = 100
+"""Dialogues on one page at most, unless a task has more trials."""
+NEAR = 10
+"""Pages before and after a page that it links to."""
+Row = Sequence[Rollout | None]
+"""The planned dialogues about a task; None for one that has not finished."""
 WORDS = 300
 """Characters of a message without a page that are shown."""
 
@@ -71,61 +78,59 @@ def page_name(number: int) -> str:
     return "gallery.html" if number == 1 else f"gallery-{number}.html"
 
 
-def address(place: int) -> str:
-    """Return the address of the task at a place (from 0) among those of frontend design."""
-    return f"{page_name(place // TASKS + 1)}#task-{place + 1}"
+class Gallery(Mapping[str, str]):
+    """The pages of a gallery as HTML, by file name; each is made when it is asked for, after its pictures are taken."""
 
+    def __init__(
+        self,
+        album: Album,
+        config: RunConfig,
+        tasks: Sequence[Task],
+        rollouts: Sequence[Sequence[Rollout]],
+        *,
+        metrics: Sequence[Metric],
+        floors: Mapping[str, str],
+    ) -> None:
+        """`rollouts`: for each task its finished dialogues. `metrics` and `floors` are the domain's."""
+        self._album, self._config = album, config
+        self._tasks, self._rollouts = tasks, rollouts
+        self._metrics, self._floors = metrics, floors
+        self._size = max(1, min(TASKS, DIALOGUES // config.trials))
+        pages = math.ceil(len(tasks) / self._size)
+        self._numbers = {page_name(number): number for number in range(1, pages + 1)}
 
-Grid = Sequence[Sequence[Rollout | None]]
-"""A row for each task with its planned dialogues; None for a dialogue that has not finished."""
+    def __len__(self) -> int:
+        return len(self._numbers)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
 
-def _grid(tasks: Sequence[Task], config: RunConfig, rollouts: Iterable[Rollout]) -> Grid:
-    found = {(rollout.task_id, rollout.trial): rollout for rollout in rollouts}
-    return [
-        [
-            found.get((task.id, trial))
-            for trial in range(config.trials)
-            if in_shard(config.shard, task.id, task.hash, trial)
+    def __getitem__(self, name: str) -> str:
+        number = self._numbers[name]
+        start = (number - 1) * self._size
+        tasks = self._tasks[start : start + self._size]
+        rows = [
+            _planned(task, self._config, row)
+            for task, row in zip(tasks, self._rollouts[start : start + self._size], strict=True)
         ]
-        for task in tasks
-    ]
-
-
-class Gallery:
-    """Builds the pages of a gallery. `metrics` and `floors` are the domain's."""
-
-    def __init__(self, album: Album, metrics: Sequence[Metric], floors: Mapping[str, str]) -> None:
-        self._album = album
-        self._metrics = metrics
-        self._floors = floors
-
-    def render(
-        self, config: RunConfig, tasks: Sequence[Task], rollouts: Sequence[Rollout]
-    ) -> dict[str, str]:
-        """Return the pages as HTML, by file name, after taking their pictures."""
-        grid = _grid(tasks, config, rollouts)
-        self._album.take(*_pages_and_pairs(tasks, grid))
+        self._album.take(*_pages_and_pairs(tasks, rows))
         style = read_asset("colbench.report", "page.css") + read_asset(PACKAGE, "gallery.css")
-        policy = content_security_policy(img_src="'self' file:", style_src=csp_hash(style))
-        starts = range(0, len(tasks), TASKS)
-        names = [page_name(number) for number in range(1, len(starts) + 1)]
-        entries = (
-            self._entry(place, task, row)
-            for place, (task, row) in enumerate(zip(tasks, grid, strict=True))
+        return TEMPLATES.get_template("gallery.html").render(
+            config=self._config,
+            policy=content_security_policy(img_src="'self' file:", style_src=csp_hash(style)),
+            style=style,
+            page_name=page_name,
+            numbers=_linked(number, len(self)),
+            here=number,
+            entries=[
+                self._entry(place, task, row)
+                for place, (task, row) in enumerate(zip(tasks, rows, strict=True), start=start)
+            ],
         )
-        template = TEMPLATES.get_template("gallery.html")
-        return {
-            name: template.render(
-                config=config,
-                policy=policy,
-                style=style,
-                names=names,
-                here=name,
-                entries=[next(entries) for _ in tasks[start : start + TASKS]],
-            )
-            for name, start in zip(names, starts, strict=True)
-        }
+
+    def address(self, place: int) -> str:
+        """Return the address of the task at a place, from 0."""
+        return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
     def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:
         trials = [self._trial(task, rollout) for rollout in row]
@@ -187,7 +192,22 @@ class Gallery:
         return [metric.label for metric in names], rows
 
 
-def _pages_and_pairs(tasks: Sequence[Task], grid: Grid) -> tuple[list[str], list[Pair]]:
+def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
+    """Return the planned dialogues about a task; None for one that has not finished."""
+    found = {rollout.trial: rollout for rollout in rollouts}
+    trials = range(config.trials)
+    return [
+        found.get(trial) for trial in trials if in_shard(config.shard, task.id, task.hash, trial)
+    ]
+
+
+def _linked(here: int, pages: int) -> list[int]:
+    """Return the numbers of the pages that a page links to: the first, the last, and those near it."""
+    near = range(here - NEAR, here + NEAR + 1)
+    return [n for n in sorted({1, pages, *near}) if 1 <= n <= pages]
+
+
+def _pages_and_pairs(tasks: Sequence[Task], grid: Sequence[Row]) -> tuple[list[str], list[Pair]]:
     """Return the pages that are shown, and those that are compared."""
     pages, pairs = [], []
     for task, row in zip(tasks, grid, strict=True):

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
+from msgspec.structs import replace
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -126,6 +127,18 @@ def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
             )
             counted = [weight for weight in side.examples[0].token_weights if weight]
             assert counted == [1.0] * side.reply_tokens == [1.0] * len(f"reply {n}.")
+
+
+def test_the_likelihood_counts_in_all_pairs_or_where_the_chosen_reply_succeeded(scored, chat):
+    turn = replace(scored((3, 2, 1)), solved=(True, False, True))
+    options = {"pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
+    every = turn_pairs(turn, chat, "margin", **options)
+    assert [each.imitated for each in every] == [True] * 3
+    successes = turn_pairs(turn, chat, "margin", imitate="successes", **options)
+    assert {(each.chosen.trajectory[-1], each.imitated) for each in successes} == {
+        ("1", True),
+        ("2", False),
+    }
 
 
 def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored, chat):

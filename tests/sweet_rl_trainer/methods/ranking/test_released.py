@@ -10,9 +10,10 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.methods.ranking.score import TERMS, Scorer, score_candidates
+from sweet_rl_trainer.methods.ranking.score import TERMS, score_candidates
 from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, turns_of
 from sweet_rl_trainer.train.reference_cache import ReferenceCache
+from sweet_rl_trainer.train.scorer import Scorer
 
 RATIOS = [preset for preset, terms in TERMS.items() if terms and terms[0].score == "log-ratio"]
 LIMITS = {"budget": 2000, "max_length": 900}

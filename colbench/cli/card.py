@@ -1,0 +1,85 @@
+"""`colbench tasks card`: make a dataset repository for the Hugging Face Hub, with a card, `eval.yaml` and the tasks.
+
+Each source becomes a configuration with the name of its domain. Nothing is uploaded; `hf upload` does that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.command import describe
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from colbench.dataset_card import CardSet
+    from colbench.task import Task
+
+
+def add_to(actions: Any) -> None:
+    """Add the action."""
+    parser = actions.add_parser(
+        "card",
+        help="make a dataset repository with a card and eval.yaml",
+        description=describe(__doc__),
+    )
+    parser.add_argument(
+        "sources", metavar="SOURCE", nargs="+", help="a task source; one for each domain"
+    )
+    parser.add_argument(
+        "--repository", metavar="OWNER/NAME", required=True, help="the repository's name on the Hub"
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="the new folder to make")
+    parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the folder, and print how to upload it."""
+    from colbench.hub import check_repository
+
+    check_repository(args.repository)
+    out = Path(args.out).expanduser()
+    if out.exists():
+        raise UserError(f"--out {out}: already exists; name a new folder")
+    found = [_read(source, args.licence) for source in args.sources]
+    domains = [each.domain.name for each, _ in found]
+    if len(set(domains)) < len(domains):
+        raise UserError(f"{' '.join(args.sources)}: two sources of one domain; name one for each")
+    _write(out, found, args.repository)
+    print(out)
+    print(f"to upload: hf upload {args.repository} {out} --repo-type dataset", file=sys.stderr)
+    return 0
+
+
+def _read(source: str, licence: str | None) -> tuple[CardSet, list[Task]]:
+    from colbench.cli.datasheet.origin import find_origin
+    from colbench.dataset_card import CardSet
+    from colbench.plugins import resolve_tasks
+    from colbench.registry import get_domain
+
+    tasks = resolve_tasks(source)
+    domains = {task.domain for task in tasks}
+    if len(domains) != 1:
+        raise UserError(f"{source}: has tasks of {len(domains)} domains; give a source of one")
+    domain = get_domain(domains.pop())
+    origin = find_origin(source, licence, None)
+    return CardSet(source=source, domain=domain, tasks=len(tasks), origin=origin), tasks
+
+
+def _write(out: Path, found: list[tuple[CardSet, list[Task]]], repository: str) -> None:
+    from colbench.dataset_card import eval_yaml, readme
+    from colbench.export import write_parquet
+
+    sets = [each for each, _ in found]
+    try:
+        for each, tasks in found:
+            path = out / each.path
+            path.parent.mkdir(parents=True)
+            write_parquet(path, tasks)
+        (out / "README.md").write_text(readme(sets, repository), "utf-8")
+        (out / "eval.yaml").write_text(eval_yaml(sets), "utf-8")
+    except OSError as cause:
+        raise UserError(f"--out {out}: cannot be written: {cause.strerror}") from cause

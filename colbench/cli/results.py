@@ -1,0 +1,129 @@
+"""`colbench export`: write the results of runs in a format that other sites read.
+
+every-eval-ever writes a JSON record for each run, in the folders of the shared database of evaluations; hf-eval-results
+writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub.
+Neither holds dialogues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.command import describe
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from colbench.run import Run
+
+FORMATS = ("every-eval-ever", "hf-eval-results")
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("export", description=describe(__doc__))
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="the format to write")
+    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write into")
+    parser.add_argument(
+        "--model",
+        metavar="OWNER/NAME",
+        default="",
+        help="the model's identifier (default: the one that the agent names)",
+    )
+    every = parser.add_argument_group("every-eval-ever")
+    every.add_argument(
+        "--organization", metavar="NAME", default="", help="the one that ran the evaluation"
+    )
+    every.add_argument(
+        "--relationship",
+        choices=RELATIONSHIPS,
+        help="the relationship of that organization to the model (default: other)",
+    )
+    hub = parser.add_argument_group("hf-eval-results")
+    hub.add_argument(
+        "--dataset",
+        metavar="OWNER/NAME",
+        help="the benchmark's dataset repository on the Hub; `colbench tasks card` makes its files",
+    )
+    hub.add_argument(
+        "--source", metavar="URL", default="", help="address of the dialogues or of another source"
+    )
+    parser.add_argument("--json", action="store_true", help="print the written files as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files, and print the path of each."""
+    from colbench.run import load_run
+
+    _check(args)
+    write = _write_record if args.format == "every-eval-ever" else _write_entries
+    runs = [load_run(folder) for folder in args.folders]
+    paths = [write(each, Path(args.out).expanduser(), args) for each in runs]
+    if args.json:
+        import msgspec
+
+        sys.stdout.write(msgspec.json.encode({"files": list(map(str, paths))}).decode() + "\n")
+    else:
+        print(*paths, sep="\n")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UserError for flags that the format lacks or does not take."""
+    hub = args.format == "hf-eval-results"
+    if hub and not args.dataset:
+        raise UserError("--dataset: name the benchmark's dataset repository, such as me/colbench")
+    for name in ("organization", "relationship") if hub else ("dataset", "source"):
+        if getattr(args, name):
+            raise UserError(f"--{name}: --format {args.format} does not take it; leave it out")
+    if hub:
+        from colbench.hub import check_repository
+
+        check_repository(args.dataset)
+
+
+def _write_record(run: Run, out: Path, args: argparse.Namespace) -> Path:
+    import msgspec
+
+    from colbench.result_formats import every_eval_ever as form
+
+    content = form.record(
+        run,
+        model=args.model,
+        organization=args.organization,
+        relationship=args.relationship or "other",
+    )
+    _require_results(run, content["evaluation_results"])
+    path = out / form.path_of(run, content["model_info"]["id"])
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
+    return _write(path, text + "\n")
+
+
+def _write_entries(run: Run, out: Path, args: argparse.Namespace) -> Path:
+    from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]
+
+    from colbench.result_formats import hf_eval_results as form
+    from colbench.result_formats.identity import run_id
+
+    entries = form.entries(run, dataset=args.dataset, source=args.source)
+    _require_results(run, entries)
+    return _write(out / f"colbench-{run_id(run)}.yaml", yaml_dump(entries))
+
+
+def _require_results(run: Run, found: list[Any]) -> None:
+    if not found:
+        raise UserError(f"{run.path}: no dialogue is scored; `colbench report` shows why")
+
+
+def _write(path: Path, text: str) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as cause:
+        raise UserError(f"--out {path}: cannot be written: {cause.strerror}") from cause
+    return path

@@ -1,0 +1,72 @@
+"""The layout of a command's `--help`: a short usage line, readable widths, and examples."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+NARROWEST, WIDEST = 50, 100
+"""Columns of a help text, whatever the width of the terminal."""
+SHOWN = 3
+"""Optional flags that a usage line names; if a command has more, `[options]` stands for them."""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Lays out a help text: short usage, wrapped paragraphs, and examples as they are typed."""
+
+    def __init__(self, prog: str) -> None:
+        columns = shutil.get_terminal_size().columns - 2
+        super().__init__(prog, max_help_position=28, width=min(WIDEST, max(NARROWEST, columns)))
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[Any],
+        prefix: str | None = None,
+    ) -> None:
+        """Add the usage line; `[options]` stands for optional flags if there are many."""
+        actions = list(actions)
+        optional = [each for each in actions if each.option_strings and not each.required]
+        if len(optional) <= SHOWN + 1:  # with --help
+            super().add_usage(usage, actions, groups, prefix)
+            return
+        rest = argparse.Action(["[options]"], "options", nargs=0, required=True)
+        kept = [each for each in actions if each not in optional]
+        super().add_usage(usage, [rest, *kept], (), prefix)
+
+    def format_help(self) -> str:
+        """Return the text; the column of explanations leaves room for the names of commands, which are indented."""
+        self._action_max_length += self._indent_increment
+        return super().format_help()
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Wrap paragraphs; leave lines that are indented, such as examples, as they are."""
+        parts = text.strip("\n").split("\n\n")
+        wrap = argparse.HelpFormatter._fill_text
+        return "\n\n".join(
+            part if "\n " in part else wrap(self, part, width, indent) for part in parts
+        )
+
+
+def add_examples(parser: argparse.ArgumentParser, examples: Mapping[str, str]) -> None:
+    """Add its examples to the help of each command; `examples` has them by command, without the program's name.
+
+    An entry has one command line per line, each with the program's name, in the order of learning.
+    """
+    for each in _parsers(parser):
+        lines = examples.get(each.prog.partition(" ")[2])
+        if lines:
+            each.epilog = "examples:\n" + "\n".join(
+                f"  {line}" for line in lines.strip().splitlines()
+            )
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _parsers(inner)

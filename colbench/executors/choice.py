@@ -1,0 +1,48 @@
+"""Which executor a run has: this process, several of this machine, or the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+from colbench.config import RunConfig, workers
+from colbench.errors import UserError
+from colbench.executors.processes import ProcessExecutor
+from colbench.executors.remote import Plan, RemoteExecutor
+from colbench.executors.shares import shares
+
+LOCAL, RAY = "local", "ray"
+WORTH = 200
+"""Dialogues for which it is worth starting a process; it takes two seconds of CPU."""
+
+
+def is_local(config: RunConfig) -> bool:
+    """Return True if a run has this machine alone. Raises UserError if its executor is unknown."""
+    name, colon, address = config.executor.partition(":")
+    if config.executor != LOCAL and (name != RAY or (colon and not address)):
+        raise UserError(
+            f"--executor {config.executor}: unknown; give {LOCAL}, {RAY}, or {RAY}:ADDRESS, such as {RAY}:head:6379"
+        )
+    return name == LOCAL
+
+
+def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
+    """Return how many processes a run of so many dialogues has, of a cluster each node.
+
+    `single` is why it can have but one; empty if it can have several. Raises UserError if more are asked for than it
+    can have.
+    """
+    local, auto = is_local(config), config.processes == "auto"
+    asked = 1 if config.processes == "auto" else config.processes
+    if single and (asked > 1 or not local):
+        flag = f"--processes {asked}" if local else f"--executor {config.executor}"
+        raise UserError(f"{flag}: {single}")
+    if auto and local:
+        return 1 if single else max(1, min(workers(0), dialogues // WORTH))
+    return max(1, min(asked, dialogues, config.concurrency))
+
+
+def remote_executor(plan: Plan, processes: int) -> RemoteExecutor:
+    """Return the executor of a run that has several processes, or whose executor is not local."""
+    if is_local(plan.config):
+        return ProcessExecutor(plan, shares(plan.config, plan.dialogues, processes))
+    from colbench.executors.ray.executor import RayExecutor
+
+    return RayExecutor(plan, processes)

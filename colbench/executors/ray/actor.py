@@ -1,0 +1,53 @@
+"""The actor of a node: it starts a worker there, and hands the bytes of its link on, both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+
+from colbench.executors.worker_process import WorkerProcess
+from colbench.version import __version__
+
+CHUNK = 1 << 20
+"""Bytes that one call carries at most."""
+
+
+class NodeActor:
+    """One worker of a node; all methods but the first need that it was started."""
+
+    async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
+        """Start the worker. Return why that is impossible, and an empty text otherwise.
+
+        `version` is that of the run's ColBench, `folder` where the run was started, and `environment` holds variables
+        that the worker needs.
+        """
+        if version != __version__:
+            return f"has ColBench {__version__}, and the run {version}"
+        with suppress(OSError):  # a node need not have it
+            os.chdir(folder)
+        ours, theirs = socket.socketpair()
+        self._reader, self._writer = await asyncio.open_connection(sock=ours)
+        self._process = WorkerProcess(environment)
+        with theirs:
+            await self._process.start(theirs)
+        return ""
+
+    async def read(self) -> bytes:
+        """Return what the worker says next; nothing when it has ended."""
+        return await self._reader.read(CHUNK)
+
+    async def write(self, data: bytes) -> None:
+        """Tell the worker something."""
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def close(self) -> None:
+        """Tell the worker that nothing more will be said, for which it ends."""
+        self._writer.write_eof()
+
+    async def ended(self) -> str:
+        """Wait until the worker has ended, and return how."""
+        return await self._process.ended(None) or ""

@@ -1,0 +1,101 @@
+"""What executors have in common whose workers are processes: what they start with, and what becomes of lost cells."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from colbench.cell_queue import CellQueue, Job
+from colbench.config import RunConfig
+from colbench.errors import WorkerError
+from colbench.executors.messages import Logged, Share, Start
+from colbench.executors.workers import Host, Worker
+from colbench.rollout import Rollout, failure_of
+from colbench.run_folder import now
+from colbench.runner import make_rollout
+from colbench.task import Task
+
+logger = logging.getLogger("colbench")
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What the workers of a run take part in."""
+
+    config: RunConfig
+    tasks: Sequence[Task]
+    pins: Mapping[str, Any]
+    """What its numbers can depend on (`RunRecord.pins`)."""
+    out: Path | None = None
+    """The folder that was given for the run."""
+    log_folder: Path | None = None
+    """The folder for the log of an agent that keeps one."""
+    dialogues: int
+    """Dialogues at a time on one machine."""
+    speaks: bool = True
+    """False: nothing is said; dialogues that were held before are scored."""
+
+
+class RemoteExecutor(ABC):
+    """Base of an executor whose workers are processes."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.isolation = ""
+        self.environments: dict[str, str] = {}
+        self.learned: dict[str, list[str]] = {}
+        self._plan = plan
+        self._places = {task.id: place for place, task in enumerate(plan.tasks)}
+        self._said = set[str]()
+
+    @abstractmethod
+    async def __aenter__(self) -> RemoteExecutor: ...
+
+    @abstractmethod
+    async def __aexit__(self, *error: object) -> None: ...
+
+    @abstractmethod
+    async def run(self, queue: CellQueue) -> None:
+        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+
+    def _worker(self, host: Host, share: Share) -> Worker:
+        plan = self._plan
+        start = Start(
+            config=plan.config,
+            share=share,
+            tasks=tuple(plan.tasks),
+            out=str(plan.out) if plan.out else None,
+            log_folder=str(plan.log_folder) if plan.log_folder else None,
+            speaks=plan.speaks,
+        )
+        return Worker(host, start, self._log)
+
+    def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
+        """Return the cells of a lost worker to the queue; those that were lost too often are finished as failures."""
+        for job in queue.give_back(worker.jobs.values()):
+            queue.finished(_given_up(job, lost))
+
+    def _note_learned(self, worker: Worker) -> None:
+        for role, sentences in worker.learned.items():
+            known = self.learned.setdefault(role, [])
+            known += [sentence for sentence in sentences if sentence not in known]
+
+    def _log(self, line: Logged) -> None:
+        """Log what a worker logs, once if several say the same."""
+        if line.text not in self._said:
+            self._said.add(line.text)
+            logger.log(line.level, "%s", line.text)
+
+
+def _given_up(job: Job, lost: WorkerError) -> Rollout:
+    """Return the rollout of a cell that was lost with several workers; a dialogue that was held before is kept."""
+    failure, kept = failure_of(lost), job.kept
+    if kept:
+        return replace(kept, failure=failure, scores={}) if kept.settled else kept
+    return make_rollout(
+        job.cell, turns=(), ending=None, failure=failure, started=now(), seconds=0.0
+    )

@@ -1,0 +1,77 @@
+"""Scoring again what a run has recorded, on any executor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from colbench.cell_queue import CellQueue, Job
+from colbench.cells import Cell
+from colbench.event_loop import in_order
+from colbench.executors import Executor
+from colbench.rollout import Rollout
+from colbench.runner import first_of
+from colbench.task import Task
+
+
+class ScoringQueue(CellQueue):
+    """Dialogues of which only the scoring is to be done, as they come."""
+
+    def __init__(self) -> None:
+        super().__init__((), {}, self._answer)
+        self._closed = False
+        self._asked: dict[str, asyncio.Future[Rollout]] = {}
+
+    @property
+    def is_over(self) -> bool:
+        """True if no dialogue will be handed out any more."""
+        return bool(self.stopped) or (self._closed and super().is_over)
+
+    async def serve(self, executor: Executor) -> None:
+        """Have an executor score until the queue is closed; raises the error for which it stops."""
+        await executor.run(self)
+        self.raise_stopped()
+
+    async def score(self, task: Task, rollout: Rollout) -> Rollout:
+        """Return a rollout with its new verdicts; a failure of the scorer becomes its failure."""
+        cell = Cell(task=task, trial=rollout.trial, key=rollout.key, seed=rollout.seed)
+        self._asked[rollout.key] = asyncio.get_running_loop().create_future()
+        self._returned.append(Job(cell=cell, kept=rollout))
+        self._changed.set()
+        return await self._asked[rollout.key]
+
+    def close(self) -> None:
+        """Let the executor end once everything is scored."""
+        self._closed = True
+        self._changed.set()
+
+    def _answer(self, rollout: Rollout) -> None:
+        self._asked.pop(rollout.key).set_result(rollout)
+
+
+async def rescore(
+    executor: Executor,
+    rollouts: Sequence[Rollout],
+    tasks: Mapping[str, Task],
+    take: Callable[[Rollout, Rollout], None],
+    *,
+    most: int,
+) -> None:
+    """Call `take` with each rollout as it was and as it is scored now, in their order; `most` are begun at a time.
+
+    One without an answer, or whose task is not among `tasks` (by id), stays as it was.
+    """
+    queue = ScoringQueue()
+
+    async def again(rollout: Rollout) -> Rollout:
+        task = tasks.get(rollout.task_id)
+        return rollout if rollout.answer is None or not task else await queue.score(task, rollout)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(queue.serve(executor))
+            async for old, scored in in_order(rollouts, again, most=most):
+                take(old, scored)
+            queue.close()
+    except ExceptionGroup as errors:
+        raise first_of(errors) from None

@@ -1,0 +1,31 @@
+"""The parts of a machine's limits that processes have."""
+
+from __future__ import annotations
+
+from colbench.config import RunConfig, workers
+from colbench.executors.messages import Share
+from colbench.sandbox import SPARE_WORKERS
+
+
+def shares(
+    config: RunConfig, dialogues: int, processes: int, *, cores: int | None = None
+) -> list[Share]:
+    """Return what each of some processes has of a machine's limits: nearly equal parts, of workers one at least.
+
+    `cores` is the number of workers where none is configured; None: one for each core of this machine.
+    """
+    cores = cores or workers(0)
+    scoring = config.sandbox_workers or cores + SPARE_WORKERS
+    rendering = config.browser_workers or cores
+    return [
+        Share(
+            dialogues=_part(dialogues, processes, number),
+            sandbox_workers=max(1, _part(scoring, processes, number)),
+            browser_workers=max(1, _part(rendering, processes, number)),
+        )
+        for number in range(processes)
+    ]
+
+
+def _part(whole: int, parts: int, number: int) -> int:
+    return whole // parts + (number < whole % parts)

@@ -1,0 +1,180 @@
+"""One worker as the process of the run sees it: started, handed cells, and stopped or lost.
+
+A worker is a process with an event loop (`worker`), wherever that is; its host starts and ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from colbench.cell_queue import CellQueue, Job
+from colbench.errors import ColBenchError, UserError, WorkerError
+from colbench.executors.messages import (
+    Begin,
+    Ended,
+    Finished,
+    FromWorker,
+    Give,
+    Link,
+    Logged,
+    Next,
+    NoMore,
+    Over,
+    Ready,
+    Sharers,
+    Start,
+    Stopped,
+    Waiting,
+    error_of,
+)
+from colbench.models.servers import current_servers
+from colbench.participants import LEAVING
+
+STOP_GRACE = 4.0
+"""Seconds that a worker has to end; as much more as agent and human have when nothing hurries it."""
+
+
+class Host(Protocol):
+    """Starts and ends the process of one worker."""
+
+    flag: str
+    """What the user gave to have it, for errors."""
+
+    async def start(self, end: socket.socket) -> None:
+        """Start the process, whose end of the link is given. Raises UserError if that is impossible."""
+        ...
+
+    async def ended(self, within: float) -> str | None:
+        """Return how the process ended, in words; None if it does not end within so many seconds."""
+        ...
+
+    async def kill(self) -> None:
+        """End the process at once."""
+        ...
+
+
+class Worker:
+    """A worker in a host; `log` is called with each line that it logs."""
+
+    def __init__(self, host: Host, start: Start, log: Callable[[Logged], None]) -> None:
+        self.jobs: dict[str, Job] = {}
+        """The cells that it has, by key."""
+        self.learned: dict[str, list[str]] = {}
+        """Facts learned about models and servers, by role; complete when the worker has ended."""
+        self._host = host
+        self._start = start
+        self._log = log
+        self._hurries = True
+        self._link: Link[FromWorker] | None = None
+        self._asked: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> Ready:
+        """Start it, and wait until it is ready.
+
+        Raises UserError if it cannot be started or is lost before, and what it raises itself.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._link = await Link.over(ours, FromWorker)
+            await self._host.start(theirs)
+        self._link.send(self._start)
+        while message := await self._link.receive():
+            match message:
+                case Ready():
+                    return message
+                case Stopped():
+                    raise error_of(message)
+                case Logged():
+                    self._log(message)
+        raise UserError(f"{self._host.flag}: {await self._obituary()} before it was ready")
+
+    async def serve(
+        self, queue: CellQueue, places: Mapping[str, int], sharers: int
+    ) -> WorkerError | None:
+        """Hand out the cells of a queue, and take back their rollouts, until there are no more.
+
+        `places` holds by id where a task is among those of the run, `sharers` is the number of workers that share the
+        limits of model servers. Returns why the worker was lost, if it was. Raises what the queue raises.
+        """
+        if self._link is None:
+            raise RuntimeError("Worker.serve is called before it is started")
+        self._link.send(Begin(sharers=sharers))
+        try:
+            with queue.stopping(lambda: self._send(NoMore())):
+                while message := await self._link.receive():
+                    if isinstance(message, Over):
+                        self.learned, self._hurries = message.learned, False
+                        return None
+                    self._take(message, queue, places)
+        finally:
+            current_servers().waits_elsewhere.pop(self, None)
+            for task in self._asked:
+                task.cancel()
+        if queue.stopped:
+            return None
+        return WorkerError(await self._obituary())
+
+    def share(self, sharers: int) -> None:
+        """Tell it that so many workers share the limits of model servers from now on."""
+        self._send(Sharers(count=sharers))
+
+    def _send(self, message: NoMore | Give | Sharers) -> None:
+        if self._link:
+            self._link.send(message)
+
+    def _take(self, message: FromWorker, queue: CellQueue, places: Mapping[str, int]) -> None:
+        match message:
+            case Next():
+                task = asyncio.create_task(self._hand_out(queue, places))
+                self._asked.add(task)
+                task.add_done_callback(self._asked.discard)
+            case Ended(failure=failure):
+                queue.ended(failure)
+            case Finished(rollout=rollout):
+                del self.jobs[rollout.key]
+                queue.finished(rollout)
+            case Waiting(waits=waits):
+                current_servers().waits_elsewhere[self] = waits
+            case Stopped():
+                queue.stop(error_of(message))
+            case Logged():
+                self._log(message)
+
+    async def _hand_out(self, queue: CellQueue, places: Mapping[str, int]) -> None:
+        try:
+            job = await queue.next()
+        except ColBenchError as error:  # such as a task of which not all can be told
+            queue.stop(error)
+            return
+        if job is None:
+            self._send(NoMore())
+            return
+        cell = job.cell
+        self.jobs[cell.key] = job
+        self._send(
+            Give(
+                task=places[cell.task.id],
+                trial=cell.trial,
+                key=cell.key,
+                seed=cell.seed,
+                request=cell.request,
+                kept=job.kept,
+            )
+        )
+
+    async def stop(self) -> None:
+        """End it: in order, and after a grace at once."""
+        if self._link is None:
+            return
+        self._link.close()
+        try:
+            await self._host.ended(STOP_GRACE if self._hurries else STOP_GRACE + LEAVING)
+        finally:
+            await self._host.kill()
+
+    async def _obituary(self) -> str:
+        """Return how it ended."""
+        return await self._host.ended(STOP_GRACE) or "a process of the run no longer speaks"

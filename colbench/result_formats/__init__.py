@@ -1,0 +1,1 @@
+"""The results of a run in formats that other sites read."""

@@ -1,0 +1,53 @@
+"""Evaluation results of the Hugging Face Hub: files for the folder `.eval_results/` of a model's repository."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from colbench.numbers import percent_with_range
+from colbench.registry import get_domain
+from colbench.report.model import DomainReport
+from colbench.run import Run
+from colbench.stats import Interval
+
+
+def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]:
+    """Return the entries of a run, one for each domain, as they stand in the YAML file.
+
+    The value is the success rate, or the leading metric in a domain without success; both are in percent.
+
+    Args:
+        run: A run with at least one scored dialogue.
+        dataset: The benchmark's dataset repository on the Hub, whose `eval.yaml` has a task for each domain.
+        source: Address of the run's dialogues or of another source.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    found = [
+        EvalResultEntry(
+            dataset_id=dataset,
+            task_id=domain,
+            value=round(100 * mean, 2),
+            date=run.record.started,
+            source_url=source or None,
+            notes=_notes(run, domain, report),
+        )
+        for domain, report in run.report.domains.items()
+        if (mean := _headline(report).mean) is not None
+    ]
+    return eval_result_entries_to_yaml(found)
+
+
+def _headline(report: DomainReport) -> Interval:
+    return report.success_rate or report.value
+
+
+def _notes(run: Run, domain: str, report: DomainReport) -> str:
+    """Return the conditions of a value: two values compare only if these are the same."""
+    config, found = run.config, _headline(report)
+    measure = "success rate" if report.success_rate else get_domain(domain).primary.label
+    return (
+        f"{measure} {percent_with_range(found)}; human {config.human}; "
+        f"{report.tasks:,} tasks of {config.tasks} x {report.trials}; "
+        f"{config.max_turns} turns; {report.mode} scoring; colbench {run.record.colbench}"
+    )

@@ -1,0 +1,41 @@
+"""The identifiers of a run and of its model in files for other sites."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+
+from colbench.errors import UserError
+from colbench.run import Run
+
+MODELS = frozenset({"azure", "local", "openai", "vllm"})
+"""Agents that are a model, which they name after the colon."""
+OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+
+
+def model_id(run: Run, given: str = "") -> str:
+    """Return the identifier of a run's model as OWNER/NAME.
+
+    It is the `given` one, or the one the agent names. A built-in agent is `colbench/NAME`.
+
+    Raises:
+        UserError: The agent does not name its model as OWNER/NAME.
+    """
+    agent = run.config.agent
+    kind, colon, rest = agent.partition(":")
+    named = rest.partition("@")[0] if kind in MODELS else f"colbench/{agent}" if not colon else ""
+    found = given or named
+    if not OWNER_NAME.fullmatch(found):
+        given_as = f"--model {given}" if given else f"{run.path}: the agent {agent}"
+        raise UserError(
+            f"{given_as}: expected a model's identifier OWNER/NAME; "
+            "name it, such as --model meta-llama/Llama-3.1-8B-Instruct"
+        )
+    return found
+
+
+def run_id(run: Run) -> uuid.UUID:
+    """Return a UUID that follows from the run's configuration, tasks and start; a second export has the same one."""
+    key = f"{run.record.digest} {run.record.tasks.hash} {run.record.started}"
+    return uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16], version=4)

@@ -1,0 +1,75 @@
+"""A list of dialogues under its filters, and what its page says of all dialogues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from colbench.viewer.filters import Filters
+from colbench.viewer.index import Row, RunIndex
+
+PER_PAGE = 100
+Neighbors = tuple[Row | None, Row | None]
+"""The dialogues before and after one in a list; None at its ends."""
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """What the filters may be set to."""
+
+    domains: Sequence[str]
+    families: Sequence[str]
+    decisions: Sequence[str]
+    labels: Sequence[str]
+    notes: bool
+    """True if a person left a note or a label."""
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """The dialogues of runs that fit some filters; all pages of a list are cut from one of these."""
+
+    runs: Sequence[RunIndex]
+    filters: Filters
+    rows: Sequence[Row]
+    """Those that fit, in the order asked for."""
+    counts: Mapping[str, int]
+    """Dialogues by outcome, whatever outcome is filtered."""
+    everything: int
+    """Dialogues without any filter."""
+    choices: Choices
+
+    @property
+    def pages(self) -> int:
+        """The number of pages; one if no dialogue fits."""
+        return max(1, -(-len(self.rows) // PER_PAGE))
+
+    def page(self, number: int) -> Sequence[Row]:
+        """Return the rows of a page, from 1."""
+        return self.rows[(number - 1) * PER_PAGE : number * PER_PAGE]
+
+    def neighbors(self, row: Row) -> Neighbors:
+        """Return the neighbors of a dialogue; none of one that does not fit."""
+        place = next((n for n, each in enumerate(self.rows) if each is row), None)
+        if place is None:
+            return None, None
+        before = self.rows[place - 1] if place else None
+        return before, self.rows[place + 1] if place + 1 < len(self.rows) else None
+
+
+def make_listing(runs: Sequence[RunIndex], filters: Filters) -> Listing:
+    """Return the list of the dialogues of runs that fit filters, as of the last refresh."""
+    rows = [row for run in runs for row in run.rows]
+    return Listing(
+        runs=runs,
+        filters=filters,
+        rows=filters.select(rows),
+        counts=filters.count(rows),
+        everything=len(rows),
+        choices=Choices(
+            domains=sorted({row.domain for row in rows}),
+            families=sorted({row.family for row in rows if row.family}),
+            decisions=sorted({name for untold in {row.untold for row in rows} for name in untold}),
+            labels=sorted({label for run in runs for label in run.labels}),
+            notes=any(run.has_notes for run in runs),
+        ),
+    )

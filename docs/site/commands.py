@@ -1,0 +1,84 @@
+"""The reference of the command line as Markdown, from the parsers of the programs."""
+
+from __future__ import annotations
+
+import argparse
+import html
+import re
+from collections.abc import Iterator
+
+PIPE = re.compile(r"(?<!\\)\|")
+
+
+def reference(parser: argparse.ArgumentParser) -> str:
+    """Return a page with every command of a program: description, usage and arguments."""
+    sections = [f"# `{parser.prog}`\n\n{_text(parser.description)}\n"]
+    sections += [_section(command) for command in leaves(parser)]
+    return "\n".join(sections)
+
+
+def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of all commands that have no further commands below them, in order."""
+    below = [each for action in parser._actions for each in _subparsers(action)]
+    if not below:
+        yield parser
+    for each in below:
+        yield from leaves(each)
+
+
+def _subparsers(action: argparse.Action) -> Iterator[argparse.ArgumentParser]:
+    if isinstance(action, argparse._SubParsersAction):
+        yield from dict.fromkeys(action.choices.values())
+
+
+def _section(parser: argparse.ArgumentParser) -> str:
+    groups = [_group(group) for group in parser._action_groups]
+    texts = (
+        f"## `{parser.prog}`",
+        _text(parser.description),
+        f"```text\n{parser.format_usage().strip()}\n```",
+        *filter(None, groups),
+        _text(parser.epilog),
+    )
+    return "\n\n".join(filter(None, texts)) + "\n"
+
+
+def _group(group: argparse._ArgumentGroup) -> str:
+    """Return the table of a group of arguments; empty if all of them are hidden."""
+    rows = [
+        f"| {_names(action)} | {_cell(_help(action, group))} |"
+        for action in group._group_actions
+        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction)
+    ]
+    if not rows:
+        return ""
+    title = (group.title or "").capitalize()
+    return "\n".join([f"| {title} | Meaning |", "|---|---|", *rows])
+
+
+def _names(action: argparse.Action) -> str:
+    """Return how an argument is written, each spelling as code."""
+    formatter = argparse.HelpFormatter("")
+    if not action.option_strings:
+        default = formatter._get_default_metavar_for_positional(action)
+        return f"`{formatter._metavar_formatter(action, default)(1)[0]}`"
+    if action.nargs == 0:
+        return ", ".join(f"`{name}`" for name in action.option_strings)
+    default = formatter._get_default_metavar_for_optional(action)
+    value = formatter._format_args(action, default)
+    return ", ".join(f"`{name} {value}`".replace("|", "\\|") for name in action.option_strings)
+
+
+def _help(action: argparse.Action, group: argparse._ArgumentGroup) -> str:
+    """Return the help of an argument with its placeholders, such as `%(default)s`, filled in."""
+    values = {**vars(action), "prog": getattr(group, "prog", "")}
+    return (action.help or "") % values
+
+
+def _text(text: str | None) -> str:
+    """Return a description as Markdown, in which nothing is an HTML tag."""
+    return html.escape((text or "").strip(), quote=False)
+
+
+def _cell(text: str) -> str:
+    return PIPE.sub(r"\\|", _text(" ".join(text.split())))

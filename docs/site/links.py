@@ -1,0 +1,46 @@
+"""Links of the pages: within the site to its pages, and to files of the repository where it is published."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+LINK = re.compile(r"(?<=\]\()(?![a-z][a-z0-9+.-]*:|#)([^)\s#]+)")
+"""The target of an inline link or picture without its anchor, unless it is a URL or an anchor of the same page."""
+
+
+class Links:
+    """Rewrites the links of a page that is shown at another place than its source has in the repository."""
+
+    def __init__(self, root: Path, pages: Mapping[str, str], repository: str) -> None:
+        """Take the repository: its folder, the sources of pages from outside docs/ by page, and its URL."""
+        self._root = root
+        self._sources = dict(pages)
+        self._pages = {source: page for page, source in pages.items()}
+        self._repository = repository
+
+    def rewrite(self, markdown: str, page: str) -> str:
+        """Return a page's Markdown with its links as they are on the site.
+
+        A link whose file does not exist is left as it is, so that a strict build fails at it.
+        """
+        folder = posixpath.dirname(self._sources.get(page, f"docs/{page}"))
+        return LINK.sub(lambda match: self._target(match[1], folder, page), markdown)
+
+    def _target(self, target: str, folder: str, page: str) -> str:
+        path = posixpath.normpath(posixpath.join(folder, target))
+        if shown := self._page(path):
+            return posixpath.relpath(shown, posixpath.dirname(page) or ".")
+        place = self._root / path
+        if path.startswith("..") or not place.exists():
+            return target
+        return f"{self._repository}/{'tree' if place.is_dir() else 'blob'}/main/{path}"
+
+    def _page(self, path: str) -> str:
+        """Return the page or picture of the site that shows a file of the repository; empty if none does."""
+        if path in self._pages:
+            return self._pages[path]
+        shown = path.startswith("docs/") and (self._root / path).suffix in {".md", ".svg", ".png"}
+        return path.removeprefix("docs/") if shown else ""

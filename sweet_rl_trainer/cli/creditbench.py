@@ -1,0 +1,158 @@
+"""`sweet-rl creditbench`: score estimators of turn credit against exact advantages of questions.
+
+Without a model, the estimators that need none are scored. A second call repeats only what changed, and a call after an
+interruption continues.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colbench.command import describe
+from colbench.errors import UserError
+
+if TYPE_CHECKING:
+    from sweet_rl_trainer.creditbench.run import Settings
+
+FOLDER = "training/creditbench"
+THREADS = "OMP_NUM_THREADS"
+"""Threads of a process, read when PyTorch is imported; with others, the last digits of a model's sums differ."""
+MOST_PROCESSES = 2
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "creditbench",
+        help="score estimators of turn credit against exact values",
+        description=describe(__doc__),
+    )
+    add = parser.add_argument
+    add("--quick", action="store_true", help="few tasks, to see that all parts work")
+    add(
+        "--policy",
+        metavar="FOLDER",
+        type=Path,
+        help="a language model: likelihood, PMI, gain, … and the reference of critics",
+    )
+    add(
+        "--critic",
+        metavar="NAME=FOLDER",
+        action="append",
+        default=[],
+        help="a critic that was trained from the policy, with or without a value head; may be repeated",
+    )
+    add(
+        "--system",
+        metavar="FILE",
+        type=Path,
+        help="the agent's system prompt (default: the built-in one; /dev/null: none)",
+    )
+    add("--tasks", metavar="SOURCE", help="the source of the tasks (default: the frozen set's)")
+    add("--number", metavar="N", type=int, help="the number of tasks")
+    add(
+        "--read",
+        metavar="N",
+        type=int,
+        default=200,
+        help="tasks that models read, one state each (default: 200)",
+    )
+    add(
+        "--processes",
+        metavar="N",
+        type=int,
+        default=min(MOST_PROCESSES, len(os.sched_getaffinity(0))),
+        help=f"processes for what needs no model (default: one for each core, at most {MOST_PROCESSES})",
+    )
+    add(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help=f"folder for all outputs (default: {FOLDER}, or {FOLDER}-quick)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the bench and print where its page is."""
+    os.environ[THREADS] = "1"
+    from sweet_rl_trainer.console import quiet
+
+    quiet()
+    from rich.console import Console
+    from rich.text import Text
+
+    from colbench.run_folder import hold
+    from sweet_rl_trainer.creditbench.page import PAGE, summary
+    from sweet_rl_trainer.creditbench.run import REPORT
+    from sweet_rl_trainer.creditbench.run import run as bench
+
+    settings = settings_of(args)
+    out: Path = args.out or Path(f"{FOLDER}-quick" if args.quick else FOLDER)
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: is a file; name a new folder, or that of an earlier run")
+    with hold(out / ".lock", out):
+        found = bench(settings, out)
+    Console(stderr=True).print(Text(summary(found)), soft_wrap=True)
+    print(out / REPORT / PAGE)
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Return what the flags say. Raises UserError naming a flag that is wrong."""
+    from sweet_rl_trainer.creditbench.data import FULL, QUICK
+    from sweet_rl_trainer.creditbench.run import Settings
+
+    for name in ("number", "read", "processes"):
+        if getattr(args, name) is not None and getattr(args, name) < 1:
+            raise UserError(f"--{name} {getattr(args, name)}: at least 1")
+    critics = dict(map(_critic, args.critic))
+    if critics and args.policy is None:
+        raise UserError("--critic: name the model that the critics were trained from by --policy")
+    for flag, folder in (
+        ("--policy", args.policy),
+        *(("--critic", each) for each in critics.values()),
+    ):
+        if folder is not None and not folder.is_dir():
+            raise UserError(f"{flag} {folder}: there is no such folder")
+    default = QUICK if args.quick else FULL
+    return Settings(
+        selection=type(default)(
+            source=args.tasks or default.source,
+            tasks=args.number or default.tasks,
+            dialogues=default.dialogues,
+        ),
+        policy=args.policy,
+        critics=critics,
+        system=None if args.system is None else _text(args.system),
+        read_tasks=args.read,
+        processes=args.processes,
+        command=_command(args),
+    )
+
+
+def _critic(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not (name and equals and folder):
+        raise UserError(f"--critic {text}: expected NAME=FOLDER")
+    return name, Path(folder)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise UserError(f"--system {path}: cannot be read: {cause}") from cause
+
+
+def _command(args: argparse.Namespace) -> str:
+    """Return the command without paths of this machine."""
+    words = ["sweet-rl creditbench"]
+    words += ["--quick"] if args.quick else []
+    words += [f"--tasks '{args.tasks}'"] if args.tasks else []
+    words += [f"--number {args.number}"] if args.number else []
+    words += ["--policy MODEL"] if args.policy else []
+    words += [f"--critic {each.partition('=')[0]}=FOLDER" for each in args.critic]
+    return " ".join(words)

@@ -1,0 +1,149 @@
+"""How an estimator orders the candidates of states, compared with their exact values.
+
+Candidates of different states are never compared. Each task counts the same, and within it each state; intervals are
+95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; equal scores are half right.
+
+| measure | of a state |
+|---|---|
+| `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
+| `auc` | the chance that a relevant question scores above a useless one |
+| `questions` | the share of pairs of two questions that are in the right order |
+| `mixed` | … of pairs of a question and an answer |
+| `answers` | … of pairs of two answers |
+| `pairs` | … of all pairs |
+| `regret` | the value that is lost by taking the candidate with the highest score, in shares of tests |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from math import sqrt
+from statistics import fmean
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from colbench.stats import Interval, mean_interval
+from sweet_rl_trainer.creditbench.states import QUESTIONS, USELESS, Bench, BenchState
+from sweet_rl_trainer.methods.critic.correlation import correlation
+
+MEASURES = ("spearman", "kendall", "auc", "questions", "mixed", "answers", "pairs", "regret")
+BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
+"""The least and the greatest value that is possible; else 0 and 1."""
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """A task's states with the scores of their candidates; states without any score are left out."""
+
+    bench: Bench
+    scores: tuple[tuple[float | None, ...], ...]
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """The measures of an estimator, by name; a measure that no state has is missing."""
+
+    measures: dict[str, Interval]
+    states: int
+    tasks: int
+
+
+def agreement(
+    scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
+) -> Agreement:
+    """Return how scores agree with a truth (`truths`), by some of the measures."""
+    by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
+    states = tasks = 0
+    for each in scored:
+        found: dict[str, list[float]] = {name: [] for name in measures}
+        for number, scores in enumerate(each.scores):
+            exact = each.bench.truths[number].candidates[truth]
+            taken = _measures(each.bench.states[number], scores, exact)
+            for name in found.keys() & taken.keys():
+                found[name].append(taken[name]())
+        states += len(each.scores)
+        tasks += bool(each.scores)
+        for name, values in found.items():
+            by_task[name].append(values)
+    return Agreement(
+        measures={
+            name: mean_interval(clusters, BOUNDS.get(name, (0.0, 1.0)))
+            for name, clusters in by_task.items()
+            if any(clusters)
+        },
+        states=states,
+        tasks=tasks,
+    )
+
+
+def _measures(
+    state: BenchState, scores: Sequence[float | None], exact: Sequence[float]
+) -> Mapping[str, Callable[[], float]]:
+    """Return how to take each measure that a state has."""
+    known = [
+        _Candidate(each.kind, score, value)
+        for each, score, value in zip(state.candidates, scores, exact, strict=True)
+        if score is not None
+    ]
+    if not known:
+        return {}
+    pairs = [_Pair(*both) for both in combinations(known, 2)]
+    found: dict[str, Callable[[], float]] = {"regret": partial(_regret, known)}
+    if any(pair.worth for pair in pairs):
+        found["spearman"] = partial(_spearman, known)
+        found["kendall"] = partial(_kendall, pairs)
+    for name, right in (
+        ("questions", [pair.right for pair in pairs if pair.worth and pair.questions == 2]),
+        ("mixed", [pair.right for pair in pairs if pair.worth and pair.questions == 1]),
+        ("answers", [pair.right for pair in pairs if pair.worth and pair.questions == 0]),
+        ("pairs", [pair.right for pair in pairs if pair.worth]),
+        ("auc", [(1 + pair.useful * pair.order) / 2 for pair in pairs if pair.useful]),
+    ):
+        if right:
+            found[name] = partial(fmean, right)
+    return found
+
+
+class _Candidate(NamedTuple):
+    kind: str
+    score: float
+    value: float
+
+
+class _Pair:
+    """Two candidates of a state. The first is the greater one where a sign is 1, the second where it is -1."""
+
+    def __init__(self, one: _Candidate, other: _Candidate) -> None:
+        self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)
+        self.order = _sign(one.score, other.score)
+        self.worth = _sign(one.value, other.value)
+        self.right = (1 + self.order * self.worth) / 2
+        self.useful = (one.kind == "relevant" and other.kind in USELESS) - (
+            other.kind == "relevant" and one.kind in USELESS
+        )
+        """Which of the two tells an open decision, where the other question tells nothing; else 0."""
+
+
+def _sign(one: float, other: float) -> int:
+    return (one > other) - (one < other)
+
+
+def _kendall(pairs: Sequence[_Pair]) -> float:
+    """Return Kendall's τ_b; 0 where all scores or all values are equal."""
+    agreed = sum(pair.order * pair.worth for pair in pairs)
+    ordered = sum(pair.order != 0 for pair in pairs)
+    different = sum(pair.worth != 0 for pair in pairs)
+    return float(agreed / sqrt(ordered * different)) if ordered and different else 0.0
+
+
+def _spearman(candidates: Sequence[_Candidate]) -> float:
+    ranks = correlation([each.score for each in candidates], [each.value for each in candidates])
+    return ranks.spearman or 0.0
+
+
+def _regret(candidates: Sequence[_Candidate]) -> float:
+    """Return by how much the best value is above the mean of those with the highest score."""
+    highest = max(each.score for each in candidates)
+    chosen = fmean(each.value for each in candidates if each.score == highest)
+    return max(each.value for each in candidates) - chosen

@@ -1,0 +1,154 @@
+"""What is believed of the decisions that a task leaves open, and what functions return under it.
+
+`generator_belief`   each open decision has each of its options with the same probability, and each value of an option
+                     with the same, independently of all else: the population that tasks are generated from
+`task_belief`        what the task's author chose, for sure: hindsight
+
+The calls of the task are the same under every belief; what they ought to return is what the function of each design
+returns. The functions are the families' own code, which runs in this process, as when tasks are generated.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import product
+from math import prod
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colbench.task import Task
+from colbench_tasks import designs
+from colbench_tasks.designs import FamilyDesign
+from colbench_tasks.family import Choice, Decision
+from sweet_rl_trainer.creditbench.values import Outputs
+
+MOST_DESIGNS = 10_000
+"""Designs of a task's open decisions; what has more is too much to enumerate for many tasks."""
+
+
+class Belief:
+    """The choices of a task's open decisions, the usual one first, with their probabilities."""
+
+    def __init__(
+        self,
+        task: Task,
+        design: FamilyDesign,
+        choices: Mapping[str, tuple[Choice, ...]],
+        weights: tuple[NDArray[np.float64], ...],
+    ) -> None:
+        self.task, self.design = task, design
+        self.names = tuple(choices)
+        """The open decisions, in the task's order: one axis each."""
+        self.choices = tuple(choices.values())
+        self.weights = weights
+
+    @cached_property
+    def outputs(self) -> Outputs:
+        """What the function of each design returns on each call."""
+        shape = tuple(map(len, self.choices))
+        rows = [
+            self.returned(dict(zip(self.names, each, strict=True)))
+            for each in product(*self.choices)
+        ]
+        return np.array(rows, np.int32).T.reshape(-1, *shape)
+
+    @cached_property
+    def actual(self) -> tuple[int, ...]:
+        """The place that each decision has in a lattice once it is told."""
+        chosen = self.design.chosen
+        return tuple(
+            1 + each.index(chosen[name])
+            for name, each in zip(self.names, self.choices, strict=True)
+        )
+
+    def returned(self, choices: Mapping[str, Choice]) -> list[int]:
+        """Return what a function returns on each call; decisions without a choice here have the author's."""
+        family, theme = self.design.family, self.design.theme
+        function = family.function(theme, {**self.design.chosen, **choices})
+        return [self._code(function, each) for each in self._calls]
+
+    @cached_property
+    def _calls(self) -> list[CodeType]:
+        """The arguments of each call, evaluated again for each function, which may change them."""
+        return [_arguments(each) for each in self.task.hidden.tests]
+
+    @cached_property
+    def _codes(self) -> dict[object, int]:
+        return {}
+
+    def _code(self, function: Any, arguments: CodeType) -> int:
+        try:
+            value = function(*eval(arguments))  # noqa: S307 - literals of a generated task
+        except Exception:  # some choices do not go together
+            return -1
+        return self._codes.setdefault(_hashable(value), len(self._codes))
+
+
+def _arguments(call: str) -> CodeType:
+    body = ast.parse(call, mode="eval").body
+    arguments = ast.Tuple(elts=body.args if isinstance(body, ast.Call) else [], ctx=ast.Load())
+    return compile(ast.fix_missing_locations(ast.Expression(arguments)), "<arguments>", "eval")
+
+
+def _hashable(value: object) -> object:
+    """Return a value with a hash that is equal for equal values."""
+    match value:
+        case list() | tuple():
+            return type(value).__name__, *map(_hashable, value)
+        case dict():
+            return "dict", frozenset((key, _hashable(each)) for key, each in value.items())
+        case set():
+            return "set", frozenset(value)
+    return value
+
+
+def generator_belief(task: Task) -> Belief | None:
+    """Return the belief of who knows the family but not the task; None for a task of no installed family."""
+    design = designs.of(task)
+    if design is None:
+        return None
+    open_ = open_decisions(task, design)
+    return Belief(
+        task,
+        design,
+        {each.name: each.choices() for each in open_},
+        tuple(np.array(_population(each)) for each in open_),
+    )
+
+
+def task_belief(task: Task) -> Belief | None:
+    """Return the belief of who knows what the author chose; None for a task of no installed family."""
+    design = designs.of(task)
+    if design is None:
+        return None
+    choices, weights = {}, []
+    for name in (each.name for each in open_decisions(task, design)):
+        usual, chosen = design.usual[name], design.chosen[name]
+        same = usual == chosen
+        choices[name] = (usual,) if same else (usual, chosen)
+        weights.append(np.array([1.0] if same else [0.0, 1.0]))
+    return Belief(task, design, choices, tuple(weights))
+
+
+def open_decisions(task: Task, design: FamilyDesign) -> list[Decision]:
+    """Return the decisions that a request leaves open, in the family's order."""
+    stated = {fact.name for fact in task.hidden.facts if fact.stated}
+    return [each for each in design.family.decisions if each.name not in stated]
+
+
+def number_of_designs(task: Task) -> int | None:
+    """Return the number of designs that a request leaves possible; None for a task of no installed family."""
+    design = designs.of(task)
+    if design is None:
+        return None
+    return prod(len(each.choices()) for each in open_decisions(task, design))
+
+
+def _population(decision: Decision) -> list[float]:
+    options = [option.choices() for option in decision.options]
+    return [1 / len(options) / len(choices) for choices in options for _ in choices]

@@ -1,0 +1,116 @@
+"""The data: states and truths, generated in a folder or read from it, and compared with the frozen hashes.
+
+FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
+FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
+
+An interrupted generation continues with the next task. The same command makes the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+from colbench.task import Task
+from sweet_rl_trainer.creditbench.collect import SOURCE, chosen_tasks, states_of
+from sweet_rl_trainer.creditbench.lines import filled
+from sweet_rl_trainer.creditbench.states import (
+    Bench,
+    TaskStates,
+    TaskTruths,
+)
+from sweet_rl_trainer.creditbench.truths import Truths
+from sweet_rl_trainer.model.digest import file_digest
+
+STATES, TRUTHS = "states.jsonl", "truths.jsonl"
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """Which states are generated."""
+
+    source: str = SOURCE
+    """The source of the tasks."""
+    tasks: int = 1000
+    """The number of tasks, the first by their hash among those that can be enumerated."""
+    dialogues: int = 4
+    """Demonstrators' dialogues about each task."""
+
+
+FULL = Selection()
+QUICK = Selection(tasks=20, dialogues=2)
+
+
+class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A set whose bytes are known."""
+
+    name: str
+    selection: Selection
+    states: int
+    """The number of states."""
+    states_sha256: str
+    truths_sha256: str
+
+
+def frozen_sets() -> tuple[Frozen, ...]:
+    """Return the sets whose hashes the package holds."""
+    text = files("sweet_rl_trainer.creditbench").joinpath("frozen.json").read_bytes()
+    return msgspec.json.decode(text, type=tuple[Frozen, ...])
+
+
+def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
+    """Return the tasks with their states and truths; what the folder lacks is generated.
+
+    Raises DataError if a file is damaged, or if the bytes of a frozen set are not the frozen ones.
+    """
+    tasks = chosen_tasks(selection.source, selection.tasks)
+    states = filled(
+        folder / STATES, TaskStates, tasks, partial(make_states, selection.dialogues), processes
+    )
+    pairs = list(zip(tasks, states, strict=True))
+    truths = filled(folder / TRUTHS, TaskTruths, pairs, make_truths, processes)
+    _check(folder, selection)
+    return [
+        Bench(task=task, states=one.states, truths=other.states)
+        for task, one, other in zip(tasks, states, truths, strict=True)
+    ]
+
+
+def make_states(dialogues: int, task: Task) -> TaskStates:
+    """Return the states of a task."""
+    return asyncio.run(states_of(task, dialogues))
+
+
+def make_truths(pair: tuple[Task, TaskStates]) -> TaskTruths:
+    """Return the truths of a task's states."""
+    task, states = pair
+    truths = Truths(task)
+    return TaskTruths(task_id=task.id, states=tuple(map(truths.of, states.states)))
+
+
+def _check(folder: Path, selection: Selection) -> None:
+    """Raise DataError if a frozen set has other bytes."""
+    for frozen in frozen_sets():
+        if frozen.selection != selection:
+            continue
+        for name, expected in ((STATES, frozen.states_sha256), (TRUTHS, frozen.truths_sha256)):
+            if file_digest(folder / name) != expected:
+                raise DataError(
+                    f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not {expected}; delete "
+                    "the file to generate it again, and take the tasks and the human of the version that froze it"
+                )
+
+
+def frozen_name(selection: Selection) -> str:
+    """Return the name of the frozen set of a selection; empty if it is none."""
+    return next((each.name for each in frozen_sets() if each.selection == selection), "")
+
+
+def hashes(folder: Path) -> tuple[str, str]:
+    """Return the SHA-256 of the states and of the truths."""
+    return file_digest(folder / STATES), file_digest(folder / TRUTHS)

@@ -1,0 +1,102 @@
+"""Estimators by a critic that was trained by preferences between dialogues (SWEET-RL, arXiv 2503.15478).
+
+ρ_i is the log-ratio of token i, log π_θ − log π_ref, each model told c; L are the tokens of the candidate.
+
+| reading | score of a candidate |
+|---|---|
+| (none) | Σ ρ_i / L: A of the paper, for critics whose trajectories sum or average the means of turns |
+| `sum` | Σ ρ_i |
+| `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, over the number of their tokens |
+| `without c` | Σ ρ_i / L, where neither model is told c |
+
+A mean over turns, (earlier means + Σ ρ_i / L) / T, has the order of the first reading within a state; what differs is
+the critic that was trained so. A value head has one reading, Σ v_i / L.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
+from sweet_rl_trainer.creditbench.estimators.readers import (
+    Reader,
+    earlier_replies,
+    lengths,
+    replies,
+)
+from sweet_rl_trainer.creditbench.states import Bench
+
+
+def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) -> list[Scores]:
+    """Return the mean log-ratio of a candidate's tokens."""
+    examples = replies(bench, reference, told=told)
+    return [
+        tuple(one - other for one, other in zip(*both, strict=True))
+        for both in zip(critic.sums(examples), reference.sums(examples), strict=True)
+    ]
+
+
+def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
+    """Return the sum of the log-ratios of a candidate's tokens."""
+    tokens = lengths(replies(bench, reference, told=True))
+    means = mean(bench, critic, reference)
+    return [
+        tuple((score or 0.0) * length for score, length in zip(*both, strict=True))
+        for both in zip(means, tokens, strict=True)
+    ]
+
+
+def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
+    """Return the mean log-ratio over the tokens of all replies so far and the candidate."""
+    tokens = lengths(replies(bench, reference, told=True))
+    sums = total(bench, critic, reference)
+    found = list[Scores]()
+    for state, scores, counts in zip(bench.states, sums, tokens, strict=True):
+        said = earlier_replies(bench.task, state, reference)
+        ratio, length = 0.0, 0
+        if said:
+            ((theirs,),), ((ours,),) = critic.sums([[said]]), reference.sums([[said]])
+            ratio, length = theirs - ours, sum(weight != 0 for weight in said.token_weights)
+        found.append(
+            tuple(
+                (ratio + (score or 0.0)) / (length + count)
+                for score, count in zip(scores, counts, strict=True)
+            )
+        )
+    return found
+
+
+def values(bench: Bench, critic: Reader) -> list[Scores]:
+    """Return the mean value of a candidate's tokens."""
+    return [tuple(each) for each in critic.sums(replies(bench, critic, told=True))]
+
+
+READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
+    "": ("Σ ρ / L", mean),
+    "sum": ("Σ ρ", total),
+    "one mean over tokens": ("mean of ρ over the replies so far and the candidate", one_mean),
+    "without c": ("Σ ρ / L, not told c", partial(mean, told=False)),
+}
+
+
+def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimator]:
+    """Yield the estimators by a critic; a critic with a value head needs no reference."""
+    key = f"{critic.key} {reference.key}"
+    if critic.score == "value":
+        yield Estimator(
+            name=name,
+            about="Σ v / L, told c",
+            key=key,
+            costly=True,
+            score=partial(values, critic=critic),
+        )
+        return
+    for reading, (about, score) in READINGS.items():
+        yield Estimator(
+            name=f"{name}, {reading}" if reading else name,
+            about=about,
+            key=key,
+            costly=True,
+            score=partial(score, critic=critic, reference=reference),
+        )

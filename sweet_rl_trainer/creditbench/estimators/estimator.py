@@ -1,0 +1,27 @@
+"""What an estimator is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from sweet_rl_trainer.creditbench.states import Bench
+
+Scores = tuple[float | None, ...]
+"""Of the candidates of a state, in their order; None where a candidate cannot be scored."""
+Score = Callable[[Bench], Sequence[Scores]]
+"""Returns the scores of each of a task's states."""
+
+
+class Estimator(Struct, frozen=True, kw_only=True):
+    """One way to score candidates."""
+
+    name: str
+    about: str
+    """The formula, in a few words, for the page."""
+    key: str = ""
+    """What the scores depend on besides the states and the name, such as the digest of a model."""
+    costly: bool = False
+    """True if it is run on some of the states only, since a model reads every candidate."""
+    score: Score

@@ -1,0 +1,222 @@
+"""Estimators by a language model that is not trained for them.
+
+a is the candidate, L its tokens, o the dialogue, o′ the dialogue with the human's reply, c the task's reference.
+
+| estimator | of a question | of an answer |
+|---|---|---|
+| `likelihood` | log π(a|o) / L | the same |
+| `PMI` | (log π(a|o,c) − log π(a|o)) / L | the same |
+| `self-teacher` | (log π(a|o,f) − log π(a|o)) / L, f: the request with every open decision | the same |
+| `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the tokens of c (`credit.gain`) | R − Φ(o) |
+| `gain, scaled` | the same with a + b (Φ(o) − Φ(o_1)) in the place of Φ, in the units of the reward | R − that |
+| `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
+| `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
+
+Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model told more, arXiv 2601.20802
+and 2605.24432. Those of their authors differ in the rest of the training.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import exp
+
+from colbench.asking.opening import opening
+from colbench.messages import ANSWER_MARKER
+from colbench.task import Task
+from colbench_tasks import designs
+from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Score, Scores
+from sweet_rl_trainer.creditbench.estimators.readers import (
+    BUDGET,
+    MAX_LENGTH,
+    Examples,
+    Reader,
+    informed_replies,
+    replies,
+)
+from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate, messages
+from sweet_rl_trainer.creditbench.truths import COST
+from sweet_rl_trainer.data.examples import Example
+from sweet_rl_trainer.data.token_weights import weigh
+from sweet_rl_trainer.data.tokens import OUTSIDE
+from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
+from sweet_rl_trainer.methods.credit.gain import GainPotential
+from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
+from sweet_rl_trainer.methods.credit.state import Potential, State
+
+NO_REPLY = "(no reply)"
+"""Stands in the place of the human's reply."""
+
+
+def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return the mean log-probability of a token of each candidate."""
+    return _rows(policy.sums(replies(bench, policy, told=False)))
+
+
+def pmi(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return by how much the reference makes each candidate likelier."""
+    return _differences(bench, policy, replies(bench, policy, told=True))
+
+
+def self_teacher(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return by how much the same model, told every open decision at the start, finds each candidate likelier."""
+    told = opening(bench.task, "all")
+    return _differences(bench, policy, informed_replies(bench, policy, told))
+
+
+def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Scores]:
+    plain = policy.sums(replies(bench, policy, told=False))
+    return [
+        tuple(one - other for one, other in zip(*both, strict=True))
+        for both in zip(policy.sums(informed), plain, strict=True)
+    ]
+
+
+def gain(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return the advantages by the gain potential."""
+    return _advantages(bench, policy, _potential(policy))
+
+
+def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
+    """Return the same by the potential in units of the reward, fitted to the answers of all states.
+
+    Raises UserError if the reward of answers does not rise with the potential.
+    """
+    scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
+    return _advantages(bench, policy, scaled)
+
+
+def line(policy: Reader, benches: Sequence[Bench]) -> Line:
+    """Return the line that states' answers are fitted to."""
+    ends = [
+        (_state(bench.task, state, policy), each.reward)
+        for bench in benches
+        for state in bench.states
+        for each in state.candidates
+        if each.kind == "answer" and each.reward is not None
+    ]
+    return fit(_potential(policy), ends, relative=True)
+
+
+def _advantages(bench: Bench, policy: Reader, potential: Potential) -> list[Scores]:
+    return [
+        tuple(
+            _advantage(each, here, after)
+            for each, after in zip(state.candidates, later, strict=True)
+        )
+        for state, here, later in _potentials(bench, policy, potential)
+    ]
+
+
+def _advantage(candidate: Candidate, here: float | None, after: float | None) -> float | None:
+    if here is None or after is None:
+        return None
+    if candidate.reward is None:
+        return question_advantage(here, after, cost=COST)
+    return answer_advantage(here, candidate.reward)
+
+
+def igpo(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return the gain in the probability of a token of c, and the reward of answers."""
+    return [
+        tuple(
+            _gained(here, after) if each.reward is None else each.reward
+            for each, after in zip(state.candidates, later, strict=True)
+        )
+        for state, here, later in _potentials(bench, policy, _potential(policy))
+    ]
+
+
+def _gained(here: float | None, after: float | None) -> float | None:
+    return None if here is None or after is None else exp(after) - exp(here)
+
+
+def _potential(policy: Reader) -> GainPotential:
+    return GainPotential(policy.scorer, policy.chat, budget=BUDGET, max_length=MAX_LENGTH)
+
+
+def _state(task: Task, state: BenchState, policy: Reader) -> State:
+    return State(task=task, messages=messages(state.heard, state.said, policy.system(task)))
+
+
+def _potentials(
+    bench: Bench, policy: Reader, potential: Potential
+) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
+    """Yield Φ of each state, and Φ after each of its candidates; after an answer it is that of the state."""
+    for state in bench.states:
+        here = _state(bench.task, state, policy)
+        later = [
+            here.after(each.text, each.reply) if each.reward is None else here
+            for each in state.candidates
+        ]
+        first, *others = potential([here, *later])
+        yield state, first, others
+
+
+def infopo(bench: Bench, policy: Reader) -> list[Scores]:
+    """Return by how much the human's reply makes the answer likelier that follows it, and the reward of answers."""
+    groups = [
+        [
+            _next_answer(bench.task, state, each, policy, reply)
+            for each in state.candidates
+            if each.reward is None
+            for reply in (each.reply, NO_REPLY)
+        ]
+        for state in bench.states
+    ]
+    sums = (iter(each) for each in policy.sums(groups))
+    return [
+        tuple(
+            next(found) - next(found) if each.reward is None else each.reward
+            for each in state.candidates
+        )
+        for state, found in zip(bench.states, sums, strict=True)
+    ]
+
+
+def _next_answer(
+    task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
+) -> Example:
+    """Return the answer after a question and a reply; it has the choices that the real reply tells."""
+    design = designs.of(task)
+    assert design  # noqa: S101 - a state's task
+    untold = {fact.name for fact in task.hidden.facts if not fact.stated}
+    untold -= {*state.told, *candidate.told}
+    choices = {
+        name: (design.usual if name in untold else design.chosen)[name] for name in design.chosen
+    }
+    heard, said = (*state.heard, reply), (*state.said, candidate.text)
+    before = messages(heard, said, policy.system(task))
+    where = f"{state.id}, {candidate.text[:40]}"
+    prompt = policy.chat.prompt(before, where=where)
+    answer = policy.chat.reply(f"{ANSWER_MARKER}\n{design.source(choices)}", where=where)
+    weights = weigh([OUTSIDE] * len(prompt) + [0] * len(answer), "turn-mean")
+    return Example(ids=array("i", [*prompt, *answer]), token_weights=array("f", weights))
+
+
+def _rows(sums: list[list[float]]) -> list[Scores]:
+    return [tuple(each) for each in sums]
+
+
+SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
+    "likelihood": ("log π(a∣o) / L", likelihood),
+    "PMI": ("(log π(a∣o,c) − log π(a∣o)) / L", pmi),
+    "self-teacher": ("(log π(a∣o, all decisions) − log π(a∣o)) / L", self_teacher),
+    "gain": ("Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: log π(c∣o) a token", gain),
+    "IGPO-like": ("exp Φ(o′) − exp Φ(o); R of an answer", igpo),
+    "InfoPO-like": ("log π(b∣o′) − log π(b∣o′ without the reply) a token; R of an answer", infopo),
+}
+
+
+def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
+    """Yield the estimators by a policy; `benches` are the states that it reads."""
+    for name, (about, score) in SCORES.items():
+        yield _estimator(policy, name, about, partial(score, policy=policy))
+    scaled = partial(scaled_gain, policy=policy, benches=benches)
+    yield _estimator(policy, "gain, scaled", "the same with a + b (Φ − Φ(o₁)), fitted to R", scaled)
+
+
+def _estimator(policy: Reader, name: str, about: str, score: Score) -> Estimator:
+    return Estimator(name=name, about=about, key=policy.key, costly=True, score=score)

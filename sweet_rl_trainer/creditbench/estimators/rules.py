@@ -1,0 +1,70 @@
+"""Estimators without a model and without a sample: the order of questions before answers, and the facts potential."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from sweet_rl_trainer.creditbench.estimators.estimator import Estimator, Scores
+from sweet_rl_trainer.creditbench.states import QUESTIONS, Bench, BenchState
+from sweet_rl_trainer.creditbench.truths import COST
+from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
+from sweet_rl_trainer.methods.credit.facts import GuessTable, guess_table
+
+
+def questions_first(bench: Bench) -> list[Scores]:
+    """Return 1 for every question and 0 for every answer."""
+    return [tuple(float(c.kind in QUESTIONS) for c in state.candidates) for state in bench.states]
+
+
+def facts(bench: Bench, told_later: float) -> list[Scores]:
+    """Return the advantages of questions and answers by the facts potential (`methods.credit.facts`)."""
+    table = guess_table(bench.task)
+    return [_by_facts(state, table, told_later) for state in bench.states] if table else []
+
+
+def facts_told(bench: Bench) -> list[Scores]:
+    """Return the advantages by the share of the open decisions that the human has told."""
+    table = guess_table(bench.task)
+    hidden = max(1, len(table.hidden)) if table else 1
+    return [
+        tuple(
+            question_advantage(0.0, len(each.told) / hidden, cost=COST)
+            if each.reward is None
+            else answer_advantage(len(state.told) / hidden, each.reward)
+            for each in state.candidates
+        )
+        for state in bench.states
+    ]
+
+
+def _by_facts(state: BenchState, table: GuessTable, told_later: float) -> Scores:
+    before = table.expected(state.told, told_later)
+    return tuple(
+        question_advantage(before, table.expected((*state.told, *each.told), told_later), cost=COST)
+        if each.reward is None
+        else answer_advantage(before, each.reward)
+        for each in state.candidates
+    )
+
+
+HALF = 0.5
+ESTIMATORS = (
+    Estimator(
+        name="questions first", about="1 for a question, 0 for an answer", score=questions_first
+    ),
+    Estimator(
+        name="facts",
+        about="Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: the share of tests that the usual choices pass",
+        score=partial(facts, told_later=0.0),
+    ),
+    Estimator(
+        name="facts, half told later",
+        about="the same, where each untold decision is told before the answer with the chance 1/2",
+        score=partial(facts, told_later=HALF),
+    ),
+    Estimator(
+        name="facts told",
+        about="the same with Φ: the share of the open decisions that were told",
+        score=facts_told,
+    ),
+)

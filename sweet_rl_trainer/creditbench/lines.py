@@ -1,0 +1,72 @@
+"""Files with a line of JSON for each task, which an interrupted run continues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from colbench.errors import DataError
+from colbench.run_folder import LineWriter
+from sweet_rl_trainer.console import progress
+
+Line = TypeVar("Line", bound=Struct)
+
+
+def filled(
+    path: Path,
+    kind: type[Line],
+    items: Sequence[Any],
+    make: Callable[[Any], Line],
+    processes: int,
+) -> list[Line]:
+    """Return the lines of a file, one for each item; those that are missing are made and appended.
+
+    Raises DataError naming file and line if one is damaged.
+    """
+    done = list(read_lines(path, kind))
+    if len(done) < len(items):
+        writer = LineWriter(path)
+        try:
+            with progress(path.stem, len(items) - len(done)) as advance:
+                for line in in_processes(make, items[len(done) :], processes):
+                    writer.write(msgspec.json.encode(line) + b"\n")
+                    done.append(line)
+                    advance()
+        finally:
+            writer.close()
+    return done[: len(items)]
+
+
+def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
+    """Yield the whole lines of a file. Raises DataError naming file and line if one is damaged."""
+    decoder = msgspec.json.Decoder(kind)
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decoder.decode(line)
+        except msgspec.DecodeError as cause:
+            raise DataError(
+                f"{path}:{number}: {cause}; delete the file to make it again"
+            ) from cause
+
+
+def in_processes(
+    make: Callable[[Any], Line], items: Sequence[Any], processes: int
+) -> Iterator[Line]:
+    """Yield what is made of each item, in order, in so many processes; a single one is this process."""
+    if processes == 1:
+        yield from map(make, items)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = iter(items)
+        ahead = [pool.submit(make, each) for each in islice(waiting, 2 * processes)]
+        while ahead:
+            yield ahead.pop(0).result()
+            ahead += [pool.submit(make, each) for each in islice(waiting, 1)]

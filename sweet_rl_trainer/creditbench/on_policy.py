@@ -1,0 +1,78 @@
+"""Monte-Carlo values of questions on the demonstrators' policy, to a stated precision, and the exact ones next to them.
+
+FOLDER/values.jsonl    a line for each task
+
+A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is that
+of the truth `hindsight tests`, by dynamic programming; the two share the policy and nothing else.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from random import Random
+
+from msgspec import Struct
+
+from colbench.config import derive_seed
+from sweet_rl_trainer.creditbench.play import Player
+from sweet_rl_trainer.creditbench.play import player as player_of
+from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
+
+PRECISION = 0.01
+"""Half the width of the interval: a point."""
+FEWEST = 400
+"""Continuations before a deviation is estimated, and between two looks at it."""
+NORMAL = 1.959964
+"""The 97.5 % quantile of the normal distribution."""
+
+
+class Value(Struct, frozen=True, kw_only=True):
+    """A question's mean reward, and what it was estimated from."""
+
+    state: str
+    candidate: int
+    """Its place among the state's candidates."""
+    mean: float
+    half_width: float
+    continuations: int
+
+
+class TaskValues(Struct, frozen=True, kw_only=True):
+    """A line."""
+
+    task_id: str
+    values: tuple[Value, ...]
+
+
+def values_of(bench: Bench) -> TaskValues:
+    """Return the values of all questions of a task's states."""
+    player = player_of(bench.task)
+    return TaskValues(
+        task_id=bench.task.id,
+        values=tuple(
+            _value(player, state, number, each)
+            for state in bench.states
+            for number, each in enumerate(state.candidates)
+            if each.reward is None
+        ),
+    )
+
+
+def _value(player: Player, state: BenchState, number: int, candidate: Candidate) -> Value:
+    random = Random(derive_seed("value", state.id, candidate.text))  # noqa: S311 - reproducible
+    count, total, squares = 0, 0.0, 0.0
+    half_width = PRECISION + 1
+    while half_width > PRECISION:
+        rewards = [player.continued(random, state, candidate) for _ in range(FEWEST)]
+        count += len(rewards)
+        total += sum(rewards)
+        squares += sum(each * each for each in rewards)
+        variance = max(0.0, squares - total * total / count) / (count - 1)
+        half_width = NORMAL * sqrt(variance / count)
+    return Value(
+        state=state.id,
+        candidate=number,
+        mean=total / count,
+        half_width=half_width,
+        continuations=count,
+    )

@@ -1,0 +1,197 @@
+"""The page of the bench, computed from its results alone; the text is `page.md`, `{{ … }}` a computed part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from colbench.numbers import bare_percent, count, percent, percent_with_range
+from colbench.stats import Interval
+from sweet_rl_trainer import figures
+from sweet_rl_trainer.creditbench.agreement import Agreement
+from sweet_rl_trainer.creditbench.beliefs import MOST_DESIGNS
+from sweet_rl_trainer.creditbench.collect import LIMITS
+from sweet_rl_trainer.creditbench.data import QUICK
+from sweet_rl_trainer.creditbench.plot import SHOWN, draw
+from sweet_rl_trainer.creditbench.results import Results
+from sweet_rl_trainer.creditbench.truths import COST, MAIN, TRUTHS
+
+PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
+"""The page, the folder of its picture next to it, and the picture."""
+CHANCE = 0.5
+TITLE = "Estimators of turn credit against exact advantages"
+ABOUT_KINDS = {
+    "relevant": "a question about each open decision, whose reply tells it",
+    "redundant": "a question about a decision that is known",
+    "unanswerable": "questions about nothing that counts",
+    "answer": "the best answer that what is known allows",
+    "wrong answer": "the same with another choice of one known decision",
+}
+
+
+def write_page(results: Results, folder: Path) -> None:
+    """Write the page and its picture."""
+    (folder / PARTS).mkdir(exist_ok=True)
+    figures.save(draw(results), folder / PARTS / PICTURE, TITLE)
+    (folder / PAGE).write_text(page(results), "utf-8")
+
+
+def page(results: Results) -> str:
+    """Return the page."""
+    template = files("sweet_rl_trainer.creditbench").joinpath("page.md").read_text("utf-8")
+    parts = _parts(results)
+    text = re.sub(r"\{\{ (.+?) \}\}", lambda place: parts[place[1]], template)
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _parts(results: Results) -> Mapping[str, str]:
+    selection, counts = results.selection, results.counts
+    agreements = {each.name: each.agreements for each in results.estimators}
+    return {
+        "command": f"`{results.command}`",
+        "version": results.version,
+        "data": (
+            f"{count(counts.states, 'state')} of {count(counts.tasks, 'task')} of {counts.families} families, "
+            f"{sum(counts.candidates.values()):,} candidates"
+            + (f" (the frozen set `{results.frozen}`)" if results.frozen else "")
+        ),
+        "models": ", ".join(f"{name} `{each[:12]}`" for name, each in results.models.items())
+        or "none",
+        "picture": f"![{TITLE}; the numbers are in the table]({PARTS}/{PICTURE}.svg)",
+        MAIN: _table({name: each[MAIN] for name, each in agreements.items()}),
+        "found": "\n".join(_found(results)),
+        "left out": _left_out(results),
+        "common": _common(results),
+        "source": selection.source,
+        "most designs": f"{MOST_DESIGNS:,}",
+        "dialogues": str(selection.dialogues),
+        "limits": f"{', '.join(map(str, LIMITS[:-1]))} and {LIMITS[-1]}",
+        "candidates": "\n".join(
+            f"- {counts.candidates.get(kind, 0):,} `{kind}`: {about}"
+            for kind, about in ABOUT_KINDS.items()
+        ),
+        "cost": f"{COST:g}",
+        "validation": _validation(results),
+        "other truths": _other_truths(agreements),
+        "estimators": _rows(
+            ("estimator", "score of a candidate", "CPU-seconds"),
+            [(each.name, each.about, f"{each.seconds:,.0f}") for each in results.estimators],
+        ),
+        "quick": str(QUICK.tasks),
+        "states sha": results.states_sha256,
+        "truths sha": results.truths_sha256,
+    }
+
+
+def _found(results: Results) -> Iterator[str]:
+    """Yield a sentence for each panel: the best estimator, and those that are no better than chance."""
+    for measure, title in SHOWN.items():
+        known = [
+            (each.name, each.agreements[MAIN].measures[measure])
+            for each in results.estimators
+            if measure in each.agreements[MAIN].measures
+        ]
+        best, share = max(known, key=lambda each: each[1].mean or 0.0)
+        below = [name for name, each in known if each.high is not None and each.high < CHANCE]
+        open_ = [
+            name
+            for name, each in known
+            if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
+        ]
+        said = f"- **{title.capitalize()}**: {best} has the most, {percent_with_range(share)}."
+        said += f" Not told from chance: {', '.join(open_)}." if open_ else ""
+        yield said + (f" Below chance: {', '.join(below)}." if below else "")
+
+
+def _table(agreements: Mapping[str, Agreement]) -> str:
+    """Return the measures of each estimator, with intervals."""
+    head = ("estimator", *SHOWN.values(), "Spearman", "lost, points", "states")
+    rows = [
+        (
+            name,
+            *(_share(each.measures.get(measure)) for measure in SHOWN),
+            _number(each.measures.get("spearman")),
+            _share(each.measures.get("regret")),
+            f"{each.states:,}",
+        )
+        for name, each in agreements.items()
+    ]
+    return _rows(head, rows)
+
+
+def _common(results: Results) -> str:
+    """Return the table of all estimators on the states that models read."""
+    found = {each.name: each.common for each in results.estimators if each.common}
+    if not found:
+        return ""
+    tasks, states = results.read
+    return (
+        f"On the {count(states, 'state')} of {count(tasks, 'task')} that models read, all estimators:\n\n"
+        + _table(found)
+    )
+
+
+def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
+    """Return the share of pairs in the right order, for each truth."""
+    rows = [
+        (name, *(_share(by_truth[truth].measures.get("pairs")) for truth in TRUTHS))
+        for name, by_truth in agreements.items()
+    ]
+    return "The share of all pairs of candidates in the right order, in percent:\n\n" + _rows(
+        ("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows
+    )
+
+
+def _left_out(results: Results) -> str:
+    reasons: dict[str, list[str]] = {}
+    for each in results.left_out:
+        reasons.setdefault(each.reason, []).append(each.name)
+    return "\n".join(f"Left out ({why}): {', '.join(names)}." for why, names in reasons.items())
+
+
+def _validation(results: Results) -> str:
+    found = results.validation
+    if found is None:
+        return ""
+    return (
+        f"On the demonstrators' policy, {count(found.questions, 'question')} in {count(found.states, 'state')} were "
+        f"continued with the real human until the 95 % interval of each mean was at most ±{found.half_width * 100:.2f} "
+        f"points ({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals hold the "
+        f"exact value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
+    )
+
+
+def _share(interval: Interval | None) -> str:
+    """Return `42.3 (39.1–45.4)`, in percent."""
+    if interval is None or interval.mean is None:
+        return "–"
+    return f"{bare_percent(interval.mean)} ({bare_percent(interval.low)}–{bare_percent(interval.high)})"
+
+
+def _number(interval: Interval | None) -> str:
+    """Return `0.42 (0.39 to 0.45)`."""
+    if interval is None or interval.mean is None:
+        return "–"
+    low, high = (0.0 if end is None else end for end in (interval.low, interval.high))
+    return f"{interval.mean:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *("---:" for _ in head[1:])], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def summary(results: Results) -> str:
+    """Return the last lines of the command: the share of relevant above useless questions, and of all pairs."""
+    return "\n".join(
+        f"{each.name:32} relevant above useless {percent(_mean(each.agreements[MAIN], 'auc')):>7}   "
+        f"all pairs {percent(_mean(each.agreements[MAIN], 'pairs')):>7}"
+        for each in results.estimators
+    )
+
+
+def _mean(agreement: Agreement, measure: str) -> float | None:
+    interval = agreement.measures.get(measure)
+    return interval.mean if interval else None

@@ -1,0 +1,93 @@
+"""States of dialogues with candidate next messages, as they are kept: a line of JSON for each task."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from colbench.messages import Message
+from colbench.task import Task
+from sweet_rl_trainer.data.trajectories import messages_of
+
+Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
+"""What a candidate is, by what the human replies to it.
+
+`relevant`: the reply tells an open decision. `redundant`: it asks only for what is known. `unanswerable`: it asks for
+nothing that the human could tell. `answer`: the best answer that the known decisions allow. `wrong answer`: the same
+with another choice of one known decision.
+"""
+QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
+USELESS = frozenset[Kind]({"redundant", "unanswerable"})
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A next message."""
+
+    kind: Kind
+    text: str
+    reply: str = ""
+    """What the human says to a question; empty for answers."""
+    told: tuple[str, ...] = ()
+    """The open decisions that the reply tells."""
+    reward: float | None = None
+    """The share of the task's tests that an answer passes; None for questions."""
+    slip: tuple[str, int] | None = None
+    """The decision that a wrong answer has wrong, and the choice that it takes, by its place in the family."""
+
+
+class BenchState(Struct, frozen=True, kw_only=True):
+    """A dialogue before one of the agent's turns."""
+
+    id: str
+    heard: tuple[str, ...]
+    """What the human said, the request first."""
+    said: tuple[str, ...]
+    """What the agent said: one message fewer."""
+    told: tuple[str, ...]
+    """The decisions that the human has told, besides those of the request."""
+    turns_left: int
+    """This turn included. If the last one asks, the dialogue ends without an answer."""
+    candidates: tuple[Candidate, ...]
+
+    def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what human and agent have said once the human has replied to a question."""
+        return (*self.heard, candidate.reply), (*self.said, candidate.text)
+
+
+class TaskStates(Struct, frozen=True, kw_only=True):
+    """A line of `states.jsonl`: the states of a task."""
+
+    task_id: str
+    task_hash: str
+    states: tuple[BenchState, ...]
+
+
+class StateTruth(Struct, frozen=True, kw_only=True):
+    """The exact values of a state and of its candidates, by the name of the truth (`truths`)."""
+
+    value: dict[str, float]
+    candidates: dict[str, tuple[float, ...]]
+
+
+class TaskTruths(Struct, frozen=True, kw_only=True):
+    """A line of `truths.jsonl`: the truths of a task's states, in their order."""
+
+    task_id: str
+    states: tuple[StateTruth, ...]
+
+
+class Bench(Struct, frozen=True, kw_only=True):
+    """A task with its states and their truths."""
+
+    task: Task
+    states: tuple[BenchState, ...]
+    truths: tuple[StateTruth, ...]
+
+
+def messages(
+    heard: tuple[str, ...], said: tuple[str, ...], system: str = ""
+) -> tuple[Message, ...]:
+    """Return the system message, if there is one, and those of both sides in turn, the last one the human's."""
+    before = messages_of(system, heard[:-1], said)
+    return (*before, Message(role="user", content=heard[-1]))

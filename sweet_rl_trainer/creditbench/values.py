@@ -1,0 +1,142 @@
+"""The exact value of a state: which decisions were told what, and how many turns are left.
+
+m decisions are open. A lattice has one axis for each of them: place 0 means that it is untold, place 1 + j that it was
+told to be its choice j. Choice 0 is the usual one, which the answer takes for a decision that is untold.
+
+    R(K)     = E[share of tests passed | K]                           the value of answering, [told lattice]
+    V_0      = 0                                                      the turn limit ended the dialogue: no answer
+    V_n(K)   = max(R(K), max_i E[V_{n−1}(K and what i is)] − κ)       the best policy
+    V^π_n(K) = π(answer) R + Σ_i π(i) (E[V^π_{n−1}(K and what i is)] − κ) + π(useless) (V^π_{n−1} − κ)
+
+i runs over the untold decisions. The expectations are over the belief, in which the decisions are independent. A
+useless question leaves K as it is, so it is never better than another action of the best policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Lattice = NDArray[np.float64]
+"""A number for each assignment of told choices, [1 + choices of each decision]."""
+Outputs = NDArray[np.int32]
+"""What a function returns on each call, as a code, [calls, choices of each decision]; -1: it raises an error."""
+Weights = Sequence[NDArray[np.float64]]
+"""The probability of each choice, for each decision."""
+Measure = Literal["tests", "success"]
+"""The reward of an answer: the share of tests that it passes, or 1 if it passes all of them and 0 otherwise."""
+
+
+class Asker(Struct, frozen=True, kw_only=True):
+    """A policy that knows what is untold, and draws what to do in each turn independently of the turns before."""
+
+    haste: float
+    """The chance to answer although something is untold."""
+    focus: float
+    """The chance that a question is about something untold; it is drawn uniformly from what is."""
+    lingers: float
+    """The chance to ask, uselessly, when nothing is untold."""
+    mindful: float
+    """The chance to answer in the last turn for sure."""
+
+    def answers(self, untold: Any, turns: int) -> Any:
+        """Return the chance to answer, given the number of untold decisions (a number or an array)."""
+        chance = np.where(untold > 0, self.haste, 1 - self.lingers)
+        return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
+
+
+def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
+    """Return R: the expected reward of the answer that takes the usual choice where nothing is told."""
+    decisions = outputs.ndim - 1
+    values = np.empty([choices + 1 for choices in outputs.shape[1:]])
+    for told in product((False, True), repeat=decisions):
+        written = outputs[(slice(None), *(slice(None) if each else slice(1) for each in told))]
+        rewards = reward(written, outputs, measure)
+        for axis in range(decisions):
+            if not told[axis]:
+                rewards = _expected(rewards, weights[axis], axis)
+        values[tuple(slice(1, None) if each else slice(1) for each in told)] = rewards
+    return values
+
+
+def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
+    """Return the reward of answers by what they and the right functions return; the first axis is that of the calls."""
+    passed = (written == right) & (written >= 0)
+    return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
+
+
+def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> list[Lattice]:
+    """Return V_0 to V_turns of the best policy; `cost` is κ."""
+    values = [np.zeros_like(answers)]
+    for _ in range(turns):
+        asked = [told(values[-1], each, axis) - cost for axis, each in enumerate(weights)]
+        values.append(np.maximum.reduce([answers, *asked]))
+    return values
+
+
+def asker_values(
+    answers: Lattice, weights: Weights, asker: Asker, turns: int, cost: float
+) -> list[Lattice]:
+    """Return V_0 to V_turns of an asker's policy; `cost` is κ."""
+    places: tuple[NDArray[np.int64], ...] = np.indices(answers.shape, sparse=True)
+    untold = [place == 0 for place in places]
+    count = np.zeros(answers.shape, np.int64)
+    for each in untold:
+        count = count + each
+    values = [np.zeros_like(answers)]
+    for turn in range(1, turns + 1):
+        after = values[-1]
+        asked = np.zeros_like(answers)
+        for axis, (here, chances) in enumerate(zip(untold, weights, strict=True)):
+            asked += np.where(here, told(after, chances, axis), 0.0)
+        focus = np.where(count > 0, asker.focus, 0.0)
+        asking = focus * asked / np.maximum(count, 1) + (1 - focus) * after - cost
+        answering = asker.answers(count, turn)
+        values.append(answering * answers + (1 - answering) * asking)
+    return values
+
+
+def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
+    """Return the expected values once the decision of an axis is told; -inf where it is told already."""
+    found = np.full_like(values, -np.inf)
+    place = [slice(None)] * values.ndim
+    place[axis] = slice(1)
+    choices = np.take(values, range(1, values.shape[axis]), axis)
+    found[tuple(place)] = _expected(choices, weights, axis)
+    return found
+
+
+def value_after(
+    values: Lattice, weights: Weights, known: Sequence[int], asked: Sequence[int]
+) -> float:
+    """Return the expected value after the human has told some decisions.
+
+    Args:
+        values: Those of the next turn.
+        weights: The belief.
+        known: The place of each axis before.
+        asked: The axes that are told.
+    """
+    place = tuple(
+        slice(1, None) if axis in asked else slice(each, each + 1)
+        for axis, each in enumerate(known)
+    )
+    return expected(values[place], weights, asked)
+
+
+def expected(values: Lattice, weights: Weights, axes: Sequence[int]) -> float:
+    """Return the expected value over the choices of some decisions; every other axis has one place."""
+    for axis in axes:
+        values = _expected(values, weights[axis], axis)
+    return float(values.item())
+
+
+def _expected(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
+    shape = [1] * values.ndim
+    shape[axis] = len(weights)
+    return np.asarray((values * weights.reshape(shape)).sum(axis=axis, keepdims=True))

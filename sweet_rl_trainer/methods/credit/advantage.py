@@ -1,0 +1,38 @@
+"""The credit of turns from a potential Φ, where the policy ends the dialogue by its answer.
+
+    A_t = Φ(o_{t+1}) − Φ(o_t) − κ      a question, t < T
+    A_T = R − Φ(o_T)                   the last turn: the answer
+
+κ is the price of a question. The sum telescopes to R − Φ(o_1) − κ (T − 1): a dialogue has the credit of its outcome,
+whatever Φ is, and turns as such earn nothing.
+
+Source: potential-based shaping (Ng, Harada & Russell, ICML 1999, theorem 1): with F = γ Φ(s') − Φ(s) added to the
+rewards, optimal policies stay optimal. Here γ = 1, Φ of the end is 0, and the only reward is R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+
+def question_advantage(before: float, after: float, *, cost: float = 0.0) -> float:
+    """Return the credit of a question, from Φ before it and after the human's answer; `cost` is κ."""
+    return after - before - cost
+
+
+def answer_advantage(before: float, reward: float) -> float:
+    """Return the credit of the turn that ended the dialogue, from Φ before it and the dialogue's reward."""
+    return reward - before
+
+
+def advantages(potentials: Sequence[float], reward: float, *, cost: float = 0.0) -> list[float]:
+    """Return the credit of each of T turns.
+
+    Args:
+        potentials: Φ before each turn, [T].
+        reward: R of the dialogue.
+        cost: κ.
+    """
+    questions = [question_advantage(*both, cost=cost) for both in pairwise(potentials)]
+    return [*questions, answer_advantage(potentials[-1], reward)]

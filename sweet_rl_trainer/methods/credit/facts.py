@@ -1,0 +1,161 @@
+"""`facts`: the share of the task's tests that a guess passes, by the facts that the dialogue has told.
+
+    share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
+               K, the facts told by the request or a reply; for all others the family's most usual choice
+    Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
+
+Φ_0(o) is share(K): what an answer now would pass. Φ_p is what an answer would pass if each other fact is told before it
+with the chance p: the value of o for an agent that continues so. The sums telescope for every p, but one step ahead p
+matters: a test mostly needs several facts. At p = 0 most questions that settle one of many hidden facts change nothing
+and are worth less than an answer now; at p = 1/2 they are worth more (`test_facts`).
+
+It is deterministic, needs no model, and is exact for tasks of the installed families: it reads the design that the
+human has in mind. The functions are the family's own code, which runs in this process, as when tasks are generated.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import combinations
+from types import CodeType
+from typing import Any
+
+from colbench.asking.telling import told
+from colbench.errors import DataError
+from colbench.task import Task
+from colbench_tasks import designs
+from colbench_tasks.designs import FamilyDesign
+from sweet_rl_trainer.methods.credit.state import State
+
+TABLES = 4096
+"""Tasks whose shares are kept."""
+
+Facts = frozenset[str]
+"""Names of hidden decisions."""
+
+
+class FactsPotential:
+    """Φ by the facts that were told; None for tasks whose decisions are not known."""
+
+    def __init__(self, *, told_later: float) -> None:
+        """`told_later` is p."""
+        self._told_later = told_later
+
+    def __call__(self, states: Sequence[State]) -> list[float | None]:
+        """Return the share of tests for each state, between 0 and 1."""
+        return [self._of(state) for state in states]
+
+    def _of(self, state: State) -> float | None:
+        table = guess_table(state.task)
+        return table.expected(facts_told(state), self._told_later) if table else None
+
+
+def facts_told(state: State) -> Facts:
+    """Return the decisions that the human's replies have told (`colbench.asking.telling`)."""
+    replies = zip(state.said, state.heard[1:], strict=True)
+    return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
+
+
+@lru_cache(maxsize=65536)
+def _told(task: Task, said: str, reply: str) -> Facts:
+    return frozenset(fact.name for fact in told(task, said, reply))
+
+
+class GuessTable:
+    """The share of a task's tests that a guess passes, by the facts that are known; each is computed once."""
+
+    def __init__(self, task: Task, design: FamilyDesign) -> None:
+        """Prepare the table. Raises DataError if a test of the task is no call with literal arguments."""
+        self.hidden = tuple(fact.name for fact in task.hidden.facts if not fact.stated)
+        """The decisions that the request leaves open, in the task's order."""
+        self._unusual = tuple(
+            name for name in self.hidden if design.chosen[name] != design.usual[name]
+        )
+        """Those of them that change the guess when they are told."""
+        self._design = design
+        self._calls = [_arguments(task, call) for call in task.hidden.tests]
+        self._stated = frozenset(design.chosen) - frozenset(self.hidden)
+        self._expected = self._outcomes(frozenset(design.chosen))
+        self._shares: dict[Facts, float] = {}
+        self._expected_shares: dict[tuple[Facts, float], float] = {}
+
+    def share(self, known: Collection[str]) -> float:
+        """Return the share of tests passed if these decisions are known and those of the request."""
+        facts = frozenset(known).intersection(self._unusual)
+        if facts not in self._shares:
+            outcomes = self._outcomes(facts | self._stated)
+            passed = map(_same, outcomes, self._expected)
+            self._shares[facts] = sum(passed) / len(self._expected)
+        return self._shares[facts]
+
+    def expected(self, known: Collection[str], told_later: float) -> float:
+        """Return Φ_p if these decisions are known: each other one is told later with the chance `told_later`."""
+        facts = frozenset(known).intersection(self._unusual)
+        if (facts, told_later) not in self._expected_shares:
+            rest = [name for name in self._unusual if name not in facts]
+            self._expected_shares[facts, told_later] = sum(
+                _chance(len(more), len(rest), told_later) * self.share(facts | more)
+                for more in subsets(rest)
+                if told_later or not more
+            )
+        return self._expected_shares[facts, told_later]
+
+    def all(self) -> Mapping[Facts, float]:
+        """Return the share for every subset of the hidden decisions: 2 to the power of their number."""
+        return {facts: self.share(facts) for facts in subsets(self.hidden)}
+
+    def _outcomes(self, known: Facts) -> list[Any]:
+        """Return the value of each call, or the type of the error that it raises."""
+        chosen, usual = self._design.chosen, self._design.usual
+        choices = {name: (chosen if name in known else usual)[name] for name in chosen}
+        function = self._design.family.function(self._design.theme, choices)
+        return [_outcome(function, call) for call in self._calls]
+
+
+def _chance(told: int, of: int, each: float) -> float:
+    """Return the chance that exactly these of some facts are told, each with the same chance."""
+    chance: float = each**told * (1 - each) ** (of - told)
+    return chance
+
+
+def subsets(names: Sequence[str]) -> Iterator[Facts]:
+    """Yield every subset of some names, the smaller ones first."""
+    for size in range(len(names) + 1):
+        yield from map(frozenset, combinations(names, size))
+
+
+@lru_cache(maxsize=TABLES)
+def guess_table(task: Task) -> GuessTable | None:
+    """Return the table of a task; None unless an installed family made it."""
+    design = designs.of(task)
+    return GuessTable(task, design) if design and task.hidden.tests else None
+
+
+def _arguments(task: Task, call: str) -> CodeType:
+    """Return code that makes a call's arguments, new ones each time. Raises DataError unless they are literals."""
+    try:
+        body = ast.parse(call, mode="eval").body
+        assert isinstance(body, ast.Call)  # noqa: S101 - caught below
+        assert not body.keywords  # noqa: S101
+        for each in body.args:
+            ast.literal_eval(each)
+    except (SyntaxError, ValueError, AssertionError) as cause:
+        raise DataError(
+            f"{task.id}: the test {call[:80]!r} is no call with literal arguments"
+        ) from cause
+    arguments = ast.Expression(ast.Tuple(elts=body.args, ctx=ast.Load()))
+    return compile(ast.fix_missing_locations(arguments), "<arguments>", "eval")
+
+
+def _outcome(function: Any, arguments: CodeType) -> Any:
+    try:
+        return function(*eval(arguments))  # noqa: S307 - literals alone
+    except Exception as cause:
+        return type(cause)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return True if both are the same value, as the scorer compares them; an error passes no test."""
+    return not isinstance(one, type) and bool(one == other)

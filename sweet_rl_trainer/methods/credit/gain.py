@@ -1,0 +1,88 @@
+"""`gain`: how likely the reference model finds the privileged information after the dialogue so far.
+
+    Φ(o) = (1/|c|) Σ_i log π_ref(c_i | o, c_{<i})
+
+c is the task's reference, read as the agent's answer to the dialogue: the prompt of the state o by the chat template,
+the answer marker, then c. The mean is over the tokens of c alone. It fits any task with a reference, and needs no
+critic: one forward pass a state that is not in the cache. The gain of a question, Φ(o_{t+1}) − Φ(o_t), is what the
+human's answer tells about c. PMI, log π(a|o,c) − log π(a|o), asks instead how well c predicts the question.
+
+Nearest published: information gain as a turn's reward in IGPO (arXiv 2510.14967) and InfoPO (arXiv 2603.00656).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+
+from colbench.messages import ANSWER_MARKER
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Example
+from sweet_rl_trainer.data.token_weights import weigh
+from sweet_rl_trainer.data.tokens import OUTSIDE
+from sweet_rl_trainer.methods.credit.state import State
+from sweet_rl_trainer.train.scorer import Scorer, group_values
+
+MARKER = f"{ANSWER_MARKER}\n"
+
+
+class GainPotential:
+    """Φ by a reference model; None for states that are longer with c than a model may read."""
+
+    def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
+        """Score by a model.
+
+        Args:
+            reference: π_ref, and the cache that keeps its values by their content.
+            chat: Its tokenizer and template.
+            budget: Tokens of a row, the unit of memory.
+            max_length: Tokens of a state and c, at most.
+        """
+        self._reference = reference
+        self._chat = chat
+        self._budget = budget
+        self._max_length = max_length
+
+    def __call__(self, states: Sequence[State]) -> list[float | None]:
+        """Return Φ of each state, at most 0; common beginnings of a task's consecutive states are computed once."""
+        examples = [told_example(state, self._chat) for state in states]
+        fit = [number for number, each in enumerate(examples) if len(each.ids) <= self._max_length]
+        groups = [
+            group
+            for _, numbers in groupby(fit, key=lambda number: states[number].task.hash)
+            for group in rows([examples[number] for number in numbers], self._budget)
+        ]
+        computed = group_values(groups, self._reference, self._budget, "states")
+        found = dict(zip(fit, chain.from_iterable(computed), strict=True))
+        return [found.get(number) for number in range(len(states))]
+
+
+def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
+    """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or one example.
+
+    What an example begins with in common with the one before it is counted once.
+    """
+    from sweet_rl_trainer.model.packing import common_beginning
+
+    group, tokens = list[list[Example]](), 0
+    for each in examples:
+        added = len(each.ids)
+        if group:
+            added -= common_beginning(group[-1][0].ids, each.ids)
+        if group and tokens + added > budget:
+            yield group
+            group, tokens, added = [], 0, len(each.ids)
+        group.append([each])
+        tokens += added
+    if group:
+        yield group
+
+
+def told_example(state: State, chat: Chat) -> Example:
+    """Return the tokens of a state and of c as the answer to it; the weights make the mean over c."""
+    where = f"{state.task.id}, turn {len(state.said) + 1}"
+    before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
+    reference = chat.encode(state.task.hidden.reference.strip("\n"))
+    weights = weigh([OUTSIDE] * len(before) + [0] * len(reference), "turn-mean")
+    return Example(ids=array("i", [*before, *reference]), token_weights=array("f", weights))

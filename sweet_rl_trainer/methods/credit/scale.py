@@ -1,0 +1,90 @@
+"""A potential on the scale of the reward, so that questions can be held against answers.
+
+    Φ'(o) = a + b Φ(o),   a and b by least squares of R on Φ(o_T) over dialogues that answered
+
+Φ' is the reward to expect of an answer now, by the policy that wrote the dialogues, and a question is worth what it
+adds to that reward. The order among questions is that of Φ. An affine function of a potential is a potential: the sums
+telescope as before. `facts` with p > 0 takes the line of p = 0: the mean of a line is the line of the mean.
+
+With `relative`, Φ(o) − Φ(o_1) is in the place of Φ(o), o_1 being the request alone: how likely a reference is before
+anything was said differs between tasks, and says little about the dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import StatisticsError, linear_regression
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+from sweet_rl_trainer.methods.credit.state import Potential, State
+
+FEWEST = 10
+"""Dialogues that a line is fitted to."""
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """a + b Φ."""
+
+    intercept: float
+    slope: float
+
+
+class Scaled:
+    """A potential in the units of the reward."""
+
+    def __init__(self, potential: Potential, line: Line, *, relative: bool) -> None:
+        self._potential = _Relative(potential) if relative else potential
+        self._line = line
+
+    def __call__(self, states: Sequence[State]) -> list[float | None]:
+        """Return a + b Φ of each state; None where Φ is not defined."""
+        a, b = self._line.intercept, self._line.slope
+        return [None if each is None else a + b * each for each in self._potential(states)]
+
+
+class _Relative:
+    def __init__(self, potential: Potential) -> None:
+        self._potential = potential
+
+    def __call__(self, states: Sequence[State]) -> list[float | None]:
+        found = self._potential([each for state in states for each in (state.start, state)])
+        return [
+            None if first is None or here is None else here - first
+            for first, here in zip(found[::2], found[1::2], strict=True)
+        ]
+
+
+def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: bool) -> Line:
+    """Return the line by least squares.
+
+    Raises UserError if there are too few dialogues, or the reward does not rise with the potential.
+
+    Args:
+        potential: Φ.
+        ends: The state before the answer of each dialogue, and its reward.
+        relative: True to take Φ(o) − Φ(o_1).
+    """
+    read = _Relative(potential) if relative else potential
+    values = read([state for state, _ in ends])
+    known = [
+        (value, reward)
+        for value, (_, reward) in zip(values, ends, strict=True)
+        if value is not None
+    ]
+    if len(known) < FEWEST:
+        raise UserError(
+            f'rank.scale "fit": {len(known)} answered dialogues have a potential, and {FEWEST} are needed; collect '
+            'more, or set rank.scale="none"'
+        )
+    try:
+        slope, intercept = linear_regression(*zip(*known, strict=True))
+    except StatisticsError:
+        slope = 0.0
+    if slope <= 0:
+        raise UserError(
+            f'rank.scale "fit": over {len(known)} dialogues the reward does not rise with the potential (slope '
+            f'{slope:.3g}), so it cannot hold questions against answers; set rank.scale="none" to take it as it is'
+        )
+    return Line(intercept=intercept, slope=slope)

@@ -1,0 +1,256 @@
+"""A privileged self-teacher: the model, told everything at once, teaches itself the dialogue's answer.
+
+    fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
+    fic-data      the answers, each after the dialogue o_T about the same task; weights 1 / (tokens of the answer)
+    fic           L = -(1/N) Σ_a (1/|a|) Σ_i log π(a_i | o_T, a_{<i})
+    export
+
+L is, up to a constant and the normalization by length, KL(π_ref(. | x) ‖ π(. | o_T)), estimated from samples of the
+teacher. Only turns at which a dialogue answered are trained: asking stays as it is. No reward is used, and teacher and
+student are one model with two views of the task.
+
+Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), a single-turn view as the
+teacher and a multi-turn view as the student. There a dialogue has told everything by its end; here it may not have, so
+that a teacher who knows more than the dialogue teaches to guess. `knows = "dialogue"` states what the dialogue told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from colbench.asking.opening import opening
+from colbench.errors import DataError, UserError
+from colbench.messages import ANSWER_MARKER, Message
+from colbench.task import Task
+from sweet_rl_trainer.data.chat import Chat
+from sweet_rl_trainer.data.examples import Report, Side
+from sweet_rl_trainer.data.trajectories import Trajectory
+from sweet_rl_trainer.methods.credit.facts import facts_told
+from sweet_rl_trainer.methods.credit.state import states_of
+from sweet_rl_trainer.methods.ranking import sample
+from sweet_rl_trainer.methods.ranking.files import SampledFile
+from sweet_rl_trainer.methods.ranking.sample import SampleSettings
+from sweet_rl_trainer.methods.ranking.turns import (
+    Candidates,
+    Turn,
+    encode_candidates,
+    reply_lengths,
+)
+from sweet_rl_trainer.pipeline import examples
+from sweet_rl_trainer.pipeline.base import chat_of, model_in
+from sweet_rl_trainer.pipeline.examples import TrainingData
+from sweet_rl_trainer.pipeline.inputs import Data, load
+from sweet_rl_trainer.pipeline.inputs import tasks as tasks_of
+from sweet_rl_trainer.pipeline.iteration import Iteration
+from sweet_rl_trainer.pipeline.method import Method
+from sweet_rl_trainer.pipeline.recipe import Recipe
+from sweet_rl_trainer.pipeline.stage import Amount, Job, Known, Stage
+from sweet_rl_trainer.settings import Count, Precision, TrainSettings
+
+ANSWERS = "answers"
+"""The input with the teacher's answers."""
+Knows = Literal["everything", "dialogue"]
+
+
+class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Distillation at the answer turn. How the teacher is sampled is in `[sample]`."""
+
+    train: TrainSettings
+    knows: Knows = "everything"
+    """The decisions that the teacher is told: all that are hidden, or those that the dialogue told."""
+    count: Annotated[int, Meta(ge=2)] = 4
+    """Answers of the teacher for each dialogue."""
+    max_length: Count = 16_384
+    """Tokens; a longer dialogue is left out."""
+
+
+class Fic(Method):
+    """The self-teacher."""
+
+    name = "fic"
+    tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}
+    goals: ClassVar[Mapping[str, str]] = {
+        "fic": "teach the dialogue's answer by the model itself, told everything at once, and export it"
+    }
+
+    def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
+        """Return the stage that exports the policy."""
+        return [iteration.exported(trained(iteration))]
+
+
+def trained(iteration: Iteration) -> Stage:
+    """Return the stage that trains the policy."""
+    recipe = iteration.recipe
+    table = recipe.table(FicSettings)
+    precision, drawn = table.train.precision, _sampling(recipe)
+    how = {
+        "count": drawn.count,
+        "temperature": drawn.temperature,
+        "max_tokens": drawn.max_tokens,
+        "seed": drawn.seed,
+        "record_tokens": drawn.record_tokens,
+        "in-process": precision if drawn.server == sample.IN_PROCESS else None,
+    }
+    answers = iteration.stage(
+        "fic-answers",
+        partial(answer, precision=precision),
+        {"knows": table.knows, "sample": how},
+        iteration.inputs,
+        estimate=partial(estimate, recipe=recipe),
+    )
+    made = iteration.stage(
+        "fic-data",
+        distill,
+        {"knows": table.knows, "max_length": table.max_length},
+        {**iteration.inputs, ANSWERS: answers},
+    )
+    return iteration.training("fic", table.train, made)
+
+
+def _sampling(recipe: Recipe) -> SampleSettings:
+    return replace(recipe.table(SampleSettings), count=recipe.table(FicSettings).count)
+
+
+class View(Struct, frozen=True, kw_only=True):
+    """A dialogue, and its task in one message."""
+
+    dialogue: Trajectory
+    single: Trajectory
+    """The teacher's view: the system prompt, then the request with what the teacher knows."""
+
+    @property
+    def turn(self) -> Turn:
+        """The turn at which the dialogue answered."""
+        return Turn(trajectory=self.dialogue, number=len(self.dialogue.replies) - 1)
+
+
+def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
+    """Sample the teacher's answers. Raises UserError if no task of the dialogues can be told at once."""
+    lost = Counter[str]()
+    views = _views(load(recipe.data, job.inputs), job.inputs, recipe, lost)
+    if not views:
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
+        raise UserError(
+            f"fic: no dialogue has a task that can be told at once ({reasons or 'there is no dialogue'}); it needs "
+            "dialogues of runs (data.runs or [[collect]]) that answered, about tasks whose decisions are known"
+        )
+    wanted = [Turn(trajectory=each.single, number=0) for each in views]
+    said = sample.sample_at(wanted, job, recipe, _sampling(recipe), precision)
+    return {**said, "left out": {**lost, **said["left out"]}}
+
+
+def estimate(known: Known, recipe: Recipe) -> Amount:
+    """Return the number of dialogues whose answers are taught (`Stage.estimate`)."""
+    if known.absent - {"model"}:
+        return Amount(note="when there are dialogues")
+    if known.waits:
+        return Amount(note="after the dialogues are collected")
+    views = _views(load(recipe.data, known.inputs), known.inputs, recipe, Counter())
+    return Amount(
+        examples=len(views), note=f"dialogues, {recipe.table(FicSettings).count} answers each"
+    )
+
+
+def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
+    """Write the answers as examples, each after the dialogue that it is an answer to."""
+    data = load(recipe.data, job.inputs)
+    views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
+    answered = SampledFile(job.inputs[ANSWERS], {name: each.single for name, each in views.items()})
+    chat = chat_of(model_in(job.inputs["model"]), recipe.model)
+    inside = {each.id for each in data.train}
+    train, held_out, lost = list[Side](), list[Side](), Counter[str]()
+    for each in answered:
+        view = views[each.turn.trajectory.id]
+        mine = view.dialogue.id in inside
+        sides = _sides(
+            view, each, chat, recipe.table(FicSettings).max_length, lost if mine else Counter()
+        )
+        (train if mine else held_out).extend(sides)
+    return examples.write(job, data, _training_data(train, held_out, lost))
+
+
+def _views(
+    data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
+) -> list[View]:
+    """Return the dialogues that answered, with their tasks in one message; the others are counted in `lost`."""
+    tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
+    found = []
+    for each in data.by_id.values():
+        task = tasks.get(each.task_hash)
+        if each.ended_by != "answer":
+            lost["dialogues without an answer"] += 1
+        elif task is None or not task.hidden.facts:
+            lost["tasks whose decisions are not known"] += 1
+        else:
+            found.append(View(dialogue=each, single=single_turn(each, task, knows)))
+    return found
+
+
+def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
+    """Return the dialogue's task as one message, answered by the dialogue's answer."""
+    told = task
+    if knows == "dialogue":
+        known = facts_told(states_of(dialogue, task)[-1])
+        facts = tuple(
+            replace(fact, stated=fact.stated or fact.name not in known)
+            for fact in task.hidden.facts
+        )
+        told = replace(task, hidden=replace(task.hidden, facts=facts))
+    system = tuple(each for each in dialogue.messages[:1] if each.role == "system")
+    request = Message(role="user", content=opening(told, "all"))
+    return replace(
+        dialogue,
+        id=f"{dialogue.id}, told at once",
+        messages=(*system, request, dialogue.messages[-1]),
+        said=dialogue.said[-1:],
+        prompts=(),
+        sampled=(),
+    )
+
+
+def _sides(
+    view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
+) -> list[Side]:
+    """Return the teacher's answers after the dialogue; what is no answer or too long is counted in `lost`."""
+    replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
+    lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
+    made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")
+    sides = [
+        Side(
+            examples=(example,),
+            trajectory=f"{view.turn.name}, answer {number}",
+            reward=view.dialogue.reward,
+            turns=1,
+            reply_tokens=length,
+        )
+        for number, (example, length) in enumerate(zip(made, reply_lengths(made), strict=True), 1)
+    ]
+    fitting = [each for each in sides if each.tokens <= max_length]
+    lost[f"longer than {max_length} tokens"] += len(sides) - len(fitting)
+    return fitting
+
+
+def _training_data(
+    train: Sequence[Side], held_out: Sequence[Side], lost: Counter[str]
+) -> TrainingData:
+    """Return the examples of both sides. Raises DataError if there are none to train on."""
+    if not train:
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
+        raise DataError(f"fic: no answer of the teacher is left to train on ({reasons})")
+    report = Report(
+        unit="answers",
+        taken=len(train),
+        dropped=dict(+lost),
+        tokens=sum(each.tokens for each in train),
+        longest=max(each.tokens for each in train),
+        forms={},
+        sources={},
+    )
+    return TrainingData(train=train, held_out=held_out, report=report)

@@ -1,0 +1,122 @@
+"""What is compared: each arm as changes of the recipe that all share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from colbench.errors import UserError
+
+
+class Arm(Struct, frozen=True, kw_only=True):
+    """A row of the tables: a method, and how often it is repeated."""
+
+    name: str
+    label: str
+    """In the report."""
+    what: str
+    """In a sentence, for who knows the methods by name."""
+    goal: str = ""
+    """The goal of a method (`pipeline.method.goals`) that trains the policy; "": none, the base itself."""
+    changes: Mapping[str, Any] = {}
+    """Settings of the recipe, by key."""
+    iterations: int = 3
+    """Repetitions, each with new dialogues of the present policy and from it as the reference."""
+    dialogues: int = 1
+    """Dialogues of an iteration, as a multiple of the world's."""
+
+
+def _consequences(scores: str) -> dict[str, Any]:
+    """Return the settings of credit by consequence."""
+    return {
+        "sample.all_answers": True,
+        "rank.scores": scores,
+        "rank.pairs": "margin",
+        "rank.margin": 0.05,
+        "actor.imitate": "successes",
+        "actor.train.likelihood_weight": 1.0,
+        "actor.train.batch_size": 24,  # pairs of answers are longer than those of questions
+    }
+
+
+UNFILTERED = {"rft.at_least": 0.0, "rft.answered": True}
+
+ARMS: tuple[Arm, ...] = (
+    Arm(name="zero-shot", label="Zero-shot", what="the base, not trained any further"),
+    Arm(
+        name="rft",
+        label="Rejection fine-tuning ×3",
+        what="imitates the policy's successful dialogues",
+        goal="rft",
+    ),
+    Arm(
+        name="mtdpo",
+        label="Multi-turn DPO ×3",
+        what="DPO on pairs of dialogues about a task, a successful one and one that is not",
+        goal="mtdpo",
+    ),
+    Arm(
+        name="sweet",
+        label="SWEET-RL ×3",
+        what=(
+            "a critic that sees the privileged information learns from the same pairs, and scores "
+            "candidates for single replies; DPO on pairs of these"
+        ),
+        goal="actor",
+    ),
+    Arm(
+        name="gain",
+        label="Gain ×3",
+        what=(
+            "a question is credited with what its answer adds to the reference model's log-likelihood of "
+            "the hidden code, an answer with its tests; DPO on pairs of replies"
+        ),
+        goal="actor",
+        changes=_consequences("gain"),
+    ),
+    Arm(
+        name="facts",
+        label="Facts ×3",
+        what=(
+            "perfect credit: a question is credited with the tests that the usual choices pass once its "
+            "answer is known, an answer with its tests; DPO on pairs of replies"
+        ),
+        goal="actor",
+        changes=_consequences("facts"),
+    ),
+    Arm(
+        name="rft-unfiltered",
+        label="Unfiltered RFT ×3",
+        what="imitates all of the policy's dialogues that have an answer",
+        goal="rft",
+        changes=UNFILTERED,
+    ),
+    Arm(
+        name="rft-once",
+        label="Rejection fine-tuning ×1, as many dialogues and steps",
+        what="imitates the base's successful dialogues, all at once",
+        goal="rft",
+        iterations=1,
+        dialogues=3,
+        changes={"rft.train.max_steps": 48},
+    ),
+    Arm(
+        name="pmi",
+        label="PMI scorer ×3",
+        what="a candidate's score is how much likelier it is given the privileged information",
+        goal="actor",
+        changes={"rank.scores": "pmi"},
+    ),
+)
+
+NAMED = {arm.name: arm for arm in ARMS}
+
+
+def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
+    """Return arms by their names, in the order of a world. Raises UserError for one that the world does not have."""
+    for name in only:
+        if name not in names:
+            raise UserError(f"--only {name}: expected one of {', '.join(names)}")
+    return [NAMED[name] for name in names if not only or name in only]

@@ -1,0 +1,71 @@
+"""What a policy took, counted from what its stages wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from colbench.run_folder import RunFolder
+from sweet_rl_trainer.pipeline.base import RUN
+from sweet_rl_trainer.pipeline.stage import Report, Stage, order
+from sweet_rl_trainer.study.results import Budget
+from sweet_rl_trainer.train.history import LOG
+
+CRITIC, SAMPLE, COLLECT = "critic", "sample", "collect"
+"""Names of stages."""
+LENGTHS = ("length", "length_chosen", "length_rejected")
+"""Logged means of the reply tokens of an example's sides."""
+
+
+def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
+    """Return the budget of a finished policy. `goal` is also the name of the stages that train it."""
+    before = {stage.key for stage in order(base)}
+    stages = [stage for stage in order(policy) if stage.key not in before]
+    reports = [(stage, report) for stage in stages if (report := stage.report(out))]
+    trained = [stage.folder(out) for stage, _ in reports if stage.name == goal]
+    steps = sum(map(_steps, trained))
+    tokens = sum(
+        _supervised(stage.folder(out), report) for stage, report in reports if stage.name == goal
+    )
+    return Budget(
+        dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT),
+        candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
+        critic_steps=sum(_steps(stage.folder(out)) for stage in stages if stage.name == CRITIC),
+        steps=steps,
+        supervised=tokens / steps if steps else 0.0,
+        evaluations=evaluations,
+        seconds=sum(report.seconds for _, report in reports),
+    )
+
+
+def _dialogues(folder: Path) -> int:
+    return len(RunFolder(folder / RUN).rollouts())
+
+
+def _candidates(report: Report) -> int:
+    return int(report.said["turns"]) * int(report.settings["own"]["count"])
+
+
+def _steps(folder: Path) -> int:
+    return max((line["step"] for line in _logged(folder)), default=0)
+
+
+def _supervised(folder: Path, report: Report) -> float:
+    """Return the reply tokens in the loss, each as often as it was."""
+    batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
+    for line in _logged(folder):
+        length = sum(line.get(name, 0.0) for name in LENGTHS)
+        total += (line["step"] - before) * batch * length
+        before = line["step"]
+    return total
+
+
+def _logged(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a training's log that are of steps."""
+    lines: Sequence[bytes] = (folder / RUN / LOG).read_bytes().splitlines()
+    for line in map(msgspec.json.decode, lines):
+        if "loss" in line:
+            yield line

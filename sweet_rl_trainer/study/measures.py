@@ -1,0 +1,126 @@
+"""The measures of the report, with intervals over tasks and over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, stdev
+
+from msgspec import Struct
+
+from colbench.stats import Interval, mean_interval
+from sweet_rl_trainer.study.results import Exchange, Outcome, Results
+
+Measure = Callable[[Outcome], float | None]
+"""A share in [0, 1] of one dialogue; None if the dialogue does not count."""
+BySeed = Mapping[int, Sequence[Outcome]]
+LEVEL = 0.975
+"""The quantile of a two-sided interval of 95 %."""
+
+
+def success(outcome: Outcome) -> float:
+    """Return 1 if all hidden tests passed, else 0."""
+    return float(outcome.success)
+
+
+def passed(outcome: Outcome) -> float:
+    """Return the share of the hidden tests that passed."""
+    return outcome.value
+
+
+def told(outcome: Outcome) -> float | None:
+    """Return the share of the hidden decisions that were told before the answer; None if nothing is hidden."""
+    return outcome.told / outcome.hidden if outcome.hidden else None
+
+
+def success_if_told(outcome: Outcome) -> float | None:
+    """Return the success of an answer that comes after all hidden decisions were told; None for other dialogues."""
+    known = outcome.answered and outcome.told == outcome.hidden
+    return float(outcome.success) if known else None
+
+
+MEASURES: Mapping[str, Measure] = {
+    "success": success,
+    "tests passed": passed,
+    "facts told at the answer": told,
+    "success, all facts told": success_if_told,
+}
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """A measure, or a difference of one, in one arm over seeds."""
+
+    tasks: Interval
+    """The mean over tasks, each averaged over seeds first, with the interval over tasks."""
+    seeds: tuple[float, ...]
+    """The mean of each seed."""
+
+    @property
+    def over_seeds(self) -> tuple[float, float] | None:
+        """The mean of the seeds, and the half-width of its 95 % interval by Student's t; None for a single seed."""
+        from scipy.stats import t
+
+        n = len(self.seeds)
+        if n < 2:
+            return None
+        reach = float(t.ppf(LEVEL, n - 1)) * stdev(self.seeds) / n**0.5
+        return fmean(self.seeds), reach
+
+    @property
+    def decided(self) -> bool:
+        """True if both intervals are clear of 0, on the same side."""
+        if self.over_seeds is None or self.tasks.low is None or self.tasks.high is None:
+            return False
+        mean, reach = self.over_seeds
+        above = self.tasks.low > 0 and mean - reach > 0
+        return above or (self.tasks.high < 0 and mean + reach < 0)
+
+
+def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
+    """Return a measure over seeds and tasks; None if no dialogue counts."""
+    return _summary({seed: _by_task(each, measure) for seed, each in by_seed.items()})
+
+
+def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
+    """Return how far mine is ahead, paired by seed and task; None if nothing is common to both."""
+    ahead = {}
+    for seed in sorted(mine.keys() & theirs.keys()):
+        one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)
+        ahead[seed] = {task: one[task] - other[task] for task in one if task in other}
+    return _summary(ahead, (-1.0, 1.0))
+
+
+def _by_task(outcomes: Sequence[Outcome], measure: Measure) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for each in outcomes:
+        value = measure(each)
+        if value is not None:
+            found.setdefault(each.task, []).append(value)
+    return {task: fmean(values) for task, values in found.items()}
+
+
+def _summary(
+    by_seed: Mapping[int, Mapping[str, float]], bounds: tuple[float, float] = (0.0, 1.0)
+) -> Summary | None:
+    tasks: dict[str, list[float]] = {}
+    for found in by_seed.values():
+        for task, value in found.items():
+            tasks.setdefault(task, []).append(value)
+    if not tasks:
+        return None
+    means = tuple(fmean(found.values()) for found in by_seed.values() if found)
+    return Summary(tasks=mean_interval(tasks.values(), bounds), seeds=means)
+
+
+def on_tests(results: Results, arm: str) -> dict[int, tuple[Outcome, ...]]:
+    """Return an arm's outcomes on the test tasks by seed."""
+    return {row.seed: row.test for row in results.rows if row.arm == arm}
+
+
+def exchanged(results: Results, asker: str, writer: str) -> dict[int, tuple[Outcome, ...]]:
+    """Return the outcomes of dialogues in which one asks and another one writes, by seed."""
+    if asker == writer:
+        return on_tests(results, asker)
+    found: list[Exchange] = [
+        each for each in results.exchanges if (each.asker, each.writer) == (asker, writer)
+    ]
+    return {each.seed: each.test for each in found}

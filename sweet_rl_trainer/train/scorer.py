@@ -1,0 +1,43 @@
+"""A model that scores sequences, and the cache that keeps its values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sweet_rl_trainer.settings import Score
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sweet_rl_trainer.model.packing import Group, Row
+    from sweet_rl_trainer.train.reference_cache import Kind, ReferenceCache
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scorer:
+    """A model that computes log-probabilities or values, and the cache that keeps them."""
+
+    cache: ReferenceCache
+    logprobs: Callable[[Row], Tensor]
+    """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
+    share: bool
+    """True if common beginnings are computed once."""
+    score: Score = "log-ratio"
+    """The kind of score that the model was trained for."""
+
+
+def group_values(
+    groups: Sequence[Group], model: Scorer, budget: int, name: str = "dialogues"
+) -> list[list[float]]:
+    """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
+
+    A group is kept together only if that saves tokens. `name` says on the console what is computed.
+    """
+    kind: Kind = "value" if model.score == "value" else "sum"
+    together = groups if model.share else [[parts] for group in groups for parts in group]
+    model.cache.fill(
+        together, model.logprobs, kind=kind, budget=budget, share=model.share, name=name
+    )
+    return [[model.cache.get(parts, kind).item() for parts in group] for group in groups]

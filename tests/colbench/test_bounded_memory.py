@@ -1,0 +1,64 @@
+"""Commands over a run keep little of each dialogue: a tenth of its line in the file at most."""
+
+from __future__ import annotations
+
+import pytest
+
+import colbench
+
+FEW, MANY = 10, 510
+"""Trials of ten tasks."""
+BYTES = 2_000
+"""By which the memory of a process may grow with each further dialogue; a dialogue that is held has 15,000 and more."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, multiplied):
+    """Folders by agent and number of trials."""
+    home = tmp_path_factory.mktemp("runs")
+    found = {}
+    for agent in ("demonstrator", "guesser"):
+        colbench.evaluate(agent=agent, limit=10, out=home / agent)
+        for trials in (FEW, MANY):
+            found[agent, trials] = multiplied(home / agent, home / f"{agent}-{trials}", trials)
+    return found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "view RUN --list",
+        "view RUN --failed",
+        "view RUN --task TASK",
+        "compare RUN OTHER",
+    ],
+)
+def test_memory_hardly_grows_with_the_dialogues(command, runs, peak_memory):
+    first = colbench.load_run(runs["demonstrator", FEW]).rollouts[0].task_id
+
+    def measure(trials):
+        words = {
+            "RUN": runs["demonstrator", trials],
+            "OTHER": runs["guesser", trials],
+            "TASK": first,
+        }
+        return peak_memory(*(words.get(word, word) for word in command.split()))
+
+    assert (measure(MANY) - measure(FEW)) / (10 * (MANY - FEW)) < BYTES
+
+
+def test_the_page_of_a_comparison_has_the_dialogues_of_the_tasks_that_differ_most(runs):
+    from colbench.comparison.page import render_page
+
+    pair = [colbench.load_run(runs[agent, FEW]) for agent in ("demonstrator", "guesser")]
+    found = colbench.compare(*pair)
+    (domain,) = found.domains.values()
+    assert len(domain.differing) > 3
+    most, other = domain.differing[1].task_id, domain.differing[2].task_id
+    page = render_page(found, pair, large=2 * 2 * FEW)
+    assert f"out of {len(domain.differing)}" in page
+    assert most in page
+    assert other not in page
+    whole = render_page(found, pair)
+    assert "out of" not in whole
+    assert other in whole

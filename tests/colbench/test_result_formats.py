@@ -1,0 +1,94 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+from datasets import load_dataset
+from huggingface_hub import DatasetCard
+from huggingface_hub._eval_results import parse_eval_result_entries
+
+from colbench.cli import main
+from colbench.run import load_run
+
+SCHEMA = Path(__file__).parents[1] / "vendor" / "every_eval_ever" / "eval.schema.json"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a small run."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    main(["eval", "--agent", "demonstrator", "--limit", "6", "--out", str(out), "--quiet"])
+    return out
+
+
+def export(*words: str) -> int:
+    return main(["export", *words])
+
+
+def test_a_record_for_every_eval_ever_follows_the_published_schema(run, tmp_path, capsys):
+    words = (str(run), "--format", "every-eval-ever", "--out", str(tmp_path))
+    assert export(*words, "--model", "org/model", "--organization", "Org") == 0
+    path = Path(capsys.readouterr().out.strip())
+    assert path.parent == tmp_path / "data" / "colbench" / "org" / "model"
+    record = json.loads(path.read_text())
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()))
+    scores = {
+        each["metric_config"]["metric_id"]: each["score_details"]["score"]
+        for each in record["evaluation_results"]
+    }
+    report = load_run(run).report
+    assert scores["colbench.backend.success"] == report.success_rate.mean
+    assert scores["colbench.backend.tests_passed"] == report.value.mean
+
+
+def test_a_second_export_of_a_run_replaces_its_record(run, tmp_path):
+    for _ in range(2):
+        assert export(str(run), "--format", "every-eval-ever", "--out", str(tmp_path)) == 0
+    assert len(list(tmp_path.rglob("*.json"))) == 1
+
+
+def test_a_file_for_the_hub_is_read_by_the_hubs_own_client(run, tmp_path, capsys):
+    words = ("--format", "hf-eval-results", "--dataset", "me/colbench", "--out", str(tmp_path))
+    assert export(str(run), *words) == 0
+    text = Path(capsys.readouterr().out.strip()).read_text()
+    (entry,) = parse_eval_result_entries(yaml.safe_load(text))
+    assert (entry.dataset_id, entry.task_id) == ("me/colbench", "backend")
+    assert entry.value == pytest.approx(100 * load_run(run).report.success_rate.mean, abs=0.005)
+    assert "human keyless" in entry.notes
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--format", "hf-eval-results"], "--dataset"),
+        (["--format", "every-eval-ever", "--dataset", "a/b"], "--dataset"),
+        (["--format", "every-eval-ever", "--model", "no-owner"], "OWNER/NAME"),
+        (["--format", "hf-eval-results", "--dataset", "a b"], "OWNER/NAME"),
+    ],
+)
+def test_wrong_flags_of_an_export_are_refused(words, hint, run, tmp_path, capsys):
+    assert export(str(run), *words, "--out", str(tmp_path)) == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_a_dataset_repository_is_loaded_by_the_names_in_its_card(tmp_path, capsys):
+    out = tmp_path / "card"
+    words = ["bundled:backend", "bundled:frontend", "--repository", "me/colbench"]
+    assert main(["tasks", "card", *words, "--out", str(out)]) == 0
+    card = DatasetCard((out / "README.md").read_text())
+    assert card.data.license == "apache-2.0"
+    benchmark = yaml.safe_load((out / "eval.yaml").read_text())
+    sizes = {
+        task["id"]: load_dataset(
+            str(out), task["config"], split=task["split"], cache_dir=str(tmp_path / "cache")
+        ).num_rows
+        for task in benchmark["tasks"]
+    }
+    assert sizes == {"backend": 1000, "frontend": 500}
+
+
+def test_a_dataset_repository_has_one_source_for_each_domain(tmp_path, capsys):
+    words = ["bundled:backend", "bundled:backend/train", "--repository", "me/x"]
+    assert main(["tasks", "card", *words, "--out", str(tmp_path / "card")]) == 2
+    assert "two sources of one domain" in capsys.readouterr().err

@@ -1,0 +1,36 @@
+"""Packing keeps little of each dialogue."""
+
+from __future__ import annotations
+
+import colbench
+
+FEW, MANY = 10, 510
+"""Trials of ten tasks."""
+BYTES = 2_000
+"""By which the memory of a process may grow with each further dialogue; a dialogue that is held has 15,000 and more."""
+SUBMISSION = """
+name = "Many"
+organisation = "ColBench"
+authors = ["A. Person"]
+contact = "somebody@example.org"
+track = "open"
+description = "Many trials."
+models = []
+
+[disclosures]
+trained_on_colbench = false
+human_in_the_loop = false
+tools = "none"
+"""
+
+
+def test_the_memory_of_packing_hardly_grows_with_the_dialogues(tmp_path, multiplied, peak_memory):
+    meta = tmp_path / "submission.toml"
+    meta.write_text(SUBMISSION)
+    colbench.evaluate(agent="demonstrator", limit=10, out=tmp_path / "run")
+
+    def measure(trials):
+        run = multiplied(tmp_path / "run", tmp_path / f"{trials}", trials)
+        return peak_memory("submit", "pack", run, "--meta", meta)
+
+    assert (measure(MANY) - measure(FEW)) / (10 * (MANY - FEW)) < BYTES

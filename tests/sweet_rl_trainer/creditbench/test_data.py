@@ -1,0 +1,108 @@
+"""States of demonstrators' dialogues: what they hold, and that their bytes are always the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from colbench.errors import DataError, UserError
+from colbench.facts.human import answer as human_answer
+from colbench.messages import ANSWER_MARKER
+from sweet_rl_trainer.creditbench.collect import LIMITS, chosen_tasks
+from sweet_rl_trainer.creditbench.data import STATES, TRUTHS, generate, hashes
+from sweet_rl_trainer.creditbench.states import QUESTIONS
+from sweet_rl_trainer.creditbench.truths import TRUTHS as NAMES
+
+from .conftest import SAMPLE
+
+
+def states(benches):
+    return [(bench.task, state) for bench in benches for state in bench.states]
+
+
+def test_the_frozen_bytes_are_made_again(sample, tmp_path):
+    """`generate` compares them with the hashes that the package holds."""
+    generate(tmp_path, SAMPLE, 2)
+    assert hashes(tmp_path) == hashes(sample)
+
+
+def test_an_interrupted_generation_goes_on(sample, tmp_path):
+    for name in (STATES, TRUTHS):
+        content = (sample / name).read_bytes()
+        (tmp_path / name).write_bytes(content[: len(content) // 2])
+    generate(tmp_path, SAMPLE, 1)
+    assert hashes(tmp_path) == hashes(sample)
+
+
+def test_other_bytes_are_refused(sample, tmp_path):
+    (tmp_path / STATES).write_bytes((sample / STATES).read_bytes().replace(b"cents", b"pence"))
+    (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes())
+    with pytest.raises(DataError, match=r"states\.jsonl is not the frozen set 'sample'"):
+        generate(tmp_path, SAMPLE, 1)
+
+
+def test_a_damaged_line_is_named(sample, tmp_path):
+    (tmp_path / STATES).write_bytes(b"{}\n" + (sample / STATES).read_bytes())
+    with pytest.raises(DataError, match=r"states\.jsonl:1: .*delete the file"):
+        generate(tmp_path, SAMPLE, 1)
+
+
+def test_transcripts_are_dialogues_with_the_real_human(benches):
+    for task, state in states(benches):
+        assert state.heard[0] == task.request
+        assert list(state.heard[1:]) == [human_answer(task, said) for said in state.said]
+        assert state.turns_left + len(state.said) in LIMITS
+        assert not any(ANSWER_MARKER in said for said in state.said)
+
+
+def test_candidates_are_of_the_kind_that_the_human_makes_them(benches):
+    for task, state in states(benches):
+        facts = {fact.name: fact for fact in task.hidden.facts}
+        open_ = {f.name for f in task.hidden.facts if not f.stated and f.name not in state.told}
+        kinds = Counter(each.kind for each in state.candidates)
+        told = {name for each in state.candidates for name in each.told}
+        assert told == open_, "each open decision is asked for"
+        assert kinds["answer"] == 1
+        for each in state.candidates:
+            if each.kind in QUESTIONS:
+                assert each.reply == human_answer(task, each.text)
+                assert bool(each.told) == (each.kind == "relevant")
+                assert all(facts[name].statement in each.reply for name in each.told)
+                assert each.reward is None
+            else:
+                assert each.text.startswith(ANSWER_MARKER)
+                assert 0 <= each.reward <= 1
+
+
+def test_every_candidate_has_every_truth(benches):
+    for bench in benches:
+        for state, truth in zip(bench.states, bench.truths, strict=True):
+            assert set(truth.value) == set(truth.candidates) == set(NAMES)
+            assert {len(each) for each in truth.candidates.values()} == {len(state.candidates)}
+
+
+def test_the_best_of_the_policys_own_candidates_is_as_good_as_the_policy(benches):
+    """A wrong answer is none of them, and may be luckier than the writer's."""
+    for bench in benches:
+        for state, truth in zip(bench.states, bench.truths, strict=True):
+            best = truth.value["optimal tests"]
+            exact = truth.candidates["optimal tests"]
+            own = [
+                value
+                for each, value in zip(state.candidates, exact, strict=True)
+                if each.kind != "wrong answer"
+            ]
+            assert max(own) == pytest.approx(best, abs=2e-6)
+            assert truth.value["policy tests"] <= best + 2e-6
+            useless = [
+                value
+                for each, value in zip(state.candidates, exact, strict=True)
+                if each.kind in {"redundant", "unanswerable"}
+            ]
+            assert all(value < best for value in useless)
+
+
+def test_tasks_of_no_family_are_refused():
+    with pytest.raises(UserError, match="--tasks bundled:frontend: no task of an installed family"):
+        chosen_tasks("bundled:frontend", 3)

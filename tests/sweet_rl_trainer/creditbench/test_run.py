@@ -1,0 +1,130 @@
+"""The command: a run with models, its page, an interruption, and mistakes of the user."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import msgspec
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[train])")
+
+from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.creditbench.page import page
+from sweet_rl_trainer.creditbench.results import read
+from sweet_rl_trainer.model.tiny import build
+from sweet_rl_trainer.settings import Shape
+
+torch.set_num_threads(1)
+TASKS = "generated:backend/credit?number=4&families=inventory,checkmarks,slots&difficulty=3"
+COMMAND = ("creditbench", "--tasks", TASKS, "--number", "3", "--processes", "1")
+RESULTS = "report/credit-bench/results.json"
+MODELS_NEEDED = {"no --policy", "no --critic NAME=FOLDER"}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folders = []
+    for seed in (1, 2):
+        folders.append(tmp_path_factory.mktemp(f"model{seed}"))
+        build(folders[-1], Shape(width=32, inner=64, vocabulary=300, seed=seed), [TASKS])
+    return folders
+
+
+@pytest.fixture(scope="module")
+def finished(models, tmp_path_factory):
+    """The folder of a run with a policy and a critic."""
+    base, critic = models
+    out = tmp_path_factory.mktemp("bench")
+    words = ["--policy", str(base), "--critic", f"SWEET={critic}", "--read", "2"]
+    assert main([*COMMAND, *words, "--system", "/dev/null", "--out", str(out)]) == 0
+    return out
+
+
+def test_every_estimator_is_scored_against_every_truth(finished):
+    results = read(finished / RESULTS)
+    names = [each.name for each in results.estimators]
+    assert len(names) >= 18
+    assert {"facts", "returns of 64", "MT-GRPO", "PMI", "gain", "SWEET", "SWEET, sum"} <= set(names)
+    for each in results.estimators:
+        assert len(each.agreements) == 6
+        assert all("pairs" in found.measures for found in each.agreements.values())
+        for found in (each.agreements["optimal tests"], each.common):
+            assert {"auc", "pairs", "regret"} <= set(found.measures)
+    read_ = {each.name: each.agreements["optimal tests"].states for each in results.estimators}
+    assert read_["PMI"] == read_["SWEET"] == results.read[1] == 2
+    assert read_["facts"] == results.counts.states
+
+
+def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
+    results = read(finished / RESULTS)
+    text = (finished / "report" / "credit-bench.md").read_text("utf-8")
+    assert text == page(results)
+    assert "{{" not in text
+    for each in results.estimators:
+        assert f"\n| {each.name} |" in text
+    assert results.states_sha256 in text
+    assert str(finished) not in text
+    for suffix in (".svg", ".png"):
+        assert (finished / "report" / "credit-bench" / f"estimators{suffix}").stat().st_size > 1000
+
+
+def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
+    left_out = read(finished / RESULTS).left_out
+    assert [each.name for each in left_out] == ["gain, scaled"], "two answers make no line"
+    for name in ("states.jsonl", "truths.jsonl", "values.jsonl"):
+        shutil.copy(finished / name, tmp_path)
+    assert main([*COMMAND, "--out", str(tmp_path)]) == 0
+    results = read(tmp_path / RESULTS)
+    assert {each.reason for each in results.left_out} == MODELS_NEEDED
+    assert len(results.left_out) == 10
+    assert all(each.common is None for each in results.estimators)
+    assert (
+        "Left out (no --policy): likelihood, PMI,"
+        in (tmp_path / "report" / "credit-bench.md").read_text()
+    )
+
+
+def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_path):
+    out = tmp_path / "again"
+    shutil.copytree(finished, out)
+    (out / RESULTS).unlink()
+    for path in (*(out / "scores").iterdir(), out / "values.jsonl"):
+        content = path.read_bytes()
+        path.write_bytes(content[: content.find(b"\n") + 5])  # killed within the second task
+    base, critic = models
+    words = ["--policy", str(base), "--critic", f"SWEET={critic}", "--read", "2"]
+    assert main([*COMMAND, *words, "--system", "/dev/null", "--out", str(out)]) == 0
+
+    def timeless(folder):
+        raw = msgspec.json.decode((folder / RESULTS).read_bytes())
+        return [{**each, "seconds": 0} for each in raw["estimators"]], raw["validation"]
+
+    assert timeless(out) == timeless(finished)
+
+
+def test_monte_carlo_values_cover_the_exact_ones(finished):
+    validation = read(finished / RESULTS).validation
+    assert validation.states == 3
+    assert validation.half_width <= 0.01
+    assert validation.difference <= 0.025
+    assert validation.covered.mean >= 0.7
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--critic", "SWEET"], "--critic SWEET: expected NAME=FOLDER"),
+        (["--critic", "SWEET=nowhere"], "--critic: name the model .* by --policy"),
+        (["--policy", "nowhere"], "--policy nowhere: there is no such folder"),
+        (["--number", "0"], "--number 0: at least 1"),
+        (["--tasks", "bundled:frontend"], "--tasks bundled:frontend: no task"),
+        (["--system", "nowhere"], "--system nowhere: cannot be read"),
+    ],
+)
+def test_a_mistake_of_the_user_names_the_flag(words, message, tmp_path, capsys):
+    assert main(["creditbench", *words, "--out", str(tmp_path)]) == 2
+    assert re.search(message, capsys.readouterr().err)

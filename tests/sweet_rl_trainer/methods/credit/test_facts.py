@@ -1,0 +1,163 @@
+"""The share of tests that a guess passes: by hand, and as the scorer judges the same function."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+
+import pytest
+from msgspec.structs import replace
+
+from colbench.domains.backend.scorer import UnitTestScorer
+from colbench.errors import DataError
+from colbench.facts.human import answer
+from colbench.messages import Message
+from colbench.sandbox import CodeSandbox
+from colbench.selection import load_tasks
+from colbench.task import Hidden, Task
+from colbench_tasks import designs
+from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
+from sweet_rl_trainer.methods.credit.facts import FactsPotential, facts_told, guess_table, subsets
+from sweet_rl_trainer.methods.credit.state import State
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return load_tasks("generated:backend/train?number=12&families=dice,hotel,loyalty&difficulty=4")
+
+
+def start(task):
+    return State(task=task, messages=(Message(role="user", content=task.request),))
+
+
+def test_shares_are_those_of_the_scorer(tasks):
+    """For every subset of the facts of a few tasks, as functions in the sandbox."""
+
+    async def scored(task, sources):
+        async with CodeSandbox(1) as box:
+            scorer = UnitTestScorer(box, modes=("default",))
+            return [(await scorer.score(task, each))["default"].value for each in sources]
+
+    for task in tasks[:3]:
+        design, table = designs.of(task), guess_table(task)
+        known = [
+            {*facts, *(f.name for f in task.hidden.facts if f.stated)} for facts in table.all()
+        ]
+        sources = [
+            design.source({**design.usual, **{name: design.chosen[name] for name in names}})
+            for names in known
+        ]
+        assert len(set(sources)) >= 4
+        assert list(table.all().values()) == asyncio.run(scored(task, sources))
+
+
+def test_everything_told_passes_everything_and_nothing_told_does_not(tasks):
+    for task in tasks:
+        table = guess_table(task)
+        assert len(table.hidden) == 4
+        assert table.share(table.hidden) == 1
+        assert table.share(()) < 1
+        assert list(table.all()) == list(subsets(table.hidden))
+
+
+def test_subsets_come_by_their_size():
+    assert list(map(sorted, subsets(("a", "b", "c")))) == [
+        [], ["a"], ["b"], ["c"], ["a", "b"], ["a", "c"], ["b", "c"], ["a", "b", "c"]
+    ]  # fmt: skip
+
+
+def test_the_potential_rises_from_the_guess_to_1_as_the_human_tells_the_facts(tasks):
+    potential = FactsPotential(told_later=0.0)
+    for task in tasks:
+        table, state = guess_table(task), start(task)
+        told = set()
+        assert potential([state]) == [table.share(())]
+        for fact in task.hidden.facts:
+            if not fact.stated:
+                question = fact.examples[0]
+                reply = answer(task, question)
+                assert fact.statement in reply
+                state = state.after(question, reply)
+                told.add(fact.name)
+                assert facts_told(state) == told
+                assert potential([state]) == [table.share(told)]
+        assert potential([state]) == [1.0]
+
+
+def test_what_is_asked_in_vain_changes_nothing(tasks):
+    task = tasks[0]
+    before = start(task)
+    after = before.after("Which version of Python do you use?", "I don't know.")
+    one, other = FactsPotential(told_later=0.0)([before, after])
+    assert one == other == guess_table(task).share(())
+    one, other = FactsPotential(told_later=0.5)([before, after])
+    assert one == other > guess_table(task).share(())
+
+
+def test_what_may_be_told_later_counts_by_its_chance(tasks):
+    """Φ_p by a loop over all outcomes of four coins, which fall for each hidden fact with the chance p."""
+    for task in tasks[:3]:
+        table, names = guess_table(task), guess_table(task).hidden
+        for known in (frozenset(), frozenset(names[1:3]), frozenset(names)):
+            for chance in (0.0, 0.25, 0.5, 1.0):
+                expected = 0.0
+                for coins in product((False, True), repeat=4):
+                    weight, told = 1.0, set(known)
+                    for name, falls in zip(names, coins, strict=True):
+                        weight *= chance if falls else 1 - chance
+                        told |= {name} if falls else set()
+                    expected += weight * table.share(told)
+                assert table.expected(known, chance) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told_later(tasks):
+    """Count the first questions that settle a fact and have more credit than an answer at once."""
+
+    def above_an_answer(chance):
+        above = [
+            table.expected({name}, chance) - 0.02 > table.share(())
+            for table in map(guess_table, tasks)
+            for name in table.hidden
+        ]
+        return sum(above) / len(above)
+
+    assert above_an_answer(0.0) < 0.5
+    assert above_an_answer(0.5) > 0.9
+
+
+def test_a_task_of_no_family_has_no_potential():
+    hidden = Hidden(reference="def f(x): return x", tests=("f(1)",))
+    task = Task(id="t", domain="backend", request="Write it. def f(x)", hidden=hidden)
+    assert FactsPotential(told_later=0.5)([start(task)]) == [None]
+    assert guess_table(task) is None
+
+
+def test_a_test_that_is_no_call_with_literals_is_refused_by_name(tasks):
+    task = tasks[0]
+    calls = ("print(open('x'))",)
+    broken = replace(task, id="broken", hidden=replace(task.hidden, tests=calls))
+    with pytest.raises(DataError, match='broken: the test "print'):
+        guess_table(broken)
+
+
+def followed(table, chance, cost=0.01):
+    """The share of tests of an agent that does what has the most credit: asks for a fact, or answers with a guess."""
+    known = frozenset()
+    while True:
+        here = table.expected(known, chance)
+        credit = {
+            name: question_advantage(here, table.expected(known | {name}, chance), cost=cost)
+            for name in table.hidden
+            if name not in known
+        }
+        best = max(credit, key=credit.get, default=None)
+        if best is None or credit[best] <= answer_advantage(here, table.share(known)):
+            return table.share(known)
+        known |= {best}
+
+
+def test_who_follows_the_credit_asks_until_it_can_answer_unless_nothing_is_told_later(tasks):
+    tables = list(map(guess_table, tasks))
+    now, later = ([followed(table, chance) for table in tables] for chance in (0.0, 0.5))
+    assert sum(share == 1 for share in later) >= 11
+    assert sum(share == 1 for share in now) <= 9

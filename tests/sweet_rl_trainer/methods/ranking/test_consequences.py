@@ -1,0 +1,88 @@
+"""Credit by consequence as scores: with a potential that is known, and dialogues for real in `pipeline/test_acts`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+
+from colbench.task import Hidden, Task
+from sweet_rl_trainer.agents.continuations import Consequence
+from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
+from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
+
+TASK = Task(id="late", domain="backend", request="Write it.", hidden=Hidden(reference="def f(): 0"))
+CAME = {
+    "How late?": Consequence(said="How late?", heard="A day.", reward=None),
+    "Why?": Consequence(said="Why?", heard="I don't know.", reward=None),
+    "right": Consequence(said="right", heard=None, reward=1.0),
+    "wrong": Consequence(said="wrong", heard=None, reward=0.25),
+    "silence": None,
+}
+TOLD = {"Write it.": 0.25, "No.": 0.5, "A day.": 0.875, "I don't know.": 0.5}
+
+
+def told(states):
+    """The potential by what the human said last."""
+    return [TOLD[each.heard[-1]] for each in states]
+
+
+def turns(trajectory, *numbers):
+    replies = tuple(
+        Reply(text=text) for text in ("How late?", "right", " right", "Why?", "wrong", "silence")
+    )
+    return [
+        Candidates(turn=Turn(trajectory=trajectory, number=n), replies=replies) for n in numbers
+    ]
+
+
+def test_questions_earn_what_their_answer_settles_and_answers_the_rest(chat, dialogue):
+    said = []
+
+    def play(openings):
+        said.extend((len(each.replies), each.replies[-1]) for each in openings)
+        return [CAME[each.replies[-1]] for each in openings]
+
+    dropped = Counter()
+    known, unknown = dialogue(task_hash=TASK.hash), dialogue(task_hash="another")
+    first, second, other = score_by_consequences(
+        [*turns(known, 0, 1), *turns(unknown, 0)],
+        {TASK.hash: TASK},
+        chat,
+        play,
+        told,
+        cost=0.125,
+        dropped=dropped,
+    )
+    assert said == [(n, text) for n in (1, 2) for text in CAME_IN_ORDER]
+    assert first.scores == (0.875 - 0.25 - 0.125, 0.75, 0.75, 0.5 - 0.25 - 0.125, 0.0, None)
+    assert second.scores == (0.875 - 0.5 - 0.125, 0.5, 0.5, -0.125, -0.25, None)
+    assert first.solved == second.solved == (False, True, True, False, False, False)
+    assert first.lengths == (10, 6, 7, 5, 6, 8), "bytes, and the token that ends a reply"
+    assert other is None
+    assert dropped["turns of unknown tasks"] == 1
+    assert dropped["candidates without a consequence or a potential"] == 2
+
+
+CAME_IN_ORDER = ("How late?", "right", "Why?", "wrong", "silence")
+
+
+def test_where_the_potential_is_not_known_there_is_no_score(chat, dialogue):
+    def never(states):
+        return [None for _ in states]
+
+    def play(openings):
+        return [CAME[each.replies[-1]] for each in openings]
+
+    (found,) = score_by_consequences(
+        turns(dialogue(task_hash=TASK.hash), 0),
+        {TASK.hash: TASK},
+        chat,
+        play,
+        never,
+        cost=0.0,
+        dropped=Counter(),
+    )
+    assert found.scores == (None,) * 6

@@ -1,0 +1,129 @@
+"""The self-teacher: what it is told, and what is made of its answers."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec.structs import replace
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import DataError, UserError
+from colbench.messages import ANSWER_MARKER, Message
+from colbench.task import Fact, Hidden, Task
+from sweet_rl_trainer.cli import main
+from sweet_rl_trainer.data import files
+from sweet_rl_trainer.methods.fic import single_turn
+from sweet_rl_trainer.pipeline.plan import plan
+from sweet_rl_trainer.pipeline.read import read
+
+FACTS = (
+    Fact(name="late", topics=("late",), statement="Late is after a day."),
+    Fact(name="unit", topics=("unit",), statement="It counts hours."),
+    Fact(name="empty", topics=("empty",), statement="Nothing gives 0.", stated=True),
+)
+TASK = Task(
+    id="late",
+    domain="backend",
+    request="Write it. Nothing gives 0. The signature is: def f(days)",
+    hidden=Hidden(reference="def f(days): return 0", facts=FACTS),
+)
+ANSWER = f"{ANSWER_MARKER}\ndef f(days): return 1"
+
+
+@pytest.fixture
+def asked(dialogue):
+    """A dialogue that asked for one of two hidden facts, with a system prompt."""
+    made = dialogue(
+        replies=("When is it late?", ANSWER), heard=(TASK.request, "Late is after a day.")
+    )
+    system = Message(role="system", content="Be brief.")
+    return replace(made, task_hash=TASK.hash, messages=(system, *made.messages))
+
+
+@pytest.mark.parametrize(
+    ("knows", "told"),
+    [
+        ("everything", "Late is after a day. It counts hours."),
+        ("dialogue", "Late is after a day."),
+    ],
+)
+def test_the_teacher_is_told_in_one_message_what_the_student_had_to_ask(knows, told, asked):
+    view = single_turn(asked, TASK, knows)
+    assert [(each.role, each.content) for each in view.messages] == [
+        ("system", "Be brief."),
+        ("user", f"Write it. Nothing gives 0. {told}  The signature is: def f(days)"),
+        ("assistant", ANSWER),
+    ]
+    assert view.replies == view.said == (ANSWER,)
+    assert (view.id, view.task_hash) == ("d, told at once", TASK.hash)
+
+
+@pytest.fixture
+def made(small_recipe, tmp_path, served):
+    """`made(script, …)`: the stages, the first two of them done with a teacher that speaks by a script, their reports,
+    and what the teacher was asked."""
+
+    def make(script, *changes):
+        with served(script) as server:
+            where = (f"sample.server=scripted@{server.base_url}", "sample.record_tokens=false")
+            stages = plan(read(str(small_recipe), [*where, *changes]), "fic")
+            reports = [each.run(tmp_path) for each in stages[:2]]
+            return stages, reports, server.requests
+
+    return make
+
+
+def test_each_answer_of_the_teacher_follows_the_dialogue_that_it_answers(made, tmp_path):
+    numbers = iter(range(10_000))
+    stages, (sampled, report), requests = made(
+        lambda _: ANSWER if next(numbers) % 3 else "When is it late?", "fic.count=3"
+    )
+    folder = stages[1].folder(tmp_path)
+    assert sampled.said["turns"] > 0
+    assert all(len(body["messages"]) <= 2 for body in requests)
+    train, held_out = files.read(folder / files.TRAIN), files.read(folder / files.HELD_OUT)
+    dropped = report.said["dropped"]["replies of the teacher without an answer"]
+    assert report.said["taken"] == len(train) > dropped > 0
+    assert held_out
+    by_dialogue = {each.trajectory.rpartition(", answer ")[0] for each in train}
+    assert any(name.endswith("turn 1") for name in by_dialogue), "who guesses answers at once"
+    assert any(not name.endswith("turn 1") for name in by_dialogue), "who asks answers later"
+    for each in train:
+        (example,) = each.examples
+        weighted = [weight for weight in example.token_weights if weight]
+        assert len(weighted) == each.reply_tokens
+        assert sum(weighted) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_plan_counts_the_dialogues_whose_answers_are_taught(small_recipe, capfd):
+    assert main(["run", str(small_recipe), "--until", "fic", "--dry-run"]) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"fic-answers-\w+ +to do +16\b", said)
+    assert "dialogues, 4 answers each" in said
+
+
+def test_a_teacher_that_never_answers_teaches_nothing(made):
+    with pytest.raises(DataError, match="no answer of the teacher is left to train on"):
+        made(lambda _: "When is it late?", "fic.count=2")
+
+
+def test_dialogues_without_runs_are_refused(small_recipe, tmp_path):
+    chats = tmp_path / "chats.jsonl"
+    chats.write_text(
+        '{"messages": [{"role": "user", "content": "A."}, {"role": "assistant", "content": "B."}], "reward": 1}\n'
+    )
+    recipe = read(str(small_recipe), ["data.runs=[]", f'data.chats=["{chats}"]', "data.held_out=0"])
+    with pytest.raises(UserError, match="fic: no dialogue has a task that can be told at once"):
+        plan(recipe, "fic")[0].run(tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_the_policy_is_trained_on_the_answers_and_exported(made, tmp_path):
+    stages, *_ = made(lambda _: ANSWER, "fic.train.max_steps=2", "fic.count=2")
+    assert [each.name for each in stages] == ["fic-answers", "fic-data", "fic", "export"]
+    trained, _ = [each.run(tmp_path) for each in stages[2:]]
+    assert trained.said["step"] == 2
+    assert (stages[3].folder(tmp_path) / "model" / "config.json").is_file()

@@ -1,0 +1,38 @@
+"""Rejection fine-tuning: which dialogues are imitated."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.methods.rft import successes
+from sweet_rl_trainer.pipeline.inputs import Data
+
+
+@pytest.mark.parametrize(
+    ("at_least", "answered", "names"),
+    [
+        (1.0, False, ["won"]),
+        (0.0, False, ["won", "lost", "silent"]),
+        (0.0, True, ["won", "lost"]),
+    ],
+    ids=["successes", "all", "all with an answer"],
+)
+def test_what_is_imitated_goes_by_the_reward_and_the_answer(
+    at_least, answered, names, dialogue, chat
+):
+    made = [
+        replace(dialogue(name), reward=reward, ended_by=end)
+        for name, reward, end in (
+            ("won", 1.0, "answer"),
+            ("lost", 0.0, "answer"),
+            ("silent", 0.0, "limit"),
+        )
+    ]
+    data = Data(train=made, held_out=[], negatives=[], privileged=[], dropped={})
+    found = successes(data, chat, at_least=at_least, answered=answered, max_length=1000)
+    assert [side.trajectory for side in found.train] == names
+    assert not found.held_out

@@ -1,0 +1,70 @@
+"""Budgets, counted from what stages wrote."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.cli import main
+from sweet_rl_trainer.pipeline.stage import Stage, order
+from sweet_rl_trainer.study.budget import counted
+
+TASKS = "generated:backend/train?number=3&families=hotel"
+
+
+def collecting(seed, **inputs):
+    def act(job):
+        flags = ("--agent", "guesser", "--tasks", TASKS, "--seed", str(seed), "--trials", "2")
+        assert main(["eval", *flags, "--out", str(job.folder / "run")]) == 0
+        return {}
+
+    return Stage(name="collect", act=act, settings={"seed": seed}, inputs=inputs)
+
+
+def training(name, lines, batch_size, **inputs):
+    def act(job):
+        (job.folder / "run").mkdir()
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (job.folder / "run" / "log.jsonl").write_text(text)
+        return {}
+
+    settings = {"train": {"batch_size": batch_size}, "lines": lines}
+    return Stage(name=name, act=act, settings=settings, inputs=inputs)
+
+
+def sampling(turns, count, **inputs):
+    settings = {"own": {"count": count}}
+    said = {"turns": turns, "left out": {}}
+    return Stage(name="sample", act=lambda _: said, settings=settings, inputs=inputs)
+
+
+PAIRS = [
+    {"step": 10, "loss": 0.7, "length_chosen": 20.0, "length_rejected": 10.0},
+    {"step": 10, "eval_loss": 0.7, "eval_length_chosen": 99.0},
+    {"step": 15, "loss": 0.6, "length_chosen": 40.0, "length_rejected": 20.0},
+]
+
+
+def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(tmp_path):
+    base = training("actor", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
+    critic = training("critic", [{"step": 7, "loss": 0.5}], 8, data=collecting(0, model=base))
+    first = training("actor", PAIRS, 4, model=base, data=critic, candidates=sampling(5, 4))
+    policy = training("actor", PAIRS[:1], 2, model=first, data=collecting(1, model=first))
+    for stage in order(policy):
+        stage.run(tmp_path)
+    found = counted(policy, base, "actor", tmp_path, evaluations=48)
+    assert (found.dialogues, found.steps, found.critic_steps) == (12, 25, 7)
+    tokens = 10 * 4 * 30 + 5 * 4 * 60 + 10 * 2 * 30
+    assert found.supervised == pytest.approx(tokens / 25)
+    assert (found.candidates, found.evaluations) == (20, 48)
+
+
+def test_the_base_took_nothing(tmp_path):
+    base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
+    base.run(tmp_path)
+    found = counted(base, base, "", tmp_path, evaluations=0)
+    assert (found.dialogues, found.steps, found.supervised, found.seconds) == (0, 0, 0.0, 0.0)

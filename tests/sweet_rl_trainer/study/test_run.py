@@ -1,0 +1,88 @@
+"""Parts of a study in their order, and calls that share the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.run_folder import hold
+from sweet_rl_trainer.pipeline.stage import LOCK, Stage
+from sweet_rl_trainer.study.arms import chosen
+from sweet_rl_trainer.study.graph import Graph
+from sweet_rl_trainer.study.run import Runner, costs, each_made
+from sweet_rl_trainer.study.study import NotMadeError, Part, Study
+from sweet_rl_trainer.study.world import read
+
+
+def parts(tmp_path, arms, seeds, **changes):
+    world = replace(read("asking"), arms=arms, **changes)
+    study = Study(Graph(world, Path(tmp_path / "none.txt")), tmp_path, seeds=seeds)
+    return [part.name for part in study.parts(chosen(world.arms))]
+
+
+def test_rates_are_tried_on_two_seeds_and_some_arms_have_fewer(tmp_path):
+    names = parts(
+        tmp_path,
+        ("zero-shot", "rft", "pmi"),
+        3,
+        exchanged=("zero-shot", "rft"),
+        rates={"rft": (1e-3, 3e-3), "actor": (1e-4,)},
+        fewer={"pmi": 1},
+    )
+    base = ("zero-shot asks, oracle writes", "oracle asks, zero-shot writes")
+    rft = ("rft asks, oracle writes", "oracle asks, rft writes", "rft asks, zero-shot writes")
+    assert names == [
+        *(f"{part}, seed {seed}" for seed in range(3) for part in ("zero-shot", *base)),
+        "rft, rate 0.001, seed 0",
+        "rft, rate 0.001, seed 1",
+        "rft, rate 0.003, seed 0",
+        "rft, rate 0.003, seed 1",
+        "pmi, rate 0.0001, seed 0",
+        "pmi, rate 0.0001, seed 1",
+        *(f"{part}, seed 0" for part in ("rft", "pmi", *rft)),
+        *(f"{part}, seed {seed}" for seed in (1, 2) for part in ("rft", *rft)),
+    ]
+
+
+def stage(name, **inputs):
+    def act(job):
+        (job.folder / "made").touch()
+        return {}
+
+    return Stage(name=name, act=act, settings={}, inputs=inputs)
+
+
+def test_what_another_process_is_at_is_put_off(tmp_path):
+    held, free = stage("held"), stage("free")
+    last = stage("last", needed=held)
+    each = {
+        one.name: Part(name=one.name, make=lambda made, one=one: made(one)) for one in (last, free)
+    }
+    runner, made = Runner(tmp_path), []
+    with hold(held.folder(tmp_path) / LOCK, tmp_path):
+        with pytest.raises(NotMadeError):
+            runner.made_alone(last)
+        for part in each_made([each["last"], each["free"]], runner):
+            made.append(part.name)
+            break
+    assert made == ["free"]
+    assert not held.report(tmp_path)
+    list(each_made([each["last"], each["free"]], runner))
+    assert (last.folder(tmp_path) / "made").exists()
+    assert {(cost.stage, cost.runs) for cost in costs(tmp_path)} == {
+        ("held", 1),
+        ("free", 1),
+        ("last", 1),
+    }
+
+
+def test_what_is_not_made_is_not_found(tmp_path):
+    runner, one = Runner(tmp_path), stage("one")
+    with pytest.raises(NotMadeError):
+        runner.found(one)
+    assert runner.made(one) == runner.found(one)

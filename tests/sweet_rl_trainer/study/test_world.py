@@ -1,0 +1,73 @@
+"""The shipped worlds."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from colbench.errors import UserError
+from sweet_rl_trainer.cli.study import QUICK, WORLDS
+from sweet_rl_trainer.data.runs import named
+from sweet_rl_trainer.study.arms import NAMED, chosen
+from sweet_rl_trainer.study.world import read, shipped
+
+EARLIER = "generated:backend/evaluation?number=300&families=loyalty,hotel"
+"""The test tasks of the first study."""
+
+
+@pytest.fixture(params=shipped())
+def world(request):
+    return read(request.param)
+
+
+def test_each_world_can_be_asked_for():
+    assert {*WORLDS, QUICK} == {*shipped()}
+
+
+def test_arms_are_known_and_their_goals_have_rates(world):
+    goals = {NAMED[name].goal for name in world.arms} - {""}
+    assert goals <= world.rates.keys()
+    assert set(world.exchanged) <= set(world.arms)
+    assert world.arms[0] == "zero-shot"
+
+
+def test_of_a_world_that_is_no_trial_there_are_four_rates_and_tasks_enough(world):
+    if world == read(QUICK):
+        return
+    assert {len(each) for each in world.rates.values()} == {4}
+    assert [len(named(each)) for each in (world.validation, world.test)] == [300, 600]
+    assert {"rft", "mtdpo", "sweet", "gain", "facts"} <= {*world.arms} - world.fewer.keys()
+
+
+def test_tasks_to_choose_by_and_to_report_on_are_none_that_were_learnt_from(world):
+    base = [
+        world.base["model"]["tiny"]["texts"],
+        *(each["tasks"] for each in world.base["collect"]),
+    ]
+    sources = (world.train, world.validation, world.test, EARLIER)
+    train, validation, test, earlier = ({task.hash for task in named(each)} for each in sources)
+    learnt = train.union(*({task.hash for task in named(each)} for each in base))
+    assert not learnt & (validation | test)
+    assert not validation & test
+    assert not earlier & test
+
+
+def test_a_world_has_what_it_does_not_say_from_the_one_it_is_like():
+    plain, asking = read("population"), read("asking")
+    assert asking.recipe == plain.recipe
+    assert asking.base["rft"] == plain.base["rft"]
+    own = [each["agent_args"] for each in asking.base["collect"]]
+    assert own == [{"slips": False, "persona": "turn"}]
+    assert "agent_args" not in plain.base["collect"][0]
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UserError, match="--world moon: expected one of asking, "):
+        read("moon")
+    with pytest.raises(UserError, match="--only luck: expected one of zero-shot, rft"):
+        chosen(read("asking").arms, ("luck",))
+    with pytest.raises(ValueError, match="exchanged: not among the arms: sweet"):
+        replace(read("asking"), arms=("rft",), exchanged=("sweet",))
