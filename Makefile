@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: eval test test-all bench bench-quick checks docs package lock tools clean .venv-vllm .venv-frameworks .venv-harnesses
+.PHONY: eval test test-all bench bench-quick checks tools docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml

@@ -2,7 +2,8 @@
 
     python tests/benchmarks/bench_processes.py [dialogues scoring rendering] [--processes 2] [--rounds 5] [--ray]
 
-With `--ray`, several processes are compared with as many nodes of a Ray cluster on this machine, each with one process.
+With `--ray` there is a third side, as many nodes of a Ray cluster on this machine, each with one process; what the
+cluster needs counts in `all`.
 
 Where other programs use the cores, wall time says little; the CPU seconds do. `busiest` is the CPU of the process that
 has most to do, be it the run's own or a worker: with free cores, a run cannot be faster than that. Sandbox workers and
@@ -17,6 +18,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -199,33 +201,34 @@ QUANTITIES = {"wall": "wall", "all CPU": "everything", "busiest": "busiest", "st
 def options(parser: ArgumentParser) -> None:
     add_parts(parser, LOADS)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--ray", action="store_true")
     parser.add_argument("--count", type=int, help="dialogues of a run")
+    parser.add_argument("--ray", action="store_true", help="also on nodes of a Ray cluster")
+
+
+def missing(given: Namespace) -> str:
+    """Return what this machine lacks, or an empty text."""
+    return "Ray is not installed: pip install ray" * (given.ray and find_spec("ray") is None)
 
 
 @benchmark(
     "processes",
     ratios=[
         Ratio(
-            f"{load}, {title}, {quantity}",
-            f"{load}, {side}: {quantity}",
-            f"{load}, {base}: {quantity}",
-        )
-        for title, side, base in (
-            ("several processes to one", "several processes", "one process"),
-            ("nodes to processes", "several nodes", "several processes"),
+            f"{load}, several processes to one, {quantity}",
+            f"{load}, several processes: {quantity}",
+            f"{load}, one process: {quantity}",
         )
         for load in LOADS
         for quantity in ("busiest", "all CPU", "wall")
     ],
     options=options,
+    needs=missing,
 )
 def processes(given: Namespace) -> Iterator[Round]:
-    """Run each load with one process and with several, or with several and on as many nodes."""
+    """Run each load with one process and with several."""
     sides = {"one process": Where(), "several processes": Where(processes=given.processes)}
     if given.ray:
-        del sides["one process"]
-        sides["several nodes"] = Where(nodes=given.processes)
+        sides["Ray nodes"] = Where(nodes=given.processes)
     for _ in range(given.rounds):
         found: Round = {}
         for load in given.parts:

@@ -113,7 +113,7 @@ def arguments(name: str, whole: RunFolder, folder: Path) -> list[str]:
         "export": ["view", run, "--export", str(folder / "pages")],
         "compare": ["compare", run, other, "--json"],
         "page": ["compare", run, other, "--html", str(folder / "compare.html"), "--overwrite"],
-        "verify": ["verify", bundle, "--out", f"{bundle}.verified"],
+        "verify": ["verify", bundle, "--tasks", whole.record().tasks.source],
     }[name]
 
 

@@ -52,12 +52,15 @@ def view(folder: Path) -> Round:
     indexed = now() - before
     row = index.rows[len(index.rows) // 2]
 
+    before = now()
+    listing = make_listing([index], filters)
+    list_page(listing, filters, links)
+    listed = now() - before
+
     def show() -> None:
-        neighbors = make_listing([index], filters).neighbors(row)
-        showing = Showing(neighbors=neighbors, filters=filters)
+        showing = Showing(neighbors=listing.neighbors(row), filters=filters)
         dialogue_page(index, row, links, showing)
 
-    listed = spent(lambda: list_page(make_listing([index], filters), filters, links))
     return {
         "viewer: index, wall": Quantity(indexed.wall, "s"),
         "viewer: index, CPU": Quantity(indexed.own, "s"),
