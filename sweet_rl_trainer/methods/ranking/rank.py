@@ -286,7 +286,7 @@ def _by_consequences(
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
     """Return the scores by a potential, and the line that put it on the scale of the reward."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
-    play = continuations(job, SAY_ONCE).consequences
+    play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
         relative, line = settings.scores == "gain", None
         if settings.scale == "fit":
