@@ -256,7 +256,7 @@ def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
     first = colbench.evaluate(**BACKEND, limit=2, out="run")
     openings = [
         Opening(task=task, heard=(task.request,), replies=(reply,))
-        for task in first.tasks.values()
+        for task in first.tasks
         for reply in ("What is the rate?", f"{ANSWER_MARKER}: pass")
     ]
     there = replace(first.config, executor=f"ray:{nodes.address}")
@@ -291,6 +291,14 @@ def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
     nodes.add(env_vars={"PYTHONPATH": f"{other.parent}:{os.environ.get('PYTHONPATH', '')}"})
     with pytest.raises(colbench.UserError, match=r"node .* has ColBench 9\.\S+, and the run \d"):
         evaluate(nodes, **BACKEND, limit=1)
+
+
+def test_a_node_with_another_sandbox_is_refused(nodes):
+    nodes.add()
+    nodes.add(env_vars={"PATH": "/nowhere"})  # where there is no bubblewrap
+    wrong = "node .* differs from the others in sandbox isolation: .*; install the same on every"
+    with pytest.raises(colbench.UserError, match=wrong):
+        evaluate(nodes, **mine("WaitsForAnother"))
 
 
 @contextmanager
