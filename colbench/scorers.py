@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from colbench.domain import Metric
 from colbench.config_errors import did_you_mean
+from colbench.domain import Metric
 from colbench.errors import ScorerError, UserError, boundary, describe_exception
 from colbench.interfaces import ProgressScorer, ReplyScorer, Scorer
 from colbench.rollout import Followed
