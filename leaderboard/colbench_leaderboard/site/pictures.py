@@ -20,7 +20,7 @@ NAME_LENGTH = 44
 def pages(row: Row, board: Board) -> tuple[Page, Page]:
     """Return the badge (`badge.svg`) and the card (`card.svg`, 1200 x 630 pixels) of an entry."""
     here, view = entry_folder(row.bundle), board_view(board)
-    score = row.success or row.value
+    score = row.value  # by which the place is given
     place = f", place {row.rank.place}" if row.rank else ""
     shown = f"{percent(score.mean)}{place}"
     badge = {
@@ -33,7 +33,7 @@ def pages(row: Row, board: Board) -> tuple[Page, Page]:
         "name": beginning(row.name, NAME_LENGTH),
         "organisation": beginning(row.organisation, NAME_LENGTH),
         "board": view.title,
-        "measure": view.success if row.success else view.value,
+        "measure": view.value,
         "shown": percent(score.mean),
         "interval": bare_percent_range(score),
         "bar": score,
