@@ -55,8 +55,10 @@ def sources() -> list[str]:
     from colbench.plugins import names
     from colbench.registry import installed_domains
 
-    complete = {each for domain in installed_domains() for each in domain.own_sources}
-    return sorted({*complete, *(f"{name}:" for name in names("tasks"))})
+    complete: set[str] = set()
+    for domain in installed_domains():
+        complete |= domain.own_sources | {domain.defaults.tasks, domain.defaults.training}
+    return sorted({*filter(None, complete), *(f"{name}:" for name in names("tasks"))})
 
 
 def _agents() -> list[str]:

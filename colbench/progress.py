@@ -258,7 +258,7 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
         if begins or tally.done == tally.total or time.monotonic() - last >= PLAIN_INTERVAL:
             last, told = time.monotonic(), trouble
             left = f"{tally.done}/{tally.total} · {tally.remaining()} left · {tally.text()}"
-            print(left, *map(printable, tally.troubles()), sep="\n", file=errors().file, flush=True)
+            _print_lines(left, *map(printable, tally.troubles()))
 
     yield show
 
@@ -280,6 +280,11 @@ def steps(*, every: float = PLAIN_INTERVAL) -> Iterator[Bar]:
         yield bar
 
 
+def _print_lines(*lines: str) -> None:
+    """Print plain lines of progress."""
+    errors().print(*lines, sep="\n", markup=False, highlight=False, soft_wrap=True)
+
+
 def _lines(every: float) -> Bar:
     last = time.monotonic()
 
@@ -291,7 +296,7 @@ def _lines(every: float) -> Bar:
             number = next(numbers)
             if time.monotonic() - last >= every:
                 last = time.monotonic()
-                print(f"{name}: {number:,} of {total:,}", file=errors().file, flush=True)
+                _print_lines(f"{name}: {number:,} of {total:,}")
 
         return step
 

@@ -61,8 +61,8 @@ def show_task(args: argparse.Namespace) -> int:
     if not found:
         hint = did_you_mean(args.id, [task.id for task in tasks])
         raise UserError(
-            f"{config.tasks} has no task `{args.id}`{hint}; `colbench tasks list` shows the ids; "
-            "name another source after it"
+            f"{config.tasks} has no task `{args.id}`{hint}; "
+            "`colbench tasks list` shows the ids; name another source after it"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

@@ -9,8 +9,8 @@ CASES = {
     "eval --tasks bundled:backnd": "backend",
     "eval --domain frontnd": "frontend",
     "eval --scoring oficial": "official",
-    "eval --task-ids parking-test-001": "parking-test-0001",
-    "tasks show parking-test-001": "parking-test-0001",
+    "eval --task-ids parkin-test-0001": "parking-test-0001",
+    "tasks show parkin-test-0001": "parking-test-0001",
 }
 MISSPELLED_WORDS = {
     "evl": "eval",

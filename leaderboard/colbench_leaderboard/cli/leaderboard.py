@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from colbench.command import describe
 from colbench.errors import DataError
 from colbench.flags import names
-from colbench_leaderboard.cli import audit, build, sign
+from colbench_leaderboard.cli import audit, build, examples, sign
 from colbench_leaderboard.cli.output import say, say_decision, say_objections, say_pending
 from colbench_leaderboard.cli.verify import REFUSED, add_store_flags, verify_for_store
 
 if TYPE_CHECKING:
     from colbench_leaderboard.store.layout import Record
 
+EXAMPLES = examples.LEADERBOARD
 MOVED = {
     "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
     "leaderboard serve": "colbench leaderboard build STORE --serve",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
 from colbench.errors import UserError
+from colbench_leaderboard.cli import examples
 from colbench_leaderboard.cli.output import say_field
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from colbench_leaderboard.store.branches import Branch
 
 
+EXAMPLES = examples.SUBMIT
 MOVED = {
     "submit changes": "colbench leaderboard audit REPOSITORY --added-since COMMIT",
     "submit template": "colbench submit pack --template FILE",

@@ -12,7 +12,7 @@ from colbench.command import describe
 from colbench.config import RunConfig
 from colbench.errors import DataError, UserError
 from colbench.flags import add_config_flags, read_config
-from colbench_leaderboard.cli import output
+from colbench_leaderboard.cli import examples, output
 
 if TYPE_CHECKING:
     from colbench.task import Task
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from colbench_leaderboard.bundle.refused import Refused
     from colbench_leaderboard.verify.receipt import Outcome
 
+EXAMPLES = examples.VERIFY
 REFUSED = 1
 """Exit code."""
 FLAGS = (

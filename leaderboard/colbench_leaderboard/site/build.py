@@ -4,7 +4,8 @@
     boards/KEY/            index.html (the ranking), charts.html, compare.html, tasks.html, board.json, board.csv
     boards/KEY/against/    a page for each entry: it against every other
     boards/KEY/tasks/      a page for each task
-    entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, the bundle as .tar.gz, what verified it
+    entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, badge.svg, card.svg, the bundle as
+                           .tar.gz, what verified it
     gallery/               pictures of pages, where there are renders
     assets/                style and script, named by their hash
 
@@ -31,7 +32,16 @@ from colbench_leaderboard.board.results import make_results
 from colbench_leaderboard.bundle import archive
 from colbench_leaderboard.bundle.read import read_bundle
 from colbench_leaderboard.bundle.schema import LOCK, SUBMISSION
-from colbench_leaderboard.site import boards, compare, dialogues, entries, overview, tasks, tradeoff
+from colbench_leaderboard.site import (
+    boards,
+    compare,
+    dialogues,
+    entries,
+    overview,
+    pictures,
+    tasks,
+    tradeoff,
+)
 from colbench_leaderboard.site.folder import Folder
 from colbench_leaderboard.site.layout import Layout, Page
 from colbench_leaderboard.site.slugs import archive_name, board_folder, entry_folder
@@ -167,17 +177,18 @@ class Builder:
         deltas = [each for each in self._standings.deltas if each.bundle == row.bundle]
         standing = self._standings.entries.keys()
         self._write(
-            entries.page(entry, row, board, history=records, deltas=deltas, standing=standing)
+            entries.page(entry, row, board, history=records, deltas=deltas, standing=standing),
+            *pictures.pages(row, board),
         )
-        pictures = None
+        answers = None
         if self._renders is not None:
             browser = self._browser or entry.lock.environment
             domain = get_domain(board.domain)
-            pictures = domain.answer_pictures(self._folder.draft, self._renders, browser)
+            answers = domain.answer_pictures(self._folder.draft, self._renders, browser)
         with read_bundle(bundle_folder(self._store, entry.bundle)) as bundle:
             rollouts = (seen.note(cell.rollout) for cell in bundle.cells())
             cells = dialogues.joined(scores, rollouts)
-            for page in dialogues.leaves(row, board, cells, self._known, pictures):
+            for page in dialogues.leaves(row, board, cells, self._known, answers):
                 self._write(page)
             self._files(entry, bundle.files)
         self._write(dialogues.listing(row, board, scores, seen.requests))
