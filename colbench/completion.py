@@ -45,9 +45,9 @@ def script(program: str, shell: str) -> str:
     """Return the completion script of a program for a shell. Raises UserError if argcomplete is not installed."""
     if find_spec("argcomplete") is None:
         raise UserError("argcomplete is not installed; pip install 'colbench[completion]'")
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    return str(argcomplete.shellcode([program], shell=shell)) + "\n"
+    return str(shellcode([program], shell=shell)) + "\n"
 
 
 def sources() -> list[str]:
