@@ -42,7 +42,7 @@ COMMANDS = {
     "repair": Command("repair", "make a damaged run folder usable again"),
     "export": Command("results", "write the results of runs in a format other sites read"),
     "play": Command("play", "play the agent or the human yourself"),
-    "tasks": Command("tasks", "list, show, validate, synthesize, export or describe tasks"),
+    "tasks": Command("tasks", "list, show, validate, synthesize, export, datasheet, card"),
     "agents": Command("agents", "list or check agents, or start your own"),
     "render": Command("render", "render a web page to a picture, as a run would"),
     "doctor": Command("doctor", "check what works on this machine"),
