@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: eval test test-all checks clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
-	$(BIN)/colbench eval
+	$(BIN)/colbench sweep agents/examples/baselines.toml
 
 # A thread each: where there are more threads than cores, they wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25

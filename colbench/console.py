@@ -15,7 +15,7 @@ __all__ = ["console", "errors", "printable"]
 
 @cache
 def console() -> Console:
-    """Standard output; `errors()` is standard error."""
+    """Return the console of standard output; `errors()` is that of standard error."""
     from rich.console import Console
 
     return Console()
@@ -23,7 +23,7 @@ def console() -> Console:
 
 @cache
 def errors() -> Console:
-    """Standard error, where progress goes."""
+    """Return the console of standard error, where progress is shown."""
     from rich.console import Console
 
     return Console(stderr=True)

@@ -147,7 +147,7 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Type, text and, for one that was raised in Python code, the file's name and line, in one line.
+    """Return type, text and, for an error raised in Python code, the file's name and line, in one line.
 
     The line is the innermost one that is of no library, where there is such: of an agent that calls one, its own.
     """

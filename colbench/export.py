@@ -26,7 +26,7 @@ def encode_lines(tasks: Iterable[Task]) -> Iterator[bytes]:
 
 
 def official_row(task: Task) -> dict[str, Any]:
-    """Return a task in the columns of the official files, in their order; its calls are named `test1`, `test2`, …"""
+    """Return a task in the columns of the official files, in their order; its calls are named `test1`, `test2`, etc."""
     hidden = task.hidden
     row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
     if hidden.tests:

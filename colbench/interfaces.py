@@ -26,7 +26,7 @@ class Agent(Protocol):
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
-        """The agent's next message, given everything said so far (the human's request first)."""
+        """Return the agent's next message, given everything said so far (the human's request first)."""
         ...
 
 
@@ -48,7 +48,7 @@ class StatefulAgent(Protocol):
     """An agent that keeps something for each dialogue: `open` gives the agent of one dialogue."""
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
-        """Entered when the dialogue starts, left when it ends, whatever happens."""
+        """Open the agent of one dialogue: entered when the dialogue starts, left when it ends, whatever happens."""
         ...
 
 
@@ -76,7 +76,7 @@ class Checkable(Protocol):
     """An agent that has rules of its own, beside those that hold for every agent."""
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
-        """Its rules, in the order in which they are looked at; `patience` is the seconds for one reply."""
+        """Return its rules, in the order in which they are checked; `patience` is the seconds for one reply."""
         ...
 
 
@@ -84,7 +84,7 @@ class HumanSimulator(Protocol):
     """The simulated human, on the harness side of the barrier."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """The human's answer to the agent's last message."""
+        """Return the human's answer to the agent's last message."""
         ...
 
 
@@ -93,7 +93,7 @@ class Viewer(Protocol):
     """A human or an agent that looks at pages."""
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Called once, before the first dialogue of a run on a domain that has a renderer."""
+        """Take the renderer. Called once, before the first dialogue of a run on a domain that has one."""
         ...
 
 
@@ -111,7 +111,7 @@ class LogKeeper(Protocol):
     """An agent that keeps a log."""
 
     def use_log_folder(self, folder: Path) -> None:
-        """Called once, before the run is started, with a folder beside the rollouts, which may not be there yet."""
+        """Take a log folder. Called once, before a run starts; it is next to the rollouts and may not exist yet."""
         ...
 
 
@@ -119,7 +119,7 @@ class Scorer(Protocol):
     """Judges the answers of one domain."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """One verdict for each scoring mode, by the mode's name."""
+        """Return one verdict for each scoring mode, by the mode's name."""
         ...
 
 
@@ -128,7 +128,7 @@ class ProgressScorer(Scorer, Protocol):
     """A scorer that can also say how far a dialogue had come at each turn."""
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """The verdict on what the agent showed in one turn; None if it showed nothing to judge."""
+        """Return the verdict on what the agent showed in one turn; None if it showed nothing to judge."""
         ...
 
 
@@ -158,7 +158,7 @@ class ChatModel(Protocol):
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """The model's next message, with its usage when the server counts, and its tokens when asked for."""
+        """Return the model's next message, with its usage if the server counts, and its tokens if asked for."""
         ...
 
 
@@ -258,5 +258,5 @@ class Design(Protocol):
     """Plain questions about it."""
 
     def source(self, choices: Mapping[str, Any]) -> str:
-        """The function in which these are chosen."""
+        """Return the source of the function in which these are chosen."""
         ...

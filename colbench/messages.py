@@ -104,7 +104,7 @@ def split_thoughts(text: str) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates, which no file or server takes, replaced by question marks."""
+    """Replace lone surrogates, which no file or server takes, by question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -50,7 +50,7 @@ REQUIRED = {"agent": "reply", "human": "respond"}
 
 
 def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
-    """The agent or human that a spec means, built with `args`.
+    """Build the agent or human that a spec names, with `args`.
 
     Raises UserError when the spec means nothing, its import fails, or it does not take the arguments.
     """
@@ -105,7 +105,7 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 
 
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
-    """The tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
+    """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
     Raises UserError when there is no such source, DataError when a row is malformed; with a list `malformed`, such
     rows of a file are left out and named there, and of other sources that take such a list.
@@ -147,12 +147,12 @@ def _design_finders() -> tuple[Callable[[Task], Design | None], ...]:
 
 
 def names(kind: Kind) -> list[str]:
-    """The names that are installed for a kind."""
+    """Return the names that are installed for a kind."""
     return sorted(_entry_points(kind))
 
 
 def location(kind: Kind, name: str) -> str:
-    """Where the entry point of that name points to, `module:attribute`."""
+    """Return the target of the entry point of that name, `module:attribute`."""
     return _entry_points(kind)[name].value
 
 
@@ -197,7 +197,7 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
 
 
 def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
-    """What a spec names, the arguments that it holds, and the name of the module in which it is."""
+    """Return what a spec names, the arguments that it holds, and the name of its module."""
     name, colon, rest = spec.partition(":")
     point = _entry_points(kind).get(name)
     if point is not None:
@@ -221,7 +221,7 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
 def _is_agent(
     found: Callable[..., Any], positional: list[str], args: Mapping[str, ArgValue]
 ) -> bool:
-    """Whether what can be called is an agent itself, not what builds one: a function that only lacks the messages."""
+    """Return True if a callable is an agent itself, not what builds one: a function that only lacks the messages."""
     if isinstance(found, type):
         return False
     if _speaks(found) or _framework(found):
@@ -243,7 +243,7 @@ def _speaks(plugin: object) -> bool:
 
 
 def _framework(found: object) -> EntryPoint | None:
-    """The adapter for an object, by the names of the classes that it is of; nothing is imported to find it."""
+    """Find the adapter for an object, by the names of its classes; nothing is imported for it."""
     points = _adapters()
     classes = type(found).__mro__
     kinds = (f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes)
@@ -259,7 +259,7 @@ def _adapters() -> dict[str, EntryPoint]:
 
 
 def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -> Any:
-    """An object of a framework, or a function, as an agent; what is an agent already, as it is."""
+    """Adapt an object of a framework, or a function, to an agent; return an agent as it is."""
     point = None if _speaks(found) else _framework(found) or _function(found)
     make = _load(f"--agent {spec}", point.load) if point else None
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -316,7 +316,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """What a factory takes: of an installed name the first parameter follows the colon, all others are named."""
+    """Describe what a factory takes: the first parameter of an installed name follows the colon, others are named."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

@@ -24,7 +24,7 @@ class RunResources:
     def __init__(
         self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
     ) -> None:
-        """`domains`: further domains, of which there are no tasks."""
+        """Prepare the resources; `domains`: further domains without tasks."""
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)

@@ -212,7 +212,7 @@ def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> st
 
 
 def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
-    """The seed of a dialogue, of which the agent is told: one for each task and trial of a run with that seed."""
+    """Return the seed of a dialogue, which the agent is told: one for each task and trial of a run with that seed."""
     return derive_seed("cell", seed, task_id, task_hash, trial)
 
 
@@ -236,14 +236,14 @@ def _without_waits(delivery: Delivery | None) -> Delivery | None:
 
 
 def failure_of(error: ColBenchError) -> Failure:
-    """The failure that an error at a boundary becomes in a rollout."""
+    """Return the failure that an error at a boundary becomes in a rollout."""
     if isinstance(error, BoundaryError):
         return Failure(boundary=error.boundary, reason=clean(str(error)), kind=error.kind)
     raise error
 
 
 def encode_rollout(rollout: Rollout) -> bytes:
-    """One line of a rollout file, newline included."""
+    """Encode one line of a rollout file, newline included."""
     return msgspec.json.encode(rollout) + b"\n"
 
 

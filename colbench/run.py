@@ -49,7 +49,7 @@ class Run:
         tasks: Sequence[Task] | None = None,
         temporary: bool = False,
     ) -> None:
-        """`temporary`: the folder is deleted together with this object."""
+        """Open a run; `temporary`: the folder is deleted together with this object."""
         self.folder = folder
         self.record: RunRecord = folder.record()
         self._tasks = tasks

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # See to it that the tests find a browser: `browser.sh PYTHON`, the Python of an environment with ColBench in it.
-# One that is there is used; else Playwright's own is downloaded; else, as root, the system's package is installed.
+# A headless shell that is there is used; else Playwright's own is downloaded; else, as root, the system's package is
+# installed; else a full Chromium is used, which takes seven times as much CPU.
 # Where nothing helps, it says so, and what the attempts said last, and succeeds: the tests that need a browser then
 # skip, and fail where CI is set.
 set -uo pipefail
@@ -9,6 +10,7 @@ python=${1:?usage: browser.sh PYTHON}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 found() { "$python" -c 'from colbench.sandbox.browser import find_browser; find_browser()' 2>/dev/null; }
+fast() { "$python" -c 'from colbench.sandbox.browser import find_browser, slowness; exit(bool(slowness(find_browser())))' 2>/dev/null; }
 say() { printf 'browser.sh: %s\n' "$1" >&2; }
 try() {
     printf '$ %s\n' "$*" >>"$log"
@@ -17,10 +19,10 @@ try() {
 playwright() { try "$python" -m playwright install "$@" chromium-headless-shell; }
 apt() { try apt-get --yes --quiet "$@"; }
 
-found && exit 0
-say "downloading Playwright's browser"
+fast && exit 0
+say "downloading Playwright's headless shell"
 if [[ $(id -u) -eq 0 ]]; then playwright --with-deps || playwright; else playwright; fi
-found && exit 0
+fast && exit 0
 if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
     say "the download failed; installing the system's package"
     export DEBIAN_FRONTEND=noninteractive

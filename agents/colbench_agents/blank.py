@@ -11,5 +11,5 @@ class Blank:
     """Answers at once, with nothing."""
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
-        """The empty answer."""
+        """Return the empty answer."""
         return Message(role="assistant", content="I WANT TO ANSWER:")

@@ -82,7 +82,7 @@ class Demonstrator:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """One of them, for a dialogue."""
+        """Yield a demonstrator for one dialogue."""
         random = Random(episode.seed)  # noqa: S311 - not for secrets
         person = Person(
             haste=random.choice(HASTE),
@@ -125,7 +125,7 @@ class _Speaker:
             self._settled[self._asked.name] = choice
 
     def _question(self, family: Family, theme: Theme) -> str | None:
-        """The next question; None: answer."""
+        """Return the next question; None to answer."""
         random, person = self._random, self._person
         still = [each for each in family.decisions if each.name not in self._settled]
         if random.random() < (person.haste if still else 1 - LINGERS):

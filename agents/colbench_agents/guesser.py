@@ -19,7 +19,7 @@ class Guesser:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The guesser of one dialogue."""
+        """Yield the guesser of one dialogue."""
         if get_domain(episode.domain).pictured:
             yield Draughtsman(max_turns=1)
         else:

@@ -65,7 +65,7 @@ class HTTPAgent(OutsideAgent):
             return read_ready(await client.request("GET", "/v1/agent"))
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
-        """The rules of the protocol."""
+        """Return the rules of the protocol."""
         from colbench_agents.conformance.http import HTTPRules
 
         connect = partial(self._connect, min(self.timeout, patience))
@@ -80,7 +80,7 @@ class HTTPAgent(OutsideAgent):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue; one at a time, unless it says that it has several."""
+        """Yield the agent of one dialogue; one at a time, unless it says that it supports several."""
         if self._client is None:
             raise RuntimeError("HTTPAgent is used outside `async with`")
         client = self._client

@@ -39,7 +39,7 @@ async def connected(
     timeout: float,  # noqa: ASYNC109 - of each request
     retries: int,
 ) -> AsyncIterator[Client]:
-    """A client with a connection for each request: one that is kept may be gone without the agent's doing."""
+    """Yield a client with a connection for each request: a kept one may be gone without the agent's doing."""
     import aiohttp
 
     async with aiohttp.ClientSession(
@@ -185,5 +185,5 @@ def _reason(error: Exception) -> str:
 
 
 def path_of(episode: str) -> str:
-    """Where a dialogue is."""
+    """Return the path of a dialogue."""
     return f"/v1/episodes/{quote(episode, safe='')}"

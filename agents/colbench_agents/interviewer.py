@@ -57,7 +57,7 @@ class Interviewer:
             raise UserError(f"--agent-arg never_asks: no family has a decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """The next question, or the answer; a function of the dialogue alone."""
+        """Return the next question, or the answer; a function of the dialogue alone."""
         turns = list(zip(dialogue[1::2], dialogue[2::2], strict=False))
         asked = [(question.content, said.content) for question, said in turns]
         return Message(role="assistant", content=self._next(dialogue[0].content, asked))
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """The next question: first each decision once, then in other words those still open."""
+        """Return the next question: first each decision once, then in other words those still open."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
@@ -144,7 +144,7 @@ class _Interview:
 
 
 def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
-    """The decisions that a request of this family gives away, as their authors put them."""
+    """Return the decisions that a request of this family gives away, as their authors put them."""
     return _stated(request, {each.name: statements(each, theme) for each in family.decisions})
 
 
@@ -164,7 +164,7 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """A function of the right name that returns the value the human spoke of last, if any."""
+    """Return a function of the right name that returns the value the human spoke of last, if any."""
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

@@ -64,7 +64,7 @@ class PromptedAgent:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
+        """Yield the agent of one dialogue."""
         yield _Speaker(self, self._chat, episode)
 
 

@@ -37,13 +37,13 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Whether the choice's number (or word), if it has one, is there."""
+    """Return True if the choice's number (or word), if it has one, occurs."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 
 @lru_cache(maxsize=16384)
 def _bag(text: str) -> Counter[str]:
-    """Words, and pairs of neighbours: "from A to Z" is not "from Z to A"."""
+    """Count words, and pairs of neighbors: "from A to Z" is not "from Z to A"."""
     words = WORD.findall(text.lower())
     pairs = (f"{one} {other}" for one, other in pairwise(words))
     numbers = (word for word in words if word[-1].isdigit())
@@ -51,5 +51,5 @@ def _bag(text: str) -> Counter[str]:
 
 
 def _likeness(one: Counter[str], other: Counter[str]) -> float:
-    """Dice's coefficient of two bags of words."""
+    """Return Dice's coefficient of two bags of words."""
     return 2 * (one & other).total() / max(1, one.total() + other.total())

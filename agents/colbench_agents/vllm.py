@@ -114,7 +114,7 @@ class VLLMAgent:
         return self.agent.learned()
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
-        """The agent of one dialogue."""
+        """Open the agent of one dialogue."""
         return self.agent.open(episode)
 
 

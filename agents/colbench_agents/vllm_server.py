@@ -194,7 +194,7 @@ def find_vllm(python: str = sys.executable) -> str:
 
 
 def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
-    """Arguments as flags of `vllm serve`."""
+    """Convert arguments to flags of `vllm serve`."""
     flags = []
     for name, value in engine_args.items():
         flag = name.replace("_", "-")
@@ -206,7 +206,7 @@ def as_flags(engine_args: dict[str, ArgValue]) -> list[str]:
 
 
 def tail(log: Path, lines: int) -> list[str]:
-    """The last lines of a log that say something, without colours and finished progress bars."""
+    """Return the last meaningful lines of a log, without colors and finished progress bars."""
     with log.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - 65536))
         text = file.read().decode("utf-8", "replace")

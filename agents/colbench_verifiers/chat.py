@@ -23,11 +23,11 @@ class Chat(vf.Harness[vf.HarnessConfig]):
     NEEDS_CONTAINER = False
 
     async def session(self, *given: Any, **named: Any) -> vf.HarnessSession:
-        """What one dialogue is had in."""
+        """Return the session of one dialogue."""
         return _Dialogue(self, *given, **named)
 
     async def launch(self, *given: Any, **named: Any) -> vf.ProgramResult:
-        """Not how a session talks; verifiers asks that there is one."""
+        """Raise: a session does not talk this way, but verifiers requires the method."""
         raise NotImplementedError("a dialogue is had in a session")
 
 

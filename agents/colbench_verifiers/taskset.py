@@ -52,7 +52,7 @@ class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
         self.session = config.session
 
     def load(self) -> Iterator[vf.Task]:
-        """The tasks in their order."""
+        """Yield the tasks in their order."""
         for task in self.session.tasks.values():
             yield vf.Task(
                 vf.TaskData(

@@ -44,7 +44,7 @@ from colbench.registry import domain_names
 
 
 def main() -> None:
-    """Be the process of the agent in the plan on the command line, until standard input ends."""
+    """Run as the process of the agent in the plan on the command line, until standard input ends."""
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
     sys.argv[1:] = []
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -12,8 +12,10 @@ from colbench.task import Fact, Task
 
 
 def guessed(task: Task, answer: str, untold: Collection[Fact], *, right: bool) -> Iterator[Fact]:
-    """Yield the untold decisions that an answer has right: all if it is `right`, else those whose numbers and texts
-    it holds."""
+    """Yield the untold decisions that an answer has right.
+
+    Those are all if it is `right`, else those whose numbers and texts it holds.
+    """
     used = literals(used_items(task, get_domain(task.domain).source(answer)))
     for fact in untold:
         own = heard(task, fact.statement).literals

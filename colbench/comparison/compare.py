@@ -21,7 +21,9 @@ def compare(
     """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and what both cost.
 
     Args:
-        first, second, more: Runs, as `colbench.load_run` returns them. Each is compared with each.
+        first: A run, as `colbench.load_run` returns it.
+        second: Another run.
+        *more: Further runs. Each is compared with each.
         force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` says in what.
         scoring: Scoring mode, such as `official`.
 

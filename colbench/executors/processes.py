@@ -21,6 +21,7 @@ from colbench.executors.worker_process import WorkerProcess
 from colbench.rollout import Rollout, failure_of
 from colbench.run_folder import now
 from colbench.runner import first_of, make_rollout
+from colbench.sandbox import SPARE_WORKERS
 from colbench.task import Task
 
 T = TypeVar("T")
@@ -44,7 +45,8 @@ def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
 
 def shares(config: RunConfig, dialogues: int, processes: int) -> list[Share]:
     """Return what each of some processes has of a run's limits: nearly equal parts, of workers one at least."""
-    scoring, rendering = workers(config.sandbox_workers), workers(config.browser_workers)
+    scoring = workers(config.sandbox_workers, SPARE_WORKERS)
+    rendering = workers(config.browser_workers)
     return [
         Share(
             dialogues=_part(dialogues, processes, number),

@@ -142,7 +142,7 @@ def questions(text: str) -> list[str]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """The questions within one, without examples."""
+    """Yield the questions within one, without examples."""
     plain = EXAMPLE.sub(" ", question)
     first, *others = AND_ALSO.split(plain if content(plain) else question)
     yield first
@@ -150,7 +150,7 @@ def _parts(question: str) -> Iterator[str]:
 
 
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
-    """One fact at most for each part of a question ("what is …, and how is …?").
+    """Yield one fact at most for each part of a question ("what is …, and how is …?").
 
     The first part of a message's `first` question asks for something in any case; others may just go on.
     """
@@ -171,6 +171,6 @@ def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """What people say when they ask for a fact."""
+    """Return what people say when they ask for a fact."""
     plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
     return (*fact.topics, *(fact.examples or plain))

@@ -171,7 +171,7 @@ class Matcher:
     """Finds the fact that a question asks for."""
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
-        """`examples`: for each fact what people say when they ask for it: questions, phrases, words."""
+        """Read the examples: for each fact, what people say when they ask for it: questions, phrases, words."""
         # "nothing" first: a word has a number once a class has it, and questions are read by these numbers
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()

@@ -127,7 +127,7 @@ ROOFS = (
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The word without its ending; the same for most forms of one word."""
+    """Return the word without its ending; the same for most forms of one word."""
     for ending, stays in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending) + stays
@@ -151,6 +151,6 @@ SYNONYMS = _roofs()
 
 
 def content(text: str) -> tuple[str, ...]:
-    """Stems of the words that carry the meaning of a text, in order, without repetition."""
+    """Return stems of the words that carry the meaning of a text, in order, without repetition."""
     words = WORD.findall(EMPTY_PHRASES.sub("", text.lower()))
     return tuple(dict.fromkeys(stem(word) for word in words if word not in EMPTY_WORDS))

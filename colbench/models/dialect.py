@@ -40,7 +40,10 @@ class Dialect:
     """The request fields that one model on one server takes."""
 
     def __init__(self, *, openai: bool) -> None:
-        """`openai`: OpenAI's own server, or Azure's, whose newer models take only `max_completion_tokens`."""
+        """Start with the fields that most servers take.
+
+        `openai`: OpenAI's own server, or Azure's, whose newer models take only `max_completion_tokens`.
+        """
         self.limit = LIMITS[1] if openai else LIMITS[0]
         self.dropped: set[str] = set()
         self.thinks = False

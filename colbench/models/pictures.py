@@ -21,7 +21,7 @@ STEP = 0.8
 
 
 def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
-    """PNG pictures with no edge over `max_edge` pixels and none over MAX_BYTES.
+    """Fit PNG pictures, with no edge over `max_edge` pixels and none over MAX_BYTES.
 
     All are shrunk by one scale, so that they can be compared. An edge shrinks to LEAST_SCALE at most: what is
     then still too tall or too wide is cut off at the bottom or the right. Pictures that fit stay as they are.
@@ -42,12 +42,12 @@ def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
 
 
 def data_url(picture: bytes) -> str:
-    """A PNG as an address that holds it."""
+    """Return a PNG as an address that holds it."""
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
 def from_data_url(url: str) -> bytes:
-    """The picture in such an address."""
+    """Return the picture in such an address."""
     return base64.b64decode(url.partition(",")[2])
 
 

@@ -24,7 +24,7 @@ class ScriptedModel:
         seed: int | None,  # noqa: ARG002 - the protocol's
         tokens: bool = False,  # noqa: ARG002 - the protocol's; it has none
     ) -> Message:
-        """The script's reply to the messages, cut at `max_tokens` words."""
+        """Return the script's reply to the messages, cut at `max_tokens` words."""
         words = self.script(messages).split(" ")[:max_tokens]
         prompt = sum(len(m.content.split()) for m in messages)
         usage = Usage(prompt_tokens=prompt, completion_tokens=len(words), requests=1)

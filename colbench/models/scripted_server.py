@@ -202,7 +202,7 @@ class ScriptedServer:
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
-    """The body of a chat completion that holds the script's reply; tokens are counted as words."""
+    """Return the body of a chat completion that holds the script's reply; tokens are counted as words."""
     reply = script(messages)
     message = {"role": "assistant", "content": reply} if isinstance(reply, str) else reply
     prompt = sum(len(m.content.split()) for m in messages)
@@ -228,7 +228,7 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
 
 
 def with_tokens(said: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
-    """The completion with a token for each byte, all as probable, and 0 for the end, in vLLM's fields."""
+    """Return the completion with a token for each byte, all equally probable, and 0 for the end, in vLLM's fields."""
     prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
     (choice,) = said["choices"]
     ids = [*(choice["message"]["content"] or "").encode(), 0]

@@ -21,7 +21,7 @@ CLOSE = re.compile(r"</html\s*>", re.I)
 
 
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
-    """The page that a message shows, or None if it shows none.
+    """Return the page that a message shows, or None if it shows none.
 
     `default`: the last document of the last fenced block that holds one; without fences, the last document of
     the text. A document runs from its doctype or `<html>` to `</html>`, or to the end if it is cut off; where
@@ -44,7 +44,7 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
 
 
 def _document(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where the last document is between `start` and `end`."""
+    """Return where the last document is between `start` and `end`."""
     for pattern, least in ((DOCUMENT, 2), (WITHOUT_HTML, 1), (BODY, 2)):
         documents = (found for found in pattern.finditer(text, start, end))
         places = [each.span() for each in documents if _tags(each.group(), least) == least]
@@ -58,5 +58,5 @@ def _tags(document: str, most: int) -> int:
 
 
 def target_page(reference: str, mode: ScoringMode = "default") -> str:
-    """The page of a task's reference: what every look at the target renders; all of it if it shows no page."""
+    """Return the page of a task's reference, which every look at the target renders; all of it if it shows no page."""
     return extract_page(reference, mode) or reference

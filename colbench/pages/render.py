@@ -72,7 +72,7 @@ class PageRenderer(Protocol):
         ...
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """The page rendered, or its render from the store; None is "no page".
+        """Render the page, or take its render from the store; None is "no page".
 
         Raises RenderError when the browser, not the page, failed.
         """

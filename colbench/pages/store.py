@@ -37,12 +37,12 @@ def _refusal(folder: Path, cause: OSError) -> str:
 
 
 def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
-    """The key of a page's render: a hash of the page, the viewport and all else that a picture depends on."""
+    """Return the key of a page's render: a hash of the page, the viewport and all else that a picture depends on."""
     return _hash(msgspec.json.encode((page, mode, environment)))
 
 
 def default_folder() -> Path:
-    """COLBENCH_CACHE/renders, or ~/.cache/colbench/renders (see XDG_CACHE_HOME)."""
+    """Return COLBENCH_CACHE/renders, or ~/.cache/colbench/renders (see XDG_CACHE_HOME)."""
     return cache_folder() / "renders"
 
 
@@ -62,7 +62,7 @@ class RenderStore:
             raise UserError(_refusal(self.folder, cause)) from cause
 
     def get(self, key: str) -> Render | None:
-        """The render under this key with its picture; None if there is none."""
+        """Return the render under this key with its picture; None if there is none."""
         try:
             entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
             render = entry.render
@@ -93,7 +93,7 @@ def _hash(content: bytes) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All of it under this name, or nothing."""
+    """Write all of it under this name, or nothing."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with open(handle, "wb") as file:

@@ -48,8 +48,10 @@ def warnings(
 
 
 def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
-    """Yield the highest floor that the score does not reach: of answers that need no dialogue, of agents that ask
-    nothing."""
+    """Yield the highest floor that the score does not reach.
+
+    Floors are those of answers that need no dialogue and of agents that ask nothing.
+    """
     origin = known_origin(source)
     floors = [
         (metrics.get(found.lead), f"{domain.floors.get(name, name)}, which needs no dialogue", "")

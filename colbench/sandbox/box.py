@@ -16,11 +16,14 @@ from colbench.sandbox.selection import choose
 from colbench.sandbox.tiers import Tier
 from colbench.sandbox.work import Ending, Work
 
+SPARE_WORKERS = 1
+"""More than cores: it computes while another one waits for its next job."""
+
 
 class CodeSandbox:
     """Runs candidates, each in a process of its own that can reach nothing.
 
-    `workers` candidates at once (0: one for each core). The tier is the strongest that works here, or the one
+    `workers` candidates at once (0: one more than cores). The tier is the strongest that works here, or the one
     named; `allow_unsafe` admits the tier that only limits resources; `packages` names installed distributions that
     candidates may import (UserError when one is not installed). Entering raises UserError with the fix when no
     admissible tier works. May be used from one event loop.
@@ -35,7 +38,7 @@ class CodeSandbox:
         packages: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        self._count = workers or os.cpu_count() or 1
+        self._count = workers or (os.cpu_count() or 1) + SPARE_WORKERS
         self._allow_unsafe = allow_unsafe
         self._wanted = tier
         self._packages = find_packages(packages)
@@ -45,7 +48,7 @@ class CodeSandbox:
 
     @property
     def environment(self) -> str:
-        """Tier, interpreter and limits, as recorded in every score."""
+        """Return tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
             raise SandboxError("the sandbox has not been entered")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -77,7 +80,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
+        """Return results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 
@@ -91,7 +94,7 @@ class CodeSandbox:
         return [results[number] for number in range(len(jobs))]
 
     async def run_one(self, job: Job) -> JobResult:
-        """The result of one job. Raises SandboxError when the sandbox itself failed twice."""
+        """Return the result of one job. Raises SandboxError if the sandbox itself failed twice."""
         work = Work(job, self._limits)
         while work.left:
             work.absorb(await self._attempt(self._pools[job.rehearsal], work))

@@ -61,7 +61,7 @@ class JobResult(Struct, frozen=True, kw_only=True):
 
 
 def parse_line(line: bytes) -> CallResult:
-    """The result that one line of a candidate tells. Anything that is no such line is an error of the call."""
+    """Parse one line of a candidate's output. A line in any other form becomes an error of the call."""
     kind, _, content = line.partition(b"\t")
     if kind == b"value":
         return CallResult(status="value", value=content)

@@ -32,7 +32,7 @@ class Packages(Struct, frozen=True, kw_only=True):
 
 
 def find_packages(names: Sequence[str]) -> Packages:
-    """The packages of these names. Raises UserError for one that is not installed, or has no files of its own."""
+    """Find the packages of these names. Raises UserError for one that is not installed, or has no files of its own."""
     wanted = [_installed(name) for name in dict.fromkeys(names)]
     if not wanted:
         return Packages()
@@ -62,7 +62,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
-    """What these need, directly or not, as far as it is installed; extras are not followed."""
+    """Return the installed distributions that these need, directly or not; extras are not followed."""
     found: dict[str, Distribution] = {}
     pending = list(wanted)
     known = {_normal(dist.metadata["Name"]) for dist in pending}
@@ -89,7 +89,7 @@ def _place(dist: Distribution, entry: str) -> str:
 
 
 def _files(dist: Distribution) -> list[PurePath]:
-    """Files below the folder of installed packages, without compiled ones."""
+    """Return the files of a distribution inside the folder of installed packages, without compiled ones."""
     return [
         file
         for file in dist.files or ()
@@ -98,7 +98,7 @@ def _files(dist: Distribution) -> list[PurePath]:
 
 
 def _entries(dist: Distribution) -> set[str]:
-    """The largest folders that are this distribution's own, and files outside of them."""
+    """Return the largest folders that belong to this distribution alone, and its files outside of them."""
     files = _files(dist)
     packages = {str(file.parent) for file in files if file.name == "__init__.py"}
     return {_largest(file, packages) for file in files}
@@ -112,13 +112,13 @@ def _largest(file: PurePath, packages: set[str]) -> str:
 
 
 def _modules(dist: Distribution) -> set[str]:
-    """Top-level modules, packages and the folders of packages that several distributions share."""
+    """Return top-level modules, packages and the folders of packages that several distributions share."""
     return {
         file.parts[0].partition(".")[0] for file in _files(dist) if file.suffix in (".py", ".so")
     }
 
 
 def _preloaded(dist: Distribution) -> list[str]:
-    """The public modules; numpy's generator too, so that it can be seeded."""
+    """Return the public modules, and numpy's generator so that it can be seeded."""
     names = sorted(name for name in _modules(dist) if not name.startswith("_"))
     return [*names, "numpy.random"] if "numpy" in names else names

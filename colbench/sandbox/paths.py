@@ -15,12 +15,12 @@ _PACKAGE_FOLDERS = ("python*/site-packages", "python*/dist-packages")
 
 
 def interpreter() -> str:
-    """The interpreter itself, not the link to it in a virtual environment."""
+    """Return the path of the interpreter itself, not of the link to it in a virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 def visible_paths() -> list[str]:
-    """Files and folders shown read-only, each at its own place; none lies in another."""
+    """Return the files and folders shown read-only, each at its own place; none lies in another."""
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []
@@ -32,7 +32,7 @@ def visible_paths() -> list[str]:
 
 
 def hidden_paths() -> list[str]:
-    """Folders of installed packages below the visible ones, links resolved."""
+    """Return the folders of installed packages below the visible ones, links resolved."""
     found = {
         str(folder.resolve())
         for path in visible_paths()

@@ -29,7 +29,7 @@ class Pool:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """The worker with the fewest jobs, waited for in turn; one whose server failed is replaced."""
+        """Yield the worker with the fewest jobs, in order of arrival; a worker whose server failed is replaced."""
         async with self._free:
             if self._closed:
                 raise SandboxError("the sandbox has been left")
@@ -65,7 +65,7 @@ class _Place:
         self._starting = asyncio.Lock()
 
     async def running(self) -> Worker:
-        """The worker, started if there is none."""
+        """Return the worker; start one if needed."""
         async with self._starting:
             if self.worker is None:
                 self.worker = await Worker.start(

@@ -59,7 +59,7 @@ def probe() -> list[TierReport]:
 async def choose(
     name: str | None, allow_unsafe: bool, limits: Limits, packages: Packages
 ) -> tuple[Tier, Worker]:
-    """The strongest admissible tier that works (or the named one), with a first worker of it.
+    """Return the strongest admissible tier that works (or the named one), with its first worker.
 
     Raises UserError that says for each tier why it does not work and how to get it.
     """
@@ -105,7 +105,7 @@ async def _report(tier: Tier) -> TierReport:
 
 
 async def _try(tier: Tier, limits: Limits) -> Worker:
-    """A worker of this tier that has stood the self-test. Raises SandboxError saying what failed."""
+    """Start a worker of this tier and run the self-test. Raises SandboxError saying what failed."""
     worker = await Worker.start(tier, limits)
     try:
         await _self_test(worker, tier, limits)

@@ -26,7 +26,7 @@ _MAPPINGS = frozenset({"dict", "ordered", "counter", "namespace"})
 
 
 def show_tree(tree: Any, limit: int) -> str:
-    """The decoded JSON of a value in Python's notation, cut at `limit` characters."""
+    """Format the decoded JSON of a value in Python's notation, cut at `limit` characters."""
     try:
         text = _text(tree, limit)
     except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError):
@@ -73,7 +73,7 @@ def _join_pairs(pairs: list[Any], limit: int) -> str:
 
 
 def _up_to(limit: int, texts: Iterator[str], count: int) -> str:
-    """Joined by commas until there is more than can be shown."""
+    """Join by commas until there is more than can be shown."""
     shown: list[str] = []
     for text in texts:
         shown.append(text)

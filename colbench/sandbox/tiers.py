@@ -17,6 +17,7 @@ from colbench.sandbox.paths import hidden_paths, interpreter, visible_paths
 
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
+    "LD_BIND_NOW": "1",  # so that a library's functions are looked up once, and not in each child
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
@@ -25,11 +26,11 @@ ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TZ": "UTC",
 }
-"""All that a candidate sees of the environment, beside its hash seed."""
+"""All that a candidate sees of the environment, except for its hash seed."""
 PRELOADED = (
     "math", "random", "re", "json", "string", "time", "datetime", "calendar", "collections", "itertools",
     "functools", "operator", "heapq", "bisect", "statistics", "decimal", "fractions", "typing", "copy",
-    "hashlib", "dataclasses", "enum", "abc", "_strptime",
+    "dataclasses", "enum", "abc", "_strptime",
 )  # fmt: skip
 """Modules that candidates commonly import: loaded once a server, not once a candidate."""
 _INSIDE = Path(__file__).parent / "inside"
@@ -95,7 +96,7 @@ TIERS = (
 
 
 def command(tier: Tier, control: int) -> list[str]:
-    """The command line of a fork server whose control socket is this descriptor."""
+    """Return the command line of a fork server whose control socket is this descriptor."""
     python = [interpreter(), "-s", "-P", "-S", "-W", "ignore", "-X", "utf8", "-c", _BOOT]
     if not tier.bubblewrap:
         return [*python, str(_INSIDE.parent), str(control)]
@@ -103,7 +104,7 @@ def command(tier: Tier, control: int) -> list[str]:
 
 
 def setup(tier: Tier, limits: Limits) -> dict[str, Any]:
-    """What the fork server is told first."""
+    """Return the first message to the fork server: its limits, paths and tier."""
     return {
         **msgspec.to_builtins(limits),
         "preload": (*PRELOADED, *tier.packages.preloaded),

@@ -31,7 +31,11 @@ _LONG_RANGE = 1000
 """Digits from which a bound of a range is not calculated with: division is quadratic."""
 
 
-_UNEQUAL: dict[Policy, tuple[bytes, ...]] = {"default": (b'"opaque"',), "official": (b'{"', b"NaN")}
+_BY_PARTS = ("values", "array", "frame", "series")
+_UNEQUAL: dict[Policy, tuple[bytes, ...]] = {
+    "default": (b'{"opaque"',),
+    "official": (b'{"opaque"', b"NaN", *(f'{{"{tag}"'.encode() for tag in _BY_PARTS)),
+}
 """A text without these is equal to itself."""
 
 
@@ -40,7 +44,7 @@ class MalformedValueError(Exception):
 
 
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
-    """Whether two encoded values are equal. Raises MalformedValueError when one is none."""
+    """Return True if two encoded values are equal. Raises MalformedValueError if one is not a value."""
     if left == right and not any(mark in left for mark in _UNEQUAL[policy]):
         return True
     special = frozenset(tag for tag in _PAIRWISE if _has(left, tag) and _has(right, tag))
@@ -50,12 +54,12 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Whether the value holds nothing opaque, so that it can be equal to something."""
+    """Return True if the value holds nothing opaque, so that it can equal something."""
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 
 def show(value: bytes, limit: int = 200) -> str:
-    """The value much as Python writes it, cut at `limit` characters."""
+    """Format the value much as Python writes it, cut at `limit` characters."""
     return show_tree(_tree(value), limit)
 
 
@@ -92,15 +96,18 @@ class _UnequalError(Exception):
 
 
 class _Normal:
-    """Normal forms under one policy. `special` names the tags that both sides hold: two OrderedDicts
-    are compared in order, two Counters without their zeros, but either against a dict as a dict."""
+    """Normal forms under one policy.
+
+    `special` names the tags that both sides hold: two OrderedDicts are compared in order, two Counters without their
+    zeros, but either against a dict as a dict.
+    """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
         self.official = policy == "official"
         self.special = special
 
     def text(self, tree: Any) -> str | None:
-        """The normal form of a whole value; None when it equals nothing."""
+        """Return the normal form of a complete value; None if it equals nothing."""
         try:
             return self.of(tree)
         except _UnequalError:
@@ -171,7 +178,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Each count is looked at once, or nested counters would take exponential time."""
+        """Return the normal form of a counter. Each count is read once: nested counters would take exponential time."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -191,21 +198,21 @@ class _Normal:
         return f"range({numbers[0]:x},{last:x},{numbers.step if last != numbers[0] else 1:x})"
 
     def moment(self, parts: Any) -> str:
-        """A time or datetime: aware ones are compared in UTC."""
+        """Return the normal form of a time or datetime; aware ones are compared in UTC."""
         microseconds, offset = parts
         if offset is None:
             return f"naive({microseconds:d})"
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """What Python does not compare by its parts, although that is what is meant."""
+        """Compare by parts what Python compares by identity; in the official policy it equals nothing."""
         if self.official:
             raise _UnequalError
         return self.sequence(tag, parts)
 
 
 def _rational(numerator: int, denominator: int) -> str:
-    """Exact, and linear in the digits; integers are shorter, being the most frequent."""
+    """Format a rational exactly, in time linear in its digits; integers, the most frequent, are shortest."""
     return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
 
 
@@ -237,7 +244,6 @@ _FORMS: dict[str, Callable[[_Normal, Any], str]] = {
     "fraction": _Normal.fraction,
     "tuple": _sequence("tuple"),
     "deque": _sequence("deque"),
-    "values": _by_parts("values"),
     "set": lambda normal, content: normal.unordered("set", map(normal.of, content)),
     "dict": _Normal.mapping,
     "ordered": _Normal.ordered,
@@ -246,9 +252,7 @@ _FORMS: dict[str, Callable[[_Normal, Any], str]] = {
     "range": _Normal.range,
     "datetime": lambda normal, content: f"datetime.{normal.moment(content)}",
     "time": lambda normal, content: f"time.{normal.moment(content)}",
-    "array": _by_parts("array"),
-    "frame": _by_parts("frame"),
-    "series": _by_parts("series"),
+    **{tag: _by_parts(tag) for tag in _BY_PARTS},
     **{
         tag: _plain(tag)
         for tag in ("bytes", "date", "timedelta", "zone", "zoneinfo", "enum", "type", "uuid")

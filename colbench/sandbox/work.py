@@ -38,7 +38,7 @@ _BUDGETS = ("cpu", "wall", "threads")
 
 @lru_cache(maxsize=1 << 16)
 def compiled(call: str) -> CodeType | str:
-    """A test's call, compiled once for all candidates; as it is where that may fail or give a warning."""
+    """Compile a test's call once for all candidates; return it as text if that fails or warns."""
     if len(call) > _LONG_CALL:
         return call.strip()
     with warnings.catch_warnings():
@@ -73,11 +73,11 @@ class Work:
 
     @property
     def left(self) -> int:
-        """How many calls the next child is to make; 0: the job is done."""
+        """Return how many calls the next child is to make; 0 if the job is done."""
         return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:
-        """What the next child is told."""
+        """Return the job that is sent to the next child."""
         return marshal.dumps(
             {
                 "source": self._job.source,
@@ -103,7 +103,7 @@ class Work:
             self._finish(self._pending[:] if invalid or first == b"same" else self._pending[:1])
 
     def result(self) -> JobResult:
-        """What became of the job; every call must be settled."""
+        """Return the job's result; every call must be settled."""
         return JobResult(
             calls={name: self._done.get(name, ()) for name in self._job.namespaces},
             invalid=self._invalid,
@@ -118,7 +118,7 @@ class Work:
         self._results += [_SKIPPED] * self.left
 
     def _finish(self, namespaces: list[Namespace]) -> None:
-        """The results are those of all these namespaces."""
+        """Store the results for all these namespaces."""
         for namespace in namespaces:
             self._done[namespace] = tuple(self._results)
             self._pending.remove(namespace)

@@ -106,13 +106,13 @@ class Worker:
             raise SandboxError(answer.decode(errors="replace").removeprefix("failed "))
 
     def _answer(self) -> asyncio.Future[bytes]:
-        """The server's answer to what was sent last."""
+        """Return a future of the server's answer to the last message."""
         answer = self._loop.create_future()
         self._answers.append(answer)
         return answer
 
     def _on_control(self) -> None:
-        """An answer arrived, or the server is gone (then it is empty)."""
+        """Read an answer; an empty one means that the server is gone."""
         try:
             message = self._control.recv(1 << 12)
         except BlockingIOError:
@@ -134,7 +134,7 @@ class Worker:
         self._answers.clear()
 
     def _last_words(self) -> str:
-        """The last line that a server which did not start wrote to its standard error."""
+        """Return the last line on standard error of a server that did not start."""
         self._process.kill()
         text = self._process.communicate()[1].decode(errors="replace").strip()
         return text.splitlines()[-1] if text else ""
@@ -160,7 +160,7 @@ class _Output:
         self._loop.remove_reader(self._connection)
 
     def rest(self) -> bytes:
-        """Everything, once the child has ended."""
+        """Return all output, once the child has ended."""
         while not self.flooded and self._read():
             pass
         return b"".join(self._parts)

@@ -189,7 +189,7 @@ def lead_value(rollout: Rollout) -> float | None:
 
 
 def index_runs(folders: Sequence[str | Path]) -> list[RunIndex]:
-    """Index runs under the names of their folders; a repeated name gets `-2`, `-3` …"""
+    """Index runs under the names of their folders; a repeated name gets `-2`, `-3` and so on."""
     names: list[str] = []
     for folder in folders:
         name = printable(Path(folder).resolve().name) or "run"

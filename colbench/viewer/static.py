@@ -35,7 +35,7 @@ class FileLinks:
     live = False
 
     def __init__(self, numbers: Mapping[tuple[str, str], int], *, inside: bool) -> None:
-        """`numbers`: those of the dialogues, by run and key. `inside`: whether the page is itself a dialogue's."""
+        """Take the numbers of the dialogues by run and key; `inside`: True if the page is itself a dialogue's."""
         self._numbers = numbers
         self._inside = inside
 

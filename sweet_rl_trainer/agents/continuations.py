@@ -41,7 +41,7 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
-    """What came of a reply of the agent."""
+    """The consequence of a reply of the agent."""
 
     said: str
     """The part of the reply that the human was shown."""

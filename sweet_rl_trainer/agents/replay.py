@@ -1,6 +1,6 @@
-"""Dialogues that begin as recorded ones did: an agent and a human for `colbench eval` who first say what was said.
+r"""Dialogues that begin as recorded ones did: an agent and a human for `colbench eval` who first say what was said.
 
-    colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \\
+    colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
 After its part of the script each hands over to the agent or the human that the plan names. `continuations` writes the

@@ -109,10 +109,11 @@ def pair_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Return pairs to train on. `privileged` is the template that states c; None for DPO, a critic without c, and an
-    encoder of its own, which states c itself.
+    """Return pairs to train on.
 
-    A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is left.
+    `privileged` is the template that states c; None for DPO, a critic without c, and an encoder of its own, which
+    states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if
+    none is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [

@@ -64,7 +64,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     train: TrainSettings
     knows: Knows = "everything"
-    """What the teacher is told: all hidden decisions, or those that the dialogue told."""
+    """The decisions that the teacher is told: all that are hidden, or those that the dialogue told."""
     count: Annotated[int, Meta(ge=2)] = 4
     """Answers of the teacher for each dialogue."""
     max_length: Count = 16_384
@@ -240,7 +240,7 @@ def _sides(
 def _training_data(
     train: Sequence[Side], held_out: Sequence[Side], lost: Counter[str]
 ) -> TrainingData:
-    """Return the examples of both sides. Raises DataError if there is none to train on."""
+    """Return the examples of both sides. Raises DataError if there are none to train on."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
         raise DataError(f"fic: no answer of the teacher is left to train on ({reasons})")

@@ -84,7 +84,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """True if dialogues among the inputs are still to be collected. (A missing model does not count.)"""
+        """True if dialogues among the inputs are still to be collected. A missing model does not count."""
         return not self.amounts.keys() <= {*self.inputs, "model"}
 
 

@@ -30,8 +30,7 @@ TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 
 
 def evaluation(policy: Stage, config: RunConfig, *, step: int = 0) -> Stage:
-    """Return the stage of dialogues with the model of a stage, or with the checkpoint after `step` steps of its
-    training.
+    """Return the stage of dialogues with the model of a stage, or with its checkpoint after `step` steps.
 
     `config` names the tasks; its agent is filled in.
     """

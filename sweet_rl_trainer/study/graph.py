@@ -111,10 +111,9 @@ class Graph:
         return exchange(asker, writer, run, steps=steps)
 
     def scoring(self, recipe: Recipe) -> Stage | None:
-        """Return the scores of a recipe's critic for the same dialogues in all methods; without a critic, those of
-        `pmi`.
+        """Return the scores of a recipe's critic for the same dialogues in all methods.
 
-        None if no model scores: returns are of replies, not of whole dialogues.
+        Without a critic, they are those of `pmi`; None if no model scores: returns are of replies, not of dialogues.
         """
         if not TERMS[recipe.table(RankSettings).scores]:
             return None

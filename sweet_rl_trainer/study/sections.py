@@ -22,9 +22,7 @@ from sweet_rl_trainer.study.text import escape, listed, table
 
 
 def trained(results: Results) -> str | None:
-    """Return the success on validation tasks after the first steps, at the chosen checkpoint and at the end of
-    training.
-    """
+    """Return the success on validation tasks after the first steps, at the chosen checkpoint and at the end."""
     found = {each: ends(results, each) for each in NAMED}
     known = {name: each for name, each in found.items() if each}
     if not known:

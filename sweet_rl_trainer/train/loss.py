@@ -97,7 +97,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
 def pair_losses(
     scores: Tensor, likelihoods: Tensor | None, *, beta: float, likelihood_weight: float
 ) -> PairLosses:
-    """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected …
+    """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
     `likelihoods` are the `negative_log_likelihoods`, of which only the chosen ones' count, and None for values;
     `likelihood_weight` is λ.

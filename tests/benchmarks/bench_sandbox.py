@@ -24,10 +24,10 @@ from typing import NamedTuple
 from unsandboxed import process_score, serial_score
 
 from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.sandbox import CodeSandbox
+from colbench.sandbox import SPARE_WORKERS, CodeSandbox
 from colbench.task import Task, read_tasks
 
-WORKERS = 2
+WORKERS = (os.cpu_count() or 1) + SPARE_WORKERS
 IN_FLIGHT = 2 * WORKERS
 """Answers on their way, as in the runner."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -207,7 +207,7 @@ async def process_part(box: CodeSandbox, tasks: Sequence[Task], rounds: int) -> 
     both = UnitTestScorer(box)
     answers = [honest(task) for task in tasks[:40]]
     await sandboxed(both)(answers)
-    sides = {"process per test, two at once": process_per_test, "sandbox": sandboxed(both)}
+    sides = {"process per test, as many at once": process_per_test, "sandbox": sandboxed(both)}
     show("process per test", await compare(sides, answers * rounds, 40), 40, 1)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from colbench.errors import UserError
-from colbench.sandbox.browser import find_browser
+from colbench.sandbox.browser import find_browser, slowness
 from colbench.sandbox.browser.find import describe_browser
 
 FIND = "from colbench.sandbox.browser import find_browser; print(find_browser(), end='')"
@@ -56,7 +56,10 @@ def test_the_order_is_variable_playwright_system(tmp_path: Path) -> None:
     )  # of another version of Playwright
     assert found(tmp_path, system) == str(shell)
     own = program(downloads / f"chromium-{revision['chromium']}" / "chrome-linux64" / "chrome")
+    assert found(tmp_path, system) == str(shell)
+    shell.rename(tmp_path / "away")
     assert found(tmp_path, system) == str(own)
+    (tmp_path / "away").rename(shell)
     folder = f"chromium_headless_shell-{revision['chromium-headless-shell']}"
     own_shell = program(downloads / folder / "chrome-linux" / "headless_shell")
     assert found(tmp_path, system) == str(own_shell)
@@ -86,6 +89,8 @@ def test_a_browser_is_described_by_version_and_build(tmp_path: Path) -> None:
     full = program(tmp_path / "chrome", "Chromium 156.0.8078.79 built on Debian GNU/Linux 12")
     assert describe_browser(shell) == "Chromium 131.0.6778.33 (headless shell)"
     assert describe_browser(full) == "Chromium 156.0.8078.79 (full)"
+    assert not slowness(shell)
+    assert "seven times as much CPU" in slowness(full)
 
 
 @pytest.mark.parametrize("says", ["", "Mozilla Firefox 128.5", "hello"])

@@ -47,7 +47,7 @@ class HTTPRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """In the order in which they are looked at."""
+        """Return the rules in the order in which they are checked."""
         talk, rule, where = self._talk, self._findings.rule, "`http://`"
         ready, starts = (READY,), (READY, STARTS)
         replies = (*starts, REPLIES)
@@ -79,7 +79,7 @@ class HTTPRules:
         ]
 
     async def _talk(self) -> None:
-        """One dialogue, by the book. Raises UserError when there is no server."""
+        """Hold one dialogue by the rules. Raises UserError if there is no server."""
         about = self._findings.about
         async with self._connect() as client:
             with about(READY):
@@ -113,7 +113,7 @@ class HTTPRules:
             raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
 
     async def _ended(self, client: Client, scripted: Scripted) -> None:
-        """Anything is an answer."""
+        """Check the end of a dialogue: any response will do."""
         import aiohttp
 
         address = client.base_url + path_of(scripted.id)
@@ -157,7 +157,7 @@ class HTTPRules:
                 raise AgentError(f"the second time with the same id: {cause}") from cause
 
     async def _several(self) -> None:
-        """Both are open before either is asked."""
+        """Check several dialogues: both are open before either is asked."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return
@@ -177,7 +177,7 @@ class HTTPRules:
     async def _once(
         self, scripted: Scripted | None = None, *, ends: bool = True, **unknown: Any
     ) -> None:
-        """One dialogue of one reply."""
+        """Hold one dialogue of one reply."""
         scripted = scripted or Scripted.of(self._known)
         async with self._connect() as client:
             await client.request("POST", "/v1/episodes", scripted.start(**unknown))

@@ -59,7 +59,7 @@ class Findings:
 
     @contextmanager
     def about(self, rule: str) -> Iterator[None]:
-        """What fails in it breaks the rule; what was broken stays so."""
+        """Record a failure in the block as a broken rule; a broken rule stays broken."""
         try:
             yield
         except (AgentError, EndpointError) as reason:
@@ -68,17 +68,17 @@ class Findings:
             self._found.setdefault(rule, None)
 
     def spare(self, rule: str, why: str) -> None:
-        """The rule does not apply."""
+        """Record that the rule does not apply."""
         self._found[rule] = why
 
     def broken(self, rule: str) -> bool:
-        """Whether it is known to be."""
+        """Return True if the rule is known to be broken."""
         return isinstance(self._found.get(rule), Exception)
 
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """The rule of that name, about which `work` finds out; `where` is the part of the page that tells it."""
+        """Return the rule of that name, checked by `work`; `where` is its section on the protocol page."""
 
         async def probe() -> str | None:
             if work not in self._done:
@@ -102,7 +102,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, ready: Ready) -> Scripted:
-        """A new dialogue that the agent is for."""
+        """Return a new dialogue that the agent supports."""
         domain = (ready.domains or (BACKEND,))[0]
         return cls(Episode(id=f"check-{uuid4().hex[:10]}", seed=7, max_turns=10, domain=domain))
 
@@ -112,18 +112,18 @@ class Scripted(msgspec.Struct, frozen=True):
         return self.episode.id
 
     def start(self, **unknown: Any) -> bytes:
-        """`start`."""
+        """Build the `start` message."""
         return _line(start(self.episode), unknown)
 
     def ask(self, **unknown: Any) -> bytes:
-        """`messages` with the human's request."""
+        """Build the `messages` message with the human's request."""
         request = get_domain(self.episode.domain).example_request.format(name="add_up")
         said = Message(role="user", content=request)
         return _line(messages(self.id, [said]), unknown)
 
 
 def reply(line: bytes) -> Reply:
-    """The reply in what it sent. Raises AgentError when it is none, or says that it failed."""
+    """Parse the reply in a message. Raises AgentError if it holds none or reports a failure."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
@@ -132,14 +132,14 @@ def reply(line: bytes) -> Reply:
 
 
 def named(answer: Reply, *asked: Scripted) -> None:
-    """Raises AgentError when it is not to what was asked."""
+    """Raise AgentError if a message belongs to another dialogue."""
     ids = [each.id for each in asked]
     if answer.episode not in ids:
         raise AgentError(f"it replied to {answer.episode!r}, where {' and '.join(ids)} was asked")
 
 
 def same(first: Ready, again: Ready) -> None:
-    """Raises AgentError when the two differ."""
+    """Raise AgentError if the two differ."""
     for field in first.__struct_fields__:
         before, now = getattr(first, field), getattr(again, field)
         if before != now:
@@ -147,7 +147,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """As much as a message may well hold: a picture takes several MB."""
+    """Return as much text as a message may hold: a picture takes several MB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

@@ -61,7 +61,7 @@ class StdioRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """In the order in which they are looked at."""
+        """Return the rules in the order in which they are checked."""
         talk, anew, long, several = self._talk, self._anew, self._long, self._several
         rule, stdio = self._findings.rule, "`cmd:`"
         ready, replies = (READY,), (READY, REPLIES)
@@ -86,7 +86,7 @@ class StdioRules:
         ]
 
     async def _talk(self) -> None:
-        """One dialogue, by the book."""
+        """Hold one dialogue by the rules."""
         about = self._findings.about
         async with self._running() as wire:
             with about(READY):
@@ -116,7 +116,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Another process: what it says of itself, a dialogue with unknown fields, and an end in its midst."""
+        """Start another process; check its `ready`, a dialogue with unknown fields, and an end in the middle of one."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -148,7 +148,7 @@ class StdioRules:
                     raise AgentError(f"asked in a line of {len(pad):,} bytes: {cause}") from cause
 
     async def _several(self) -> None:
-        """Two dialogues at once, then, when they are over, a third one."""
+        """Hold two dialogues at once and, when they are over, a third one."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return
@@ -174,7 +174,7 @@ class StdioRules:
                     raise AgentError(f"when two dialogues were over, a third: {cause}") from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """What a further process says of itself; what it is known to say unasked is let go."""
+        """Return what a further process says of itself; ignore further known messages."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -215,7 +215,7 @@ class Wire(Program):
         await asyncio.wait([draining], timeout=LAST_WAIT)
 
     async def ready(self, within: float) -> Ready:
-        """Its first message. Raises AgentError when that is not `ready`, or late."""
+        """Return its first message. Raises AgentError if that is not `ready`, or late."""
         try:
             return read_ready(await self._next(within))
         except TimeoutError as cause:
@@ -224,7 +224,7 @@ class Wire(Program):
             ) from cause
 
     async def answer(self, within: float) -> bytes:
-        """Its next line, which is due. Raises AgentError when it does not come."""
+        """Return its next line, which is due. Raises AgentError if it does not come."""
         try:
             async with asyncio.timeout(within):
                 await self.taken()
@@ -236,7 +236,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raises AgentError when it says something, or ends unless it may."""
+        """Raise AgentError if it says something, or ends unless it may."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):
@@ -258,7 +258,7 @@ class Wire(Program):
             raise AgentError(f"it still ran {EXIT_GRACE:g} s after its input was closed {when}")
 
     async def _held_back(self) -> str:
-        """What it says once nothing more comes, which a buffer of its own had held back."""
+        """Return what it says once nothing more comes, which its own buffer had held back."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

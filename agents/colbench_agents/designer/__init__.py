@@ -32,7 +32,7 @@ class Designer:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The designer of one dialogue."""
+        """Yield the designer of one dialogue."""
         yield Draughtsman(episode.max_turns)
 
 
@@ -43,7 +43,7 @@ class Draughtsman:
         self._max_turns = max_turns
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """The page after all wishes so far."""
+        """Return the page after all wishes so far."""
         said = [message.content for message in dialogue if message.role == "user"]
         page = design(said[0], said[1:])
         content = any(CONTENT in words for words in said[1:])
@@ -54,7 +54,7 @@ class Draughtsman:
 
 
 def design(request: str, said: Sequence[str]) -> Page:
-    """The page for a request after the human has said something about each version of it."""
+    """Design the page for a request after the human has commented on each version of it."""
     page = first_page(request)
     known: list[Wish] = []
     for wish in chain.from_iterable(map(read, said)):
@@ -70,16 +70,16 @@ def design(request: str, said: Sequence[str]) -> Page:
 
 
 def _same(wish: Missing, other: Wish) -> bool:
-    """Whether the same thing was missing before, perhaps at another place."""
+    """Return True if the same thing was missing before, perhaps at another place."""
     return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 
 def _again(wish: Moved, other: Wish) -> bool:
-    """Whether something is to be moved up or down that was moved so before, with all that is beside it."""
+    """Return True if something that was moved up or down before is to be moved so again, with all next to it."""
     same = isinstance(other, Moved) and (wish.kind, wish.text) == (other.kind, other.text)
     return same and isinstance(other, Moved) and wish.down * other.down > 0
 
 
 def fenced(page: Page) -> str:
-    """The page in a code fence."""
+    """Return the page in a code fence."""
     return f"```html\n{html(page)}\n```"

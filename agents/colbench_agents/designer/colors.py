@@ -31,20 +31,20 @@ SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "te
 
 
 def named(words: str) -> str | None:
-    """The `#rrggbb` of a colour's name; None if it is no name of a colour."""
+    """Return the `#rrggbb` of a color's name; None if it is not the name of a color."""
     name = " ".join(SYNONYMS.get(word, word) for word in words.lower().split())
     return NAMES.get(name)
 
 
 def on(background: str) -> str:
-    """The colour of text that can be read on a background."""
+    """Return the color of text that can be read on a background."""
     red, green, blue = (int(background[at : at + 2], 16) for at in (1, 3, 5))
     dark = 0.299 * red + 0.587 * green + 0.114 * blue < 150
     return "#ffffff" if dark else "#000000"
 
 
 def mixed(color: str, now: str) -> str:
-    """A colour as it was said: itself, or for `lighter` and `darker` the next shade of what is there now."""
+    """Return a color as it was said: itself, or for `lighter` and `darker` the next shade of the present one."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

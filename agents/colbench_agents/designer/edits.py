@@ -101,7 +101,7 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """A text of which only the beginning was said goes on in some way.
+    """Complete a text of which only the beginning was quoted.
 
     The next word is so long that a quotation of it is cut at the same place: then the human speaks of the rest.
     """
@@ -167,7 +167,7 @@ def _(wish: Reworded, page: Page) -> None:
 
 
 def _rest(text: str, part: str) -> str:
-    """A text in which everything from the first two words of a part on is replaced by the part."""
+    """Return a text in which everything from the first two words of a part on is replaced by the part."""
     words, new = text.split(), part.lstrip("…").split()
     if len(part) >= CUT:
         new = [*new[:-1], FILLER]
@@ -217,7 +217,7 @@ def _(wish: Recolored, page: Page) -> None:
 
 
 def _alike(page: Page, thing: Thing) -> list[Thing]:
-    """The other links of a row that have the same colour."""
+    """Return the other links of a row that have the same color."""
     return [
         one
         for one in page.contents
@@ -288,7 +288,7 @@ def _across(page: Page, thing: Thing, words: str) -> None:
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Lines of text in their frame; a whole row of links, or anything else, on the page."""
+    """Align lines of text in their frame; a row of links, or anything else, on the page."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:
@@ -324,5 +324,5 @@ def _(wish: Height, page: Page) -> None:
 
 
 def _lowest(page: Page, above: float) -> float:
-    """Where the last thing that begins above a height ends."""
+    """Return where the last thing that begins above a height ends."""
     return max((one.bottom for one in page.contents if one.y < above), default=0)

@@ -11,14 +11,14 @@ WRONG_SIDE = 400
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """The thing that says this, or begins so if the quotation is cut; better one of the kind."""
+    """Find the thing with this text, or beginning with it if the quotation is cut; one of the kind is preferred."""
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None
 
 
 def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
-    """The picture or area that is nearest to a place."""
+    """Find the picture or area that is nearest to a place."""
     candidates = [thing for thing in page.things if thing.kind == kind]
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor:
@@ -32,14 +32,14 @@ def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
 
 
 def spot(page: Page, words: str) -> tuple[float, float]:
-    """The middle of one of the nine parts of the page, across and down."""
+    """Return the middle of one of the nine parts of the page, across and down."""
     x = WIDTH * (1 if "left" in words else 5 if "right" in words else 3) / 6
     y = page.height * (1 if "top" in words else 5 if "bottom" in words else 3) / 6
     return x, y
 
 
 def zone(page: Page, thing: Thing) -> str:
-    """Whether something is at the `top`, in the `middle` or at the `bottom`, as a person says it."""
+    """Return `top`, `middle` or `bottom`, as a person says where something is."""
     edge, y = max(120, 0.2 * page.height), thing.middle[1]
     return "top" if y < edge else "bottom" if y > page.height - edge else "middle"
 
@@ -58,7 +58,7 @@ def _plain(text: str) -> str:
 
 
 def _beside(thing: Thing, anchor: Thing, relation: str) -> float:
-    """How far a thing is from an anchor, more on the wrong side of it."""
+    """Return how far a thing is from an anchor, more on the wrong side of it."""
     (x, y), (anchor_x, anchor_y) = thing.middle, anchor.middle
     right = {
         "below": y > anchor_y,

@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """The lowest wide area of a colour, if something is to stand on it that its anchor does not stand on."""
+    """Return the lowest wide area of a color, if something is to stand on it that its anchor does not stand on."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Where something below an anchor begins: past the anchor's area, if it is to stand on another colour."""
+    """Return where something below an anchor begins: past the anchor's area, if it is to stand on another color."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,14 +102,14 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Where something above an anchor ends, likewise."""
+    """Return where something above an anchor ends, likewise."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
+    """Place things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -133,7 +133,7 @@ def _spread(new: Sequence[Thing], left: float, width: float, align: str, y: floa
 
 
 def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """To the right or the left of an anchor, on its line; words get columns of their own."""
+    """Place things to the right or the left of an anchor, on its line; words get columns of their own."""
     if new[0].kind in ("heading", "text") and anchor.kind in ("heading", "text"):
         _columns(page, new, anchor, to_right=to_right)
         return
@@ -154,7 +154,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Words beside words: an anchor that fills its line makes room, and what is below it in its column too."""
+    """Place words next to words: an anchor that fills its line makes room, and what is below it in its column too."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -172,13 +172,13 @@ def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool)
 
 
 def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
-    """An anchor and what is below it, up to the next heading."""
+    """Return an anchor and what is below it, up to the next heading."""
     below = sorted((one for one in column if one.y > anchor.y), key=lambda one: one.y)
     return [anchor, *takewhile(lambda one: one.kind != "heading", below)]
 
 
 def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right: bool) -> float:
-    """Links on the anchor's line make room for new ones; where those begin."""
+    """Make room on the anchor's line for new links; return where those begin."""
     line = [one for one in page.contents if one.kind == "link" and abs(one.y - anchor.y) < 12]
     for one in line:
         if to_right and one.x >= at - 1:
@@ -229,7 +229,7 @@ def _make_room(page: Page, thing: Thing) -> None:
 
 
 def _same_place(one: Thing, other: Thing) -> bool:
-    """Whether half of the lower one is covered by the other."""
+    """Return True if half of the lower one is covered by the other."""
     shared = min(one.bottom, other.bottom) - max(one.y, other.y)
     return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 

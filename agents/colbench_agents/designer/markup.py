@@ -13,7 +13,7 @@ TAGS = {"heading": "h2", "text": "p", "link": "a", "button": "button"}
 
 
 def html(page: Page) -> str:
-    """The page as a document."""
+    """Write the page as a document."""
     things = "\n".join(f"  {_thing(thing, page)}" for thing in page.things)
     style = f"position: relative; height: {page.height:.0f}px; background-color: {page.background}"
     return (

@@ -43,13 +43,13 @@ BOLD = 1.06
 
 
 def text_width(text: str, size: int, *, bold: bool = False) -> float:
-    """Pixels that a text takes on one line."""
+    """Return the pixels that a text takes on one line."""
     width = sum(WIDTHS.get(letter, OTHER) for letter in text) * size / 1000
     return width * (BOLD if bold else 1)
 
 
 def text_height(text: str, size: int, width: float, *, bold: bool = False) -> float:
-    """Pixels that a text takes down when it is broken into lines of a width."""
+    """Return the pixels that a text takes down when it is broken into lines of a width."""
     words = text_width(text, size, bold=bold)
     lines = max(1, math.ceil(words * 1.02 / max(width, 1)))
     return lines * LINE_HEIGHTS[size]

@@ -94,13 +94,13 @@ class Page(Struct, kw_only=True):
         return [thing for thing in self.things if thing.kind != "box" and not thing.backdrop]
 
     def behind(self, thing: Thing) -> Thing | None:
-        """The area that a thing stands on."""
+        """Return the area that a thing stands on."""
         x, y = thing.middle
         on = [area for area in self.areas if area is not thing and _covers(area, x, y)]
         return on[-1] if on else None
 
     def ground(self, thing: Thing) -> str:
-        """The colour that a thing stands on."""
+        """Return the color that a thing stands on."""
         area = self.behind(thing)
         return area.background or self.background if area else self.background
 
@@ -129,17 +129,17 @@ class Page(Struct, kw_only=True):
             thing.y = max(0, thing.y + by)
 
     def below(self, y: float) -> list[Thing]:
-        """Everything that begins at a height or below it."""
+        """Return everything that begins at a height or below it."""
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:
-        """Be as tall as what is on the page, but not less than asked for."""
+        """Set the height to that of the page's content, but not less than asked for."""
         lowest = max((thing.bottom for thing in self.things), default=0)
         self.height = max(self.height, lowest)
 
 
 def overlap(one: Thing, other: Thing) -> bool:
-    """Whether two things cover each other in part."""
+    """Return True if two things cover each other in part."""
     (left, right), (other_left, other_right) = one.span, other.span
     across = left < other_right and other_left < right
     return across and one.y < other.bottom and other.y < one.bottom
@@ -150,6 +150,6 @@ def _covers(area: Thing, x: float, y: float) -> bool:
 
 
 def _depth(thing: Thing) -> float:
-    """The order of painting; things of the same depth stay in theirs."""
+    """Return the order of painting; things of the same depth keep theirs."""
     behind = thing.kind == "box" or thing.backdrop
     return -thing.width * thing.height if behind else 0

@@ -34,7 +34,7 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
 
 
 def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
-    """Whether an area has its colour because of something else on a link's line."""
+    """Return True if an area has its color because of something else on a link's line."""
     line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
     return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
 
@@ -51,7 +51,7 @@ def _next_line(page: Page, area: Thing, thing: Thing) -> None:
 
 
 def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """A new area from corner to corner, joined with one of its colour and width that is near."""
+    """Lay a new area from corner to corner, joined with a near one of its color and width."""
     (left, top), (right, bottom) = start, end
     for other in page.areas:
         near = other.y < bottom + TOGETHER and top - TOGETHER < other.bottom
@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """What stands on a thing's line, and what follows a heading, as far as nothing else is behind it."""
+    """Return what stands on a thing's line, and what follows a heading, as far as nothing else is behind it."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

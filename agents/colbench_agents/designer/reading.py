@@ -63,13 +63,13 @@ ABSOLUTE = re.compile(r"\b(?:at|in|on) the ((?:top|bottom|middle|cent(?:re|er)|l
 
 
 def read(said: str) -> list[Wish]:
-    """The wishes in what the human said, in that order."""
+    """Parse the wishes in what the human said, in that order."""
     wishes = (_wish(sentence.strip().removesuffix(".")) for sentence in SENTENCE.findall(said))
     return [wish for wish in wishes if wish is not None]
 
 
 def place(words: str) -> Place:
-    """Where the words say that something is; nowhere in particular if they do not."""
+    """Parse where the words say that something is; nowhere in particular if they do not."""
     beside = RELATIVE.search(words)
     if beside:
         relation = beside[1].removeprefix("to the ").removesuffix(" of")
@@ -202,7 +202,7 @@ def _moved(found: Found, _: str) -> Moved | None:
 
 
 def _which(found: Found) -> dict[str, Any]:
-    """What a sentence is about: by its text, or by its place."""
+    """Parse what a sentence is about: by its text, or by its place."""
     return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 

@@ -37,7 +37,7 @@ HUES = "red|orange|yellow|green|teal|blue|indigo|purple|pink|brown"
 
 
 def first_page(request: str) -> Page:
-    """A page with navigation, opening, the sections that the request names, and a footer."""
+    """Build a page with navigation, opening, the sections that the request names, and a footer."""
     words = {name for name, pattern in WORDS.items() if re.search(pattern, request, re.I)}
     name = subject(request)
     hue = re.search(rf"\b({HUES})s?\b", request, re.I)
@@ -56,7 +56,7 @@ def first_page(request: str) -> Page:
 
 
 def subject(request: str) -> str:
-    """What the page is about, in words fit for a headline."""
+    """Return what the page is about, in words fit for a headline."""
     found = SUBJECT.search(request) or NAME.search(request) or TRADE.search(request)
     words = found[1].strip() if found else "Our Company"
     words = KIND_OF_PAGE.sub("", words)
@@ -84,7 +84,7 @@ class _Sheet:
         self.y = y
 
     def put(self, thing: Thing, gap: float = MARGIN) -> None:
-        """A thing after a gap; words take the whole width, others stand in the middle."""
+        """Put a thing after a gap; words take the full width, others stand in the middle."""
         if thing.kind in ("heading", "text"):
             thing.x, thing.width, thing.align = MARGIN, WIDTH - 2 * MARGIN, "center"
         thing.fit()
@@ -95,7 +95,7 @@ class _Sheet:
         self.things.append(thing)
 
     def columns(self, columns: list[list[Thing]]) -> None:
-        """Columns side by side, the words in them from the left."""
+        """Put columns side by side, the words in them from the left."""
         top, lowest = self.y + 2 * MARGIN, self.y
         width = (WIDTH - MARGIN) / len(columns) - MARGIN
         for number, column in enumerate(columns):
@@ -110,7 +110,7 @@ class _Sheet:
         self.y = lowest
 
     def form(self, title: str, fields: tuple[str, ...], action: str, accent: str) -> None:
-        """A heading, input fields and a button."""
+        """Put a heading, input fields and a button."""
         self.put(_heading(title, 24), 2 * MARGIN)
         for field in fields:
             self.put(Thing(kind="input", text=field, width=400), 8)

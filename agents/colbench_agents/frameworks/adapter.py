@@ -32,7 +32,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def converse(self, episode: Episode) -> Agent:
-        """The agent of one dialogue; its `reply` is called on the agent's side."""
+        """Return the agent of one dialogue; its `reply` is called on the agent's side."""
 
     async def __aenter__(self) -> Adapter:
         self._side.start()
@@ -42,7 +42,7 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """The function or the class of the object, and the hash of the file that it is in."""
+        """Return the function or the class of the object, and the hash of its file."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
         said = {"own": f"{named.__module__}:{named.__qualname__}"}
         if self.file:
@@ -51,7 +51,7 @@ class Adapter(ABC):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """The agent of one dialogue."""
+        """Yield the agent of one dialogue."""
         yield _Speaker(self, self._side, self.converse(episode))
 
 
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """A reply with the tokens that the framework counted, if it made any request."""
+    """Build a reply with the tokens that the framework counted, if it made any request."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

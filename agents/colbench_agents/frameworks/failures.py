@@ -51,7 +51,7 @@ def attributed(*, answered: bool) -> Iterator[None]:
 
 
 def server_failed(error: BaseException) -> bool:
-    """Whether a server did not answer, or could not for now; nobody under test is to blame."""
+    """Return True if a server did not answer, or could not for now; the agent is not to blame."""
     status = _status(error)
     if status is not None:
         return status in LOADED or status >= 500
@@ -71,7 +71,7 @@ def _named(error: BaseException, names: set[str]) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """The HTTP status that an error is about, by its client's name for it (aiohttp: `status`, urllib: `code`)."""
+    """Return the HTTP status of an error, by its client's name for it (aiohttp: `status`, urllib: `code`)."""
     names = ("status_code", "status", "code")
     holders = (error, getattr(error, "response", None))
     found = (getattr(each, name, None) for each in holders for name in names)

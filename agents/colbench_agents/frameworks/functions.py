@@ -25,7 +25,7 @@ class FunctionAgent(Adapter):
         self.function = partial(own, **args)
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
-        """The function; one for all dialogues."""
+        """Return the function; one for all dialogues."""
         return _Function(self.function)
 
 
@@ -40,7 +40,7 @@ class _Function:
 
 
 def as_openai(message: Message) -> dict[str, Any]:
-    """A message as OpenAI's chat completions have it: its pictures, where there are any, before the words."""
+    """Convert a message to OpenAI's chat completions, with any pictures before the words."""
     if not message.images:
         return {"role": message.role, "content": message.content}
     pictures = [

@@ -32,7 +32,7 @@ class LangGraphAgent(Adapter):
             )
 
     def converse(self, episode: Episode) -> Agent:
-        """The graph with a thread of its own."""
+        """Return the graph with a thread of its own."""
         return _Thread(self.graph, episode)
 
 
@@ -77,7 +77,7 @@ class _Counter(BaseCallbackHandler):  # type: ignore[misc]
         self.prompt = self.completion = self.requests = 0
 
     def on_llm_end(self, response: Any, **_: Any) -> None:
-        """A model has answered; nothing is counted where it does not say its tokens."""
+        """Count the tokens of a model's answer, if it reports them."""
         for generation, *_others in response.generations:
             usage = getattr(getattr(generation, "message", None), "usage_metadata", None)
             if usage:

@@ -20,7 +20,7 @@ class OpenAIAgentsAgent(Adapter):
     """
 
     def converse(self, episode: Episode) -> Agent:
-        """The agent with a history of its own."""
+        """Return the agent with a history of its own."""
         return _Conversation(self.own, episode)
 
 
@@ -48,7 +48,7 @@ class _Conversation:
 
 
 def as_item(message: Message) -> dict[str, Any]:
-    """A message as an input item of the SDK, which has the form of OpenAI's Responses."""
+    """Convert a message to an input item of the SDK, which has the form of OpenAI's Responses."""
     if not message.images:
         return {"role": message.role, "content": message.content}
     pictures = [

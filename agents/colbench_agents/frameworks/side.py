@@ -38,7 +38,7 @@ class Side:
         self._thread.start()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine returns there. Cancelling this cancels it."""
+        """Run the coroutine there and return its result. Cancelling this cancels it."""
         if self._loop is None:
             work.close()
             raise RuntimeError("the agent is used outside `async with`")
@@ -84,7 +84,7 @@ class _Threads(ThreadPoolExecutor):
 
 
 async def _tamed(work: Coroutine[Any, Any, T]) -> T:
-    """The coroutine's result; what would end the process only failed."""
+    """Return the coroutine's result; turn what would end the process into a failure."""
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as cause:

@@ -35,7 +35,7 @@ class SmolagentsAgent(Adapter):
             ) from cause
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go
-        """A copy of the agent."""
+        """Return a copy of the agent."""
         return _Conversation(copied(self.own))
 
 
@@ -69,7 +69,7 @@ class _Conversation:
 
 
 def copied(agent: Any) -> Any:
-    """A copy of an agent and of those that it manages, with the models, tools and loggers of the first."""
+    """Copy an agent and those that it manages, with the models, tools and loggers of the first."""
     shared = [each for one in _team(agent) for each in (one.model, one.logger, *one.tools.values())]
     return copy.deepcopy(agent, {id(each): each for each in shared})
 

@@ -19,7 +19,7 @@ READY = {
 
 
 def reply(messages: list[dict[str, str]]) -> str:
-    """What the agent says next. Every request holds the whole dialogue, so nothing has to be kept."""
+    """Return the agent's next message. Every request holds all of the dialogue, so nothing has to be kept."""
     if len(messages) == 1:
         return "Which special cases or limits are there?"
     found = re.search(r"def\s+(\w+)", messages[0]["content"])
@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Be quiet."""
+        """Print nothing."""
 
 
 class Server(ThreadingHTTPServer):

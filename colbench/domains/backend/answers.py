@@ -38,7 +38,7 @@ _BANNED = (
 
 
 def extract_code(answer: str, mode: ScoringMode) -> str:
-    """The Python source in an answer.
+    """Extract the Python source from an answer.
 
     `official`: the text behind the first "```python", else behind the first "```", up to the next "```" or the end;
     without any, the whole text. `default`: the same for fences that begin a line, but other spellings of the tag
@@ -48,7 +48,7 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
 
 
 def banned_text(answer: str) -> str:
-    """The first text in the answer for which the released scorer gives 0, or ""."""
+    """Return the first text in the answer for which the released scorer gives 0, or ""."""
     return next((text for text in _BANNED if text in answer), "")
 
 
@@ -69,7 +69,7 @@ def _default(answer: str) -> str:
 
 
 def _without_preface(text: str) -> str:
-    """The text behind the last line of prose that stands above the first definition."""
+    """Return the text behind the last line of prose above the first definition."""
     definition = _DEFINITION.search(text)
     if definition is None:
         return text

@@ -58,7 +58,7 @@ class UnitTestScorer:
         self._references = References(box)
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """The verdicts on an answer, by mode. Raises SandboxError when the sandbox, not the answer, failed."""
+        """Return the verdicts on an answer, by mode. Raises SandboxError if the sandbox, not the answer, failed."""
         expected = await self._references.of(task)
         refused = _refusal(answer)
         modes = tuple(mode for mode in self._modes if not refused[mode])
@@ -69,7 +69,7 @@ class UnitTestScorer:
         }
 
     async def validate(self, task: Task) -> Validation:
-        """What the reference says about itself. Raises SandboxError."""
+        """Check the reference against its own tests. Raises SandboxError."""
         expected = await self._references.of(task)
         values = [item.value for item in expected if item.standing == "stable"]
         return Validation(
@@ -126,7 +126,7 @@ class UnitTestScorer:
 
 
 def _refusal(answer: str) -> dict[ScoringMode, str]:
-    """Why an answer is not run at all, by mode, or ""."""
+    """Explain why an answer is not run at all, by mode, or ""."""
     if not answer.strip():
         return dict.fromkeys(_NAMESPACE, "the answer is empty")
     if len(answer) > MAX_ANSWER:
@@ -154,7 +154,7 @@ def _check(mode: ScoringMode, want: Expected, got: CallResult) -> Check:
 
 
 def _compare(mode: ScoringMode, want: Expected, value: bytes) -> tuple[Outcome, str]:
-    """The outcome of a call that gave a value, and the value for people."""
+    """Return the outcome of a call that gave a value, and the value for people."""
     try:
         matches = _matches(mode, want, value)
         return ("passed" if matches else "wrong"), (want.shown if matches else show(value))

@@ -39,7 +39,7 @@ class Batches(Generic[Item, Result]):
         self._lanes: set[asyncio.Task[None]] = set()
 
     async def run(self, item: Item) -> Result:
-        """The item's result, or whatever `work` raised on its batch."""
+        """Return the item's result, or raise what `work` raised on its batch."""
         request = _Request[Item, Result](item, asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         if self._free:
@@ -69,7 +69,7 @@ class Batches(Generic[Item, Result]):
             self._free += 1
 
     def _next(self) -> list[_Request[Item, Result]]:
-        """The next batch, without those whose callers have gone."""
+        """Return the next batch, without those whose callers have gone."""
         batch: list[_Request[Item, Result]] = []
         while self._waiting and len(batch) < self._size:
             request = self._waiting.popleft()

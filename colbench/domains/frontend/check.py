@@ -129,7 +129,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 
 
 def _worth(score: Score) -> float | None:
-    """The least of all that was measured: a page is worth 1 against itself by every measure, no page 0."""
+    """Return the least of all measures: a page is worth 1 against itself by every measure, no page 0."""
     return min(score.metrics.values()) if score.metrics else score.value
 
 

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import logging
 import os
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -25,6 +26,7 @@ from colbench.errors import ScorerError, UserError, boundary
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from torch.nn import Module
 
     Vectors = NDArray[np.float32]
     Pixels = NDArray[np.uint8]
@@ -45,7 +47,7 @@ class DeviceError(UserError):
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
-    """The encoder, or None where the machine has no weights, said once in the log; see `ClipEncoder`."""
+    """Return the encoder, or None on a machine without weights, reported once in the log; see `ClipEncoder`."""
     try:
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
@@ -78,6 +80,8 @@ class ClipEncoder:
         self._tower = load_tower(found).to(self.device)
         self._size = int(self._tower.image_size[0])  # type: ignore[index]
         on_cpu = self.device == "cpu"
+        if on_cpu:
+            _multiply_with_onednn(self._tower)
         self._batches = Batches(
             self._forward,
             size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
@@ -93,7 +97,7 @@ class ClipEncoder:
         self._batches.close()
 
     async def embed(self, picture: bytes, *views: View) -> Vectors:
-        """Unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
+        """Return unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
 
         Raises ScorerError when the picture cannot be read or the device fails.
         """
@@ -116,7 +120,7 @@ class ClipEncoder:
         return torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
 
     def _forward(self, pictures: Sequence[Pixels]) -> list[Vectors]:
-        """The model itself, on views of shape (size, size, 3)."""
+        """Run the model on views of shape (size, size, 3)."""
         import numpy as np
         import torch
         from open_clip import OPENAI_DATASET_MEAN, OPENAI_DATASET_STD
@@ -142,6 +146,24 @@ def _device(wanted: str) -> str:
         reason = str(cause).splitlines()[0]
         raise DeviceError(f"CLIP cannot run on the device {wanted!r}: {reason}") from cause
     return wanted
+
+
+def _multiply_with_onednn(tower: Module) -> None:
+    """Have oneDNN do the work of the tower's perceptrons, in float32 as before.
+
+    PyTorch leaves it to MKL otherwise, which is half as fast on some processors; the vectors agree to 1e-7.
+    """
+    import torch
+
+    if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of TorchScript, which it uses
+        from torch.utils.mkldnn import to_mkldnn
+
+        for block in list(tower.modules()):
+            if isinstance(getattr(block, "mlp", None), torch.nn.Module):
+                block.mlp = to_mkldnn(block.mlp)  # type: ignore[no-untyped-call]
 
 
 def _work_alone() -> None:

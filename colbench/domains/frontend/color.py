@@ -25,7 +25,7 @@ WHITE = (0.95047, 1.0, 1.08883)
 
 
 def lab(colors: Sequence[str]) -> Floats:
-    """CIELAB of colours written `#rrggbb`; shape (len(colors), 3)."""
+    """Convert colors written `#rrggbb` to CIELAB; shape (len(colors), 3)."""
     import numpy as np
 
     codes = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors]
@@ -38,7 +38,7 @@ def lab(colors: Sequence[str]) -> Floats:
 
 
 def ciede2000(first: Floats, second: Floats) -> Floats:
-    """The difference of two rows of CIELAB colours, pair by pair; 0 is none, black and white differ by 100."""
+    """Return the difference of two rows of CIELAB colors, pair by pair; 0 is equal, black and white differ by 100."""
     import numpy as np
 
     (l1, a1, b1), (l2, a2, b2) = first.T, second.T
@@ -67,13 +67,13 @@ def ciede2000(first: Floats, second: Floats) -> Floats:
 
 
 def _turn(degrees: Floats) -> Floats:
-    """The same turn the shorter way round, in [-180, 180]."""
+    """Return the same turn in the shorter direction, in [-180, 180]."""
     turn: Floats = degrees - 360.0 * (degrees > 180) + 360.0 * (degrees < -180)
     return turn
 
 
 def _mean_hue(h1: Floats, h2: Floats) -> Floats:
-    """The hue in the middle of the shorter way from one to the other, in degrees."""
+    """Return the hue in the middle of the shorter way from one to the other, in degrees."""
     import numpy as np
 
     middle = (h1 + h2) / 2

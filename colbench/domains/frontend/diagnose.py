@@ -28,7 +28,7 @@ def diagnose() -> Iterator[Diagnosis]:
 
 def _browser() -> Diagnosis:
     """Check that a browser is installed, starts in its sandbox with its fonts, and renders."""
-    from colbench.sandbox.browser import find_browser
+    from colbench.sandbox.browser import find_browser, slowness
 
     try:
         found = find_browser()
@@ -37,8 +37,8 @@ def _browser() -> Diagnosis:
         return Diagnosis(what="browser", works=None, text=text, fix=str(error))
     try:
         with boundary(RenderError):
-            text = f"{found}: {asyncio.run(_render())}"
-            return Diagnosis(what="browser", works=True, text=text)
+            found_out = [f"{found}: {asyncio.run(_render())}", slowness(found)]
+            return Diagnosis(what="browser", works=True, text="; ".join(filter(None, found_out)))
     except ColBenchError as error:
         text = f"{found} does not work; needed for {PURPOSE}"
         return Diagnosis(what="browser", works=None, text=text, fix=str(error))

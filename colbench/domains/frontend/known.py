@@ -18,7 +18,7 @@ class Known(Generic[Key, Value]):
         self._values: dict[Key, asyncio.Task[Value]] = {}
 
     async def get(self, key: Key, compute: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        """The value of a key, computed unless it is known or being computed for somebody else."""
+        """Return the value of a key; compute it unless it is known or being computed for another caller."""
         task = self._values.pop(key, None)
         if task is None:
             task = asyncio.create_task(compute())

@@ -54,7 +54,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
     @property
     def layout(self) -> float:
-        """The mean of the four."""
+        """Return the mean of the four."""
         return (self.block + self.text + self.position + self.color) / 4
 
 
@@ -70,7 +70,7 @@ class Pair(NamedTuple):
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:
-    """The agreement of two rendered pages; the same from either side."""
+    """Return the agreement of two rendered pages; symmetric."""
     blocks = (*mine.blocks[:MOST_BLOCKS], *theirs.blocks[:MOST_BLOCKS])
     pairs = pair_blocks(mine, theirs)
     block = _share(pairs, blocks, _size_agreement)
@@ -90,7 +90,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """The agreement of all pairs over all blocks, by size; `otherwise` if neither page has such a block."""
+    """Return the agreement of all pairs over all blocks, by size; `otherwise` if neither page has such a block."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -130,7 +130,7 @@ def _same_color(first: str, second: str) -> float:
 
 
 def pair_blocks(mine: Render, theirs: Render) -> list[Pair]:
-    """The blocks of two pages that stand for the same thing, each at most once."""
+    """Pair the blocks of two pages that correspond, each at most once."""
     extent = max(mine.width, theirs.width, 1), max(mine.height, theirs.height, 1)
     pages = _by_class(mine.blocks[:MOST_BLOCKS]), _by_class(theirs.blocks[:MOST_BLOCKS])
     return [
@@ -169,7 +169,7 @@ def _pair(
 
 
 def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -> Floats:
-    """Shape (len(mine), len(theirs))."""
+    """Return the nearness of blocks; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -182,7 +182,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """The lesser width and height over the greater, multiplied; shape (len(mine), len(theirs))."""
+    """Return the lesser width and height over the greater, multiplied; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -195,7 +195,7 @@ def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
 
 
 def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
-    """The Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
+    """Return the Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
 
     A text is read without regard to case and with a space before and after it.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import cached_property
@@ -34,7 +35,7 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """The encoder; None without weights. The first use fetches them."""
+        """Return the encoder; None without weights. The first use fetches them."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
@@ -47,17 +48,19 @@ class FrontendResources(Resources):
 
     @property
     def environment(self) -> str:
-        """Browser, version, fonts and assets."""
+        """Return browser, version, fonts and assets."""
         return self.renderer.environment
 
     @property
     def isolation(self) -> str:
-        """How the browser is isolated, once started."""
+        """Describe how the browser is isolated, once started."""
         return f"browser: {self.renderer.cage}"
 
     async def __aenter__(self) -> FrontendResources:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.renderer)
+            if self.renderer.slowness:
+                logging.getLogger("colbench").warning("%s", self.renderer.slowness)
             if self.clip:
                 await stack.enter_async_context(self.clip)
             self._running = stack.pop_all()

@@ -62,14 +62,14 @@ class FrontendScorer:
         self._floors: Known[str, dict[str, Metrics]] = Known(MOST_FLOORS)
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """The verdicts on an answer, by mode.
+        """Return the verdicts on an answer, by mode.
 
         Raises RenderError when the browser failed, ScorerError when CLIP did or the target cannot be rendered.
         """
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """The default verdict on the page of one turn, without floors; None if it shows none."""
+        """Return the default verdict on the page of one turn, without floors; None if it shows no page."""
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
@@ -159,7 +159,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """The target of the next task of the run that has another one and can be rendered."""
+        """Return the target of the next task of the run that has another one and can be rendered."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):
@@ -171,7 +171,7 @@ class FrontendScorer:
         return None
 
     async def _compare(self, page: Render, target: Render) -> Metrics:
-        """Every measure of a rendered page that can be taken."""
+        """Measure a rendered page by everything that can be measured."""
         plain = asyncio.to_thread(_measure, page, target)
         if not self._clip:
             return await plain
@@ -201,7 +201,7 @@ def _measure(page: Render, target: Render) -> Metrics:
 
 
 def _solid(target: Render, color: str) -> Render:
-    """A page as large as the target, black or white, with nothing on it."""
+    """Return a page as large as the target, black or white, with nothing on it."""
     from PIL import Image
 
     content = io.BytesIO()

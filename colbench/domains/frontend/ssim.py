@@ -28,7 +28,7 @@ C1, C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 def picture_ssim(
     mine: bytes, theirs: bytes, my_background: str = "#ffffff", their_background: str = "#ffffff"
 ) -> float:
-    """SSIM of two PNG pictures of any sizes, in [-1, 1]; 1 only for equal ones."""
+    """Return the SSIM of two PNG pictures of any sizes, in [-1, 1]; 1 only for equal ones."""
     from PIL import Image
 
     with Image.open(io.BytesIO(mine)) as first, Image.open(io.BytesIO(theirs)) as second:
@@ -40,7 +40,7 @@ def picture_ssim(
 
 
 def _grey(picture: Image.Image, size: tuple[int, int], background: str) -> Floats:
-    """Luminance in [0, 255] of the picture on its canvas, reduced; shape (height, width)."""
+    """Return the luminance in [0, 255] of the picture on its canvas, reduced; shape (height, width)."""
     import numpy as np
     from PIL import Image
 
@@ -51,7 +51,7 @@ def _grey(picture: Image.Image, size: tuple[int, int], background: str) -> Float
 
 
 def ssim(x: Floats, y: Floats) -> float:
-    """The mean of the SSIM index over all pixels (equation 13) of two arrays with values in [0, 255].
+    """Return the mean of the SSIM index over all pixels (equation 13) of two arrays with values in [0, 255].
 
     Local moments are weighted by the authors' Gaussian window; arrays are mirrored beyond their edges.
     """

@@ -53,11 +53,11 @@ class VisionHuman:
         self._renderer: PageRenderer | None = None
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """What turns pages into pictures."""
+        """Set the renderer that turns pages into pictures."""
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The model's words as the human.
+        """Return the model's words as the human.
 
         Raises SimulatorError if there are none or the target cannot be rendered, RenderError if the browser fails.
         """
@@ -85,7 +85,7 @@ class VisionHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """The conversation so far, a line for each message, its words in quotation marks and its page left out."""
+    """Format the conversation so far, a line for each message, quoted and without its page."""
     return "\n".join(
         f"{SPEAKERS[message.role]}: {json.dumps(words(message.content), ensure_ascii=False)}"
         for message in dialogue
@@ -93,7 +93,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """What is said beside the page."""
+    """Return what is said next to the page."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

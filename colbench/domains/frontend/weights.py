@@ -54,17 +54,17 @@ class Weights(Struct, frozen=True, kw_only=True):
 
     @property
     def pinned(self) -> bool:
-        """Whether these are the paper's weights, byte by byte."""
+        """Return True if these are the paper's weights, byte by byte."""
         return self.sha256 == SHA256
 
     @property
     def identity(self) -> str:
-        """`ViT-B-32-quickgelu@40d36571`: the architecture and the start of the file's hash."""
+        """Return the architecture and the start of the file's hash: `ViT-B-32-quickgelu@40d36571`."""
         return f"{'custom' if self.config else MODEL}@{self.sha256[:8]}"
 
 
 def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) -> Weights:
-    """The weights in `source`, or OpenAI's from the cache or the network.
+    """Find the weights in `source`, or OpenAI's in the cache or the network.
 
     `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`.
     Raises MissingWeightsError when there is no `source` and nothing could be fetched, or no open_clip to load
@@ -90,7 +90,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
 
 def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
-    """The file at `address` from the cache, else downloaded by open_clip. Raises MissingWeightsError."""
+    """Return the file at `address` from the cache, or download it with open_clip. Raises MissingWeightsError."""
     target = cache.expanduser() / Path(address).name
     if target.is_file():
         return target
@@ -119,7 +119,7 @@ def _check_reachable(address: str, patience: float) -> None:
 
 
 def _file_in(source: Path) -> Path:
-    """The file of weights that `source` is or holds."""
+    """Return the file of weights that `source` is or holds."""
     if source.is_file():
         return source
     if not source.is_dir():
@@ -141,7 +141,7 @@ def _digest(file: Path) -> str:
 
 
 def load_tower(weights: Weights) -> Module:
-    """CLIP's image tower with these weights, in float32, on the CPU.
+    """Load CLIP's image tower with these weights, in float32, on the CPU.
 
     The tower is made without storage and takes every tensor from the file, so none can be left random.
     Raises UserError when they do not fit the architecture.
@@ -170,7 +170,7 @@ def load_tower(weights: Weights) -> Module:
 
 
 def read_visual(weights: Weights) -> dict[str, Tensor]:
-    """The tensors of the image tower, by their names inside it. Raises UserError for a file that is none.
+    """Read the tensors of the image tower, by their names inside it. Raises UserError for an invalid file.
 
     OpenAI's file is a TorchScript archive, which can hold code: it is opened as such only if it is pinned.
     """
@@ -202,7 +202,7 @@ def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
 
 
 def read_archive(file: Path) -> dict[str, Tensor]:
-    """The tensors of a TorchScript archive, which runs what it holds: for trusted files only."""
+    """Read the tensors of a TorchScript archive, which runs what it holds: for trusted files only."""
     import torch
 
     with warnings.catch_warnings():

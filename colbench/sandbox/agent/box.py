@@ -40,19 +40,19 @@ class Sandbox(ABC):
     @property
     @abstractmethod
     def view(self) -> View:
-        """What the agent is shown."""
+        """Return what the agent is shown."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """What it lets through, for people."""
+        """Describe what it lets through, for people."""
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
-        """What distinguishes it from other sandboxes, for `inside.agent`."""
+        """Return the settings that distinguish it from other sandboxes, for `inside.agent`."""
 
     def _rules(self) -> dict[str, str]:
-        """The places of the view by their rule; of two for the same place the later one counts."""
+        """Return the places of the view by their rule; if two name the same place, the later one counts."""
         hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
         return {
             **dict.fromkeys((*self.view.system, *self.view.own), SHOW),
@@ -61,11 +61,11 @@ class Sandbox(ABC):
         }
 
     def _own_rules(self) -> dict[str, str]:
-        """Rules for places where more is allowed than to read."""
+        """Return rules for places where more than reading is allowed."""
         return {}
 
     def prefix(self) -> list[str]:
-        """The words that are put before the command."""
+        """Return the words that precede the command."""
         plan = {
             "bubblewrap": self._bubblewrap,
             "disable_userns": _version(self._bubblewrap) >= _FORBIDS_NAMESPACES,
@@ -99,13 +99,13 @@ class AgentSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """What the agent is shown."""
+        """Return what the agent is shown."""
         files = [os.environ.get(name, "") for name in self._environment]
         return find_view(self._command, [*files, *self._named], self._hidden)
 
     @property
     def words(self) -> str:
-        """What it lets through, for people."""
+        """Describe what it lets through, for people."""
         network = f"but {self._endpoint}" if self._endpoint else "at all"
         own = ", ".join(self.view.own) or "none"
         return f"no network {network}; files beside the system's: {own}"
@@ -140,12 +140,12 @@ class OpenSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """What the agent is shown."""
+        """Return what the agent is shown."""
         return find_open_view(self._named, self._hidden)
 
     @property
     def words(self) -> str:
-        """What it lets through, for people."""
+        """Describe what it lets through, for people."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
         return f"the network; every file but those with tasks, to read; to write, {folders}"
 

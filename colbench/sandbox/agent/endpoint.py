@@ -25,7 +25,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def read_endpoint(text: str) -> Endpoint:
-    """The endpoint that HOST:PORT or a URL names; of a URL only host and port count. Raises UserError."""
+    """Parse HOST:PORT or a URL, whose host and port alone count. Raises UserError."""
     address = text if "://" in text else f"//{text}"
     try:
         parts = urlsplit(address)

@@ -31,28 +31,28 @@ class Hidden(Struct, frozen=True):
 
     @property
     def packages(self) -> set[str]:
-        """The names of the packages among the places."""
+        """Return the names of the packages among the places."""
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
 
     def holds(self, place: Path) -> bool:
-        """Whether a place is one of those never shown, or in it."""
+        """Return True if a place is one of those never shown, or inside one."""
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
-        """Whether a place is a checkout, or in one outside the Python that is installed there."""
+        """Return True if a place is a checkout, or inside one but outside the Python that is installed there."""
         python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
         if any(place.is_relative_to(prefix) for prefix in python):
             return False
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Whether a folder is one of the checkouts, or another that holds such a package."""
+        """Return True if a folder is one of the checkouts, or another that holds such a package."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """What holds the tasks of a run, or of others, or what was said about them; `out` is the run's folder."""
+    """Find what holds the tasks of a run or of others, or what was said about them; `out` is the run's folder."""
     packages = list(_packages())
     places = [
         *packages,
@@ -69,7 +69,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 
 
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """What else to hide in an agent's own folders: other names of hidden files, and the packages installed there."""
+    """Find what else to hide in an agent's own folders: other names of hidden files, and packages installed there."""
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
     found = [
@@ -94,7 +94,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """The folders of the packages from which tasks come, every copy of them; none is imported for it."""
+    """Yield the folders of the packages that tasks come from, every copy; nothing is imported for it."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
@@ -106,14 +106,14 @@ def _packages() -> Iterator[Path]:
 
 
 def _checkout(package: Path) -> Iterator[Path]:
-    """The project folder of a package that is used where it is developed."""
+    """Yield the project folder of a package that is used where it is developed."""
     if not any(part in _INSTALLED for part in package.parts):
         roots = (path for path in package.parents if (path / "pyproject.toml").is_file())
         yield from list(roots)[-1:]
 
 
 def _sources(spec: str) -> Iterator[Path]:
-    """The files that a task source names."""
+    """Yield the files that a task source names."""
     for part in (spec, spec.partition(":")[2]):
         path = Path(part).expanduser()
         if part and path.exists():
@@ -121,7 +121,7 @@ def _sources(spec: str) -> Iterator[Path]:
 
 
 def _hub() -> Iterator[Path]:
-    """Data sets in the caches of the Hugging Face hub, and the folder that stands in for it."""
+    """Yield the datasets in the caches of the Hugging Face hub, and the folder that replaces it."""
     home = os.environ.get("HF_HOME", "~/.cache/huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
     yield from hub.glob("datasets--*")

@@ -58,12 +58,12 @@ if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
 
 
 def why_not() -> str:
-    """Why agents cannot be shut in here; empty if they can."""
+    """Explain why agents cannot be isolated here; empty if they can."""
     return _reason(_try)
 
 
 def why_not_open() -> str:
-    """Why an agent cannot be isolated from the tasks alone; empty if it can."""
+    """Explain why an agent cannot be isolated from the tasks alone; empty if it can."""
     return _reason(_try_open)
 
 

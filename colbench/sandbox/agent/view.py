@@ -47,7 +47,7 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """What an agent of this command is shown; `named`: further words that may name files.
+    """Find what an agent of this command is shown; `named` holds further words that may name files.
 
     A file is shown with its folder, unless the folder is everybody's (as /tmp and the home folder are) or is the
     checkout that the tasks are in; then the file alone. Nothing is shown that lies in what is hidden.
@@ -110,7 +110,7 @@ def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _programs(word: str) -> Iterator[Path]:
-    """The program of that name, and, where it is a script, what runs it."""
+    """Yield the program of that name and, for a script, its interpreter."""
     for _ in range(_SCRIPTS):
         found = shutil.which(word)
         if not found:
@@ -125,7 +125,7 @@ def _programs(word: str) -> Iterator[Path]:
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:
-    """The files and folders that words name, also behind `=`, and between the `:` of a list."""
+    """Yield the files and folders that words name, also behind `=`, and between the `:` of a list."""
     for word in words:
         for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
             path = Path(part).absolute()
@@ -134,7 +134,7 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """A file or folder that is named, and what belongs to it."""
+    """Yield a file or folder that is named, and what belongs to it."""
     real = path.resolve()
     for place in dict.fromkeys((path, real)):
         folder = place if place.is_dir() else place.parent
@@ -149,7 +149,7 @@ def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether a folder may be somebody's own, not one that everything or everybody is in."""
+    """Return True if a folder may belong to somebody, and is not one that everything or everybody is in."""
     home = Path.home().resolve()
     common = {Path(path) for path in _COMMON} | {home, *home.parents}
     if folder in common or any(folder.is_relative_to(path) for path in _NEVER):
@@ -158,7 +158,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _installation(program: Path) -> Iterator[Path]:
-    """The folders of the installation that a program is of: a virtual environment, a Python, a Node.js."""
+    """Yield the folders of the installation that a program belongs to: a virtual environment, a Python, a Node.js."""
     for place in dict.fromkeys((program, program.resolve())):
         prefix = place.parent.parent
         settings = prefix / "pyvenv.cfg"
@@ -182,7 +182,7 @@ def _entries(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _links(path: str) -> Iterator[tuple[str, str]]:
-    """The symbolic links on the way to a path."""
+    """Yield the symbolic links on the way to a path."""
     todo = [part for part in path.split("/") if part][::-1]
     at = ""
     while todo and len(todo) < 1000:

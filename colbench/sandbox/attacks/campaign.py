@@ -50,12 +50,12 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def late(self) -> bool:
-        """Whether nothing is amiss but that an honest answer ran out of time."""
+        """Return True if nothing is wrong except that an honest answer ran out of time."""
         return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property
     def ending(self) -> str:
-        """How it ended if all is well, in words."""
+        """Describe how it ended if all is well."""
         return "scored 1" if self.control else "stopped"
 
 
@@ -67,17 +67,17 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """Attacks that reached something."""
+        """Return the attacks that reached something."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property
     def failed_controls(self) -> tuple[Finding, ...]:
-        """Honest answers that did not score 1."""
+        """Return the honest answers that did not score 1."""
         return tuple(found for found in self.findings if found.faults and found.control)
 
     @property
     def sound(self) -> bool:
-        """Whether no attack succeeded and every honest answer scored 1."""
+        """Return True if no attack succeeded and every honest answer scored 1."""
         return not any(found.faults for found in self.findings)
 
 
@@ -89,7 +89,7 @@ async def attack_sandbox(
     chosen: Sequence[Attack] = (),
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack the scorer that `judge` makes on a sandbox of this tier, by default with the whole corpus.
+    """Attack the scorer that `judge` makes on a sandbox of this tier, by default with the complete corpus.
 
     Those that take longest come first. Raises UserError when the tier does not work here.
     """
@@ -158,7 +158,7 @@ class _Lane:
         return Finding(kind=attack.kind, name=attack.name, control=control, faults=tuple(faults))
 
     async def _scores(self, attack: Attack) -> Mapping[str, Score]:
-        """The score in each mode; they must also be fit to be stored."""
+        """Return the score in each mode; they must also be fit to be stored."""
         scores = await self._scorer.score(VICTIM, attack.answer(self._canary))
         msgspec.json.encode(scores)
         return scores
@@ -174,7 +174,7 @@ class _Lane:
                 yield f"scored {score.value} in {mode} mode"
 
     async def _harm(self) -> str:
-        """What became of an honest answer; empty if it scored 1."""
+        """Describe what happened to an honest answer; empty if it scored 1."""
         try:
             score = (await self._scores(controls()[0]))["default"]
         except Exception:
@@ -185,7 +185,7 @@ class _Lane:
 
 
 def _is_late(score: Score) -> bool:
-    """Whether nothing but time was lacking."""
+    """Return True if only time was lacking."""
     outcomes = {check.outcome for check in score.checks}
     return "timeout" in outcomes and outcomes <= {"passed", "timeout", "skipped"}
 
@@ -198,7 +198,7 @@ class _Footprint:
         self._peak = _peak_bytes()
 
     async def compare(self) -> Finding:
-        """What has changed, once processes that are about to end have had time for it."""
+        """Report what has changed, once ending processes have had time for it."""
         for _ in range(_CHECKS):
             if descendants(os.getpid()) == self._processes:
                 break

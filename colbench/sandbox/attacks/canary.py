@@ -36,7 +36,7 @@ class Canary:
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands for what in the sources of the attacks."""
+        """Return the replacements for the placeholders in the sources of the attacks."""
         return {
             "CANARY_FOLDER": str(self._folder),
             "CANARY_PORT": str(self._port),
@@ -46,7 +46,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """What has been touched since the last time; everything is put right again."""
+        """Return what has been touched since the last call; everything is restored."""
         found = [what for what, server in self._sockets.items() if _visited(server)]
         if self._state() != self._seen:
             found.append("a change of files")
@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """The folder as attacks find it: a file that would tell them everything, and a socket."""
+        """Create the folder as attacks find it: a file that would tell them everything, and a socket."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

@@ -33,7 +33,7 @@ class Attack(Struct, frozen=True, kw_only=True):
     source: str
 
     def answer(self, canary: Canary) -> str:
-        """The text to be scored, aimed at what this canary watches."""
+        """Return the text to be scored, aimed at what this canary watches."""
         text = self.source
         for word, value in canary.words.items():
             text = text.replace(word, value)
@@ -42,13 +42,13 @@ class Attack(Struct, frozen=True, kw_only=True):
 
 @cache
 def attacks() -> tuple[Attack, ...]:
-    """Every attack, by class."""
+    """Return every attack, by class."""
     return tuple(map(_attack, read_attacks(_SOURCES)))
 
 
 @cache
 def controls() -> tuple[Attack, ...]:
-    """Honest answers to the same task. The first leans on everything that attacks are known to change."""
+    """Return honest answers to the same task. The first uses everything that attacks are known to change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

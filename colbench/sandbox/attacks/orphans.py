@@ -32,7 +32,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def descendants(process: int) -> frozenset[int]:
-    """Living processes below this one, however deep."""
+    """Return the living processes below this one, however deep."""
     parents = dict(_parents())
     found = {process}
     while more := {child for child, parent in parents.items() if parent in found} - found:
@@ -49,7 +49,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def memory_of(processes: frozenset[int]) -> int:
-    """Bytes that these processes have without files, those that are gone excepted; what they share counts for each."""
+    """Return the bytes that living processes have without files; shared memory counts for each."""
     kilobytes = 0
     for process in processes:
         with contextlib.suppress(OSError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colbench.sandbox.browser.find import find_browser
+from colbench.sandbox.browser.find import find_browser, slowness
 from colbench.sandbox.browser.renderer import Renderer
 
-__all__ = ["Renderer", "find_browser"]
+__all__ = ["Renderer", "find_browser", "slowness"]

@@ -48,7 +48,7 @@ class Chromium:
 
     @classmethod
     async def start(cls, launcher: Launcher, most_memory: int) -> Chromium:
-        """A fresh browser. Raises RenderError saying why there is none."""
+        """Start a browser. Raises RenderError saying why that failed."""
         from playwright.async_api import Error
 
         try:
@@ -70,16 +70,16 @@ class Chromium:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be given pages."""
+        """Return True if it can be given pages."""
         return self.browser.is_connected()
 
     def enter(self) -> None:
-        """One more has a page in it."""
+        """Count one more page that is open in it."""
         self._pages += 1
         self._idle.clear()
 
     def leave(self) -> None:
-        """One page is done with."""
+        """Count one page as done."""
         self._pages -= 1
         self.rendered += 1
         if not self._pages:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from colbench.errors import UserError
 
-SYSTEM_BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+HEADLESS_SHELL = "chromium-headless-shell"
 _PLAYWRIGHTS_OWN = {
-    "chromium-headless-shell": ("chrome-headless-shell", "headless_shell"),
+    HEADLESS_SHELL: ("chrome-headless-shell", "headless_shell"),
     "chromium": ("chrome",),
 }
 _ADVICE = (
@@ -26,8 +26,10 @@ _VERSION_SECONDS = 20
 
 
 def find_browser(explicit: str | None = None) -> Path:
-    """The executable that renders: `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names,
-    else Playwright's own headless shell or Chromium, else the system's.
+    """Return the executable that renders.
+
+    It is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless shell,
+    Playwright's own or the system's, else a full Chromium.
 
     Raises UserError that says how to get one, also when Playwright, which drives it, is not installed.
     """
@@ -42,9 +44,7 @@ def find_browser(explicit: str | None = None) -> Path:
             if found is None:
                 raise UserError(f"{source} names {name}, which is no program here; {_ADVICE}")
             return Path(found)
-    found = next(_playwrights_own(), None) or next(
-        filter(None, map(shutil.which, SYSTEM_BROWSERS)), None
-    )
+    found = next(_installed(), None)
     if found is None:
         raise UserError(f"no browser was found: {_ADVICE}")
     return Path(found)
@@ -68,19 +68,40 @@ def describe_browser(browser: Path) -> str:
     version = re.search(r"\d+(\.\d+){3}", said)
     if version is None:
         raise UserError(f"{browser} does not tell the version of a Chromium; {_ADVICE}")
-    build = "headless shell" if "headless" in browser.resolve().name else "full"
+    build = "headless shell" if _is_headless_shell(browser) else "full"
     return f"Chromium {version.group()} ({build})"
 
 
-def _playwrights_own() -> Iterator[str]:
-    """What `playwright install` downloaded for the installed version of Playwright."""
+def slowness(browser: Path) -> str:
+    """Return what a full Chromium costs and how to get the headless shell; "" for a headless shell."""
+    if _is_headless_shell(browser):
+        return ""
+    return (
+        "a full Chromium takes seven times as much CPU for a page as the headless shell, which comes by "
+        "`playwright install chromium-headless-shell` or as the system's package chromium-headless-shell"
+    )
+
+
+def _is_headless_shell(browser: Path) -> bool:
+    return "headless" in browser.resolve().name
+
+
+def _installed() -> Iterator[str]:
+    """Yield the browsers of this machine in the order of preference."""
+    for name in (HEADLESS_SHELL, "chromium", "google-chrome"):
+        yield from _playwrights_own(name)
+        if system := shutil.which(name):
+            yield system
+
+
+def _playwrights_own(name: str) -> Iterator[str]:
+    """Yield what `playwright install` downloaded for the installed version of Playwright."""
     package = _playwright_package()
     listed = json.loads((package / "browsers.json").read_bytes())["browsers"]
     revisions = {entry["name"]: entry["revision"] for entry in listed}
-    for name, programs in _PLAYWRIGHTS_OWN.items():
-        folder = _downloads(package) / f"{name.replace('-', '_')}-{revisions.get(name)}"
-        for program in programs:
-            yield from map(str, sorted(path for path in folder.rglob(program) if path.is_file()))
+    folder = _downloads(package) / f"{name.replace('-', '_')}-{revisions.get(name)}"
+    for program in _PLAYWRIGHTS_OWN.get(name, ()):
+        yield from map(str, sorted(path for path in folder.rglob(program) if path.is_file()))
 
 
 def _playwright_package() -> Path:
@@ -91,7 +112,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Where Playwright keeps browsers, as its documentation says."""
+    """Return the folder in which Playwright keeps browsers, as its documentation says."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

@@ -19,7 +19,7 @@ _EXPECTED = {
 
 
 async def check_fonts(browser: Browser) -> None:
-    """Raises RenderError that says what is drawn with which font instead."""
+    """Raise RenderError if a text is drawn with another font; it names both."""
     context = await browser.new_context(java_script_enabled=False)
     try:
         page = await context.new_page()
@@ -39,7 +39,7 @@ async def check_fonts(browser: Browser) -> None:
 
 
 async def _drawn(session: CDPSession) -> list[list[str]]:
-    """The fonts of each paragraph."""
+    """Return the fonts of each paragraph."""
     await session.send("DOM.enable")
     await session.send("CSS.enable")
     root = (await session.send("DOM.getDocument"))["root"]["nodeId"]

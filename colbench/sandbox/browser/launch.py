@@ -83,11 +83,11 @@ class Launcher:
 
     @property
     def cage(self) -> Cage:
-        """The one in force once a browser has started."""
+        """Return the cage in force once a browser has started."""
         return self._cages[0]
 
     async def start(self, playwright: Playwright) -> tuple[Browser, int]:
-        """A browser and the id of its topmost process. Raises RenderError with what the browser said last."""
+        """Start a browser; return it with the id of its topmost process. Raises RenderError with its last words."""
         from playwright.async_api import Error, TimeoutError
 
         async with self._choosing:
@@ -121,7 +121,7 @@ class Launcher:
         return browser, int(pid_file.read_text())
 
     def _wrapper(self, pid_file: Path, cage: Cage) -> Path:
-        """A program that Playwright can start in the browser's stead."""
+        """Write a program that Playwright can start in place of the browser."""
         words = caged(cage, pid_file, self._executable)
         wrapper = pid_file.with_suffix(".sh")
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(map(quote, words))} "$@"\n')
@@ -137,6 +137,6 @@ def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    """What the browser wrote last of what it wrote itself, in one line."""
+    """Return the last line that the browser itself wrote."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

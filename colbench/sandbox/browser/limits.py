@@ -33,18 +33,19 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Of a browser with one page in it; one for several may have 100 MB more for each further page."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Bytes at which a browser for so many pages at once is killed, whoever has a page in it."""
+        """Return the bytes at which a browser for so many pages at once is killed, even with pages open."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
-        """Bytes at which it is replaced once its pages are done with; always below those at which it is killed,
-        if `memory_bytes` is enough for a browser at all.
+        """Return the bytes at which it is replaced once its pages are done.
+
+        They are below those at which it is killed, if `memory_bytes` is enough for a browser at all.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 
 
 def excess(page: str, limits: Limits) -> str:
-    """What of the page is too big, in words; empty if nothing is."""
+    """Describe what is too big about the page; empty if nothing is."""
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
         return f"the page has {size:,} bytes, at most {limits.page_bytes:,} are rendered"

@@ -31,7 +31,7 @@ class Pool:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[Chromium]:
-        """The shared browser, waited for in turn. Raises RenderError when none can be started."""
+        """Yield the shared browser, in order of arrival. Raises RenderError if none can be started."""
         async with self._free:
             async with self._replacing:
                 chromium = await self._sound()
@@ -43,7 +43,7 @@ class Pool:
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[Chromium]:
-        """A fresh browser for one page; one at a time. Raises RenderError when none can be started."""
+        """Yield a new browser for one page; one at a time. Raises RenderError if none can be started."""
         async with self._alone:
             chromium = await self._start(1)
             try:
@@ -61,7 +61,7 @@ class Pool:
                 await self._end(chromium)
 
     async def _sound(self) -> Chromium:
-        """The shared browser; a worn one is replaced once the pages in it are done with."""
+        """Return the shared browser; replace a worn one once its pages are done."""
         if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
             await self._end(worn)

@@ -11,12 +11,12 @@ _MADE = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.M)
 
 
 def parent_of(pid: int) -> int:
-    """The process that started this one. Raises OSError when it has ended."""
+    """Return the process that started this one. Raises OSError if it has ended."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def family(root: int) -> list[int]:
-    """This process and all that descend from it."""
+    """Return this process and all its descendants."""
     children = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -28,12 +28,12 @@ def family(root: int) -> list[int]:
 
 
 def family_memory(root: int) -> int:
-    """Bytes that this process and all that descend from it have in memory for themselves."""
+    """Return the bytes that this process and all its descendants have in memory for themselves."""
     return sum(map(_own_memory, family(root)))
 
 
 def _own_memory(pid: int) -> int:
-    """Bytes in memory that it made, shared ones such as pictures included; 0 when it has ended."""
+    """Return the bytes in memory that a process made, shared ones such as pictures included; 0 if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
         return sum(1024 * int(size) for size in _MADE.findall(status))

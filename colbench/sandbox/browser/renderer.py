@@ -21,7 +21,7 @@ from colbench.sandbox.browser.assets import Prepared
 from colbench.sandbox.browser.assets.vendored import content_hash
 from colbench.sandbox.browser.chromium import Chromium
 from colbench.sandbox.browser.driver import complete
-from colbench.sandbox.browser.find import describe_browser, find_browser
+from colbench.sandbox.browser.find import describe_browser, find_browser, slowness
 from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits, excess
 from colbench.sandbox.browser.pool import Pool
@@ -68,9 +68,15 @@ class Renderer:
         )
 
     @property
+    def slowness(self) -> str:
+        """Return what this browser costs more than the headless shell; empty if it is one."""
+        return slowness(self._executable)
+
+    @property
     def environment(self) -> str:
-        """Browser, assets (fonts among them), this code and Pillow, which draws placeholders, each with its version:
-        what a picture depends on beside the page.
+        """Return what a picture depends on in addition to the page, each with its version.
+
+        That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
         """
         return self._environment
 
@@ -101,7 +107,7 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """The page rendered, or its render from the store; None is "no page".
+        """Render the page, or take its render from the store; None is "no page".
 
         Raises RenderError when the browser, not the page, failed.
         """
@@ -142,7 +148,7 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """What is seen of the page twice; None if it brings down browsers that it has for itself.
+        """Return what is seen of the page in two loads; None if it brings down browsers that it has for itself.
 
         Raises TooBigError; TimeoutError and VariesError if the page has a browser for itself.
         """
@@ -170,5 +176,5 @@ class Renderer:
 
 
 def _said(limits: Limits) -> str:
-    """Limits that are not the usual ones, for the environment; empty if they are."""
+    """Describe limits that are not the usual ones, for the environment; empty if they are."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"

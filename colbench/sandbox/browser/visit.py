@@ -214,7 +214,7 @@ class _Visitor:
         return picture
 
     async def _answer(self, route: Route) -> None:
-        """The page itself, once; an asset that is had; nothing else."""
+        """Serve the page itself, once, and the assets that exist; refuse everything else."""
         from playwright.async_api import Error
 
         with suppress(Error):  # the page is gone

@@ -79,7 +79,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Once the namespaces are there, and before the agent starts."""
+        """Open the way to the endpoint, once the namespaces exist and before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:
@@ -102,7 +102,7 @@ class _Launch:
         return [*options, "--seccomp", self._file(agent_filter())]
 
     def _as_the_user(self) -> list[str]:
-        """The agent has the user's name, the network, and the graphics cards."""
+        """Return the options that give the agent the user's name, the network, and the graphics cards."""
         options = ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
         for device in (path for pattern in _GPUS for path in glob.glob(pattern)):
             options += ["--dev-bind-try", device, device]
@@ -112,7 +112,7 @@ class _Launch:
         return [*_ALONE, "--tmpfs", "/tmp", "--dir", HOME]  # noqa: S108
 
     def _settings(self) -> list[str]:
-        """The files of /etc that are made up."""
+        """Return the options for the generated files of /etc."""
         host = self._plan["endpoint"][0] if self._plan["endpoint"] else ""
         files = {path: text.encode() for path, text in settings(host, _INNER_ID).items()}
         return [
@@ -122,7 +122,7 @@ class _Launch:
         ]
 
     def _file(self, content: bytes) -> str:
-        """A descriptor from which bubblewrap reads this."""
+        """Return a descriptor from which bubblewrap reads this text."""
         file = os.memfd_create("colbench")
         os.write(file, content)
         os.lseek(file, 0, os.SEEK_SET)
@@ -130,7 +130,7 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """SIGTERM is for the agent, which then has its time to end; process 1 in there would not hear it."""
+        """Pass SIGTERM on to the agent, which then has its time to end; process 1 in the sandbox would ignore it."""
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:

@@ -31,7 +31,7 @@ _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 
 
 def listen(process: int, host: str, port: int) -> socket.socket:
-    """A socket that listens at the endpoint's address in the network of a process that this one started.
+    """Return a socket that listens at the endpoint's address in the network namespace of a child process.
 
     A name leads to 127.0.0.1 in there; an address becomes the loopback device's own. Raises OSError when refused.
     """
@@ -98,7 +98,7 @@ def _join(process: int) -> None:
 
 
 def _await_loopback(process: int) -> None:
-    """Bubblewrap sets it up, once it has told its process."""
+    """Wait until bubblewrap has set up the loopback device, which it does after it has reported its process."""
     request = struct.pack("16s24x", b"lo")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         while not struct.unpack_from("16xh", fcntl.ioctl(any_socket, _GET_FLAGS, request))[0] & _UP:

@@ -70,7 +70,7 @@ def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]
 
 
 def settings(host: str, number: str) -> dict[str, str]:
-    """The files of /etc that are made up: one user, no name servers, and where the endpoint's name leads."""
+    """Return the generated files of /etc: one user, no name servers, and the address of the endpoint's name."""
     names = " ".join(dict.fromkeys(["localhost", *([host] if not _is_address(host) else [])]))
     return {
         "/etc/passwd": f"agent:x:{number}:{number}:agent:{HOME}:/bin/sh\n",

@@ -86,13 +86,13 @@ def run(connection: int, scratch: Scratch) -> None:
 
 
 def _module() -> tuple[dict[str, Any], dict[str, Any]]:
-    """One dictionary, as in a module: every top-level name is visible everywhere."""
+    """Return one dictionary for both, as in a module: every top-level name is visible everywhere."""
     names = {"__name__": "answer", "__builtins__": builtins}
     return names, names
 
 
 def _split() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Globals apart from locals, as for `exec` inside a function: no function sees a top-level name."""
+    """Return globals apart from locals, as for `exec` inside a function: no function sees a top-level name."""
     return {"__name__": "answer", "__builtins__": builtins}, {}
 
 
@@ -125,7 +125,7 @@ def _described(error: BaseException) -> str:
 
 def _read_all(connection: int) -> bytes:
     parts = []
-    while part := read(connection, 1 << 20):
+    while part := read(connection, 1 << 16):
         parts.append(part)
     return b"".join(parts)
 

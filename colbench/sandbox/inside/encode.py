@@ -54,7 +54,7 @@ class UnsupportedValueError(Exception):
 
 
 def encode(value: object) -> str:
-    """The value as ASCII JSON on one line. Raises UnsupportedValueError when it breaks a cap."""
+    """Encode the value as ASCII JSON on one line. Raises UnsupportedValueError if it exceeds a limit."""
     text = _dumps(_Encoder().tree(value, 0))
     if len(text) > MAX_BYTES:
         raise UnsupportedValueError("the value is larger than 1 MiB")
@@ -82,7 +82,7 @@ class _Encoder:
         return _by_module(self, value, depth)
 
     def items(self, values: Iterable[Any], depth: int) -> list[Any]:
-        """The trees of all values; a list of short scalars is its own tree."""
+        """Return the trees of all values; a list of short scalars is its own tree."""
         values = list(values)
         self.nodes += len(values)
         if self.nodes > MAX_NODES:
@@ -103,7 +103,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Types of modules that are costly to load: known by their module's name, if it is loaded at all."""
+    """Encode types of modules that are slow to import: recognized by their module's name, if it is loaded."""
     for base in _mro(type(value)):
         write = _LAZY_WRITERS.get(_full_name(base))
         if write is not None and _importable(base):
@@ -151,7 +151,7 @@ def _zone(value: datetime.timezone) -> Any:
 
 
 def _enum(value: Enum) -> Any:
-    """A member of an importable enumeration; one that the answer defines itself is its own class."""
+    """Encode a member of an importable enumeration; one that the answer defines itself is its own class."""
     kind = type(value)
     if not _importable(kind):
         return {"opaque": _full_name(kind)[1]}

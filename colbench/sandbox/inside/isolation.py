@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Own namespaces where this tier makes them itself. Raises OSError where the kernel refuses."""
+    """Create namespaces if this tier makes them itself. Raises OSError if the kernel refuses."""
     die_with_parent()
     if setup["unshare"]:
         namespaces.enter(setup["visible"], setup["hidden"], setup["packages"])
@@ -25,7 +25,7 @@ def enter(setup: dict[str, Any]) -> None:
 
 
 def confine(setup: dict[str, Any]) -> None:
-    """No privileges from now on, and with landlock only reading of the visible paths."""
+    """Drop all privileges from now on; with landlock, allow only reading of the visible paths."""
     prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if setup["unshare"]:

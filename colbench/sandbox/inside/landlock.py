@@ -22,7 +22,7 @@ _NETWORK, _SCOPES = 0b11, 0b11
 
 
 def version() -> int:
-    """The kernel's landlock version. Raises OSError where there is none."""
+    """Return the kernel's landlock version. Raises OSError if it has none."""
     return syscall("landlock_create_ruleset", _CREATE_RULESET, None, 0, _VERSION_FLAG)
 
 
@@ -50,7 +50,7 @@ def _create_rules(known: int) -> int:
 
 
 def _allow_reading(rules: int, path: str, hidden: frozenset[str]) -> None:
-    """A rule covers all that lies below; so a folder that holds a hidden one is allowed entry by entry."""
+    """Allow reading. A rule covers all below it, so a folder that holds a hidden one is allowed entry by entry."""
     if path in hidden:
         return
     if any(other.startswith(path + "/") for other in hidden):

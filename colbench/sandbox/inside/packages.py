@@ -20,12 +20,12 @@ class ShownPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What contains the module, for a name on the list."""
+        """Find the module of a name on the list."""
         found = path is None and fullname in self.names
         return PathFinder.find_spec(fullname, self.folders, target) if found else None
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
-        """For packages that ask for their own version."""
+        """Find distributions, for packages that look up their own version."""
         from importlib.metadata import DistributionFinder, MetadataPathFinder
 
         own = DistributionFinder.Context(name=context.name, path=self.folders)

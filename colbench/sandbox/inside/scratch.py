@@ -66,12 +66,12 @@ class Scratch:
         closefd: bool = True,
         opener: Any = None,
     ) -> Any:
-        """`io.open`."""
+        """Replace `io.open`."""
         own = self.open if opener is None and not isinstance(file, int) else opener
         return self._open_on_host(file, mode, buffering, encoding, errors, newline, closefd, own)
 
     def open(self, path: _Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        """`os.open`."""
+        """Replace `os.open`."""
         full = self._full(path)
         if not self._is_scratch(full):
             return self._open_visible(full, flags)
@@ -84,15 +84,15 @@ class Scratch:
         return os.dup(descriptor)
 
     def stat(self, path: _Path, **options: Any) -> os.stat_result:
-        """`os.stat`."""
+        """Replace `os.stat`."""
         return self._stat("stat", path, options)
 
     def lstat(self, path: _Path, **options: Any) -> os.stat_result:
-        """`os.lstat`."""
+        """Replace `os.lstat`."""
         return self._stat("lstat", path, options)
 
     def access(self, path: _Path, mode: int, **options: Any) -> bool:
-        """`os.access`."""
+        """Replace `os.access`."""
         try:
             full = self._full(path)
             if self._is_scratch(full):
@@ -102,12 +102,12 @@ class Scratch:
             return False
 
     def listdir(self, path: _Path = ".") -> list[Any]:
-        """`os.listdir`."""
+        """Replace `os.listdir`."""
         names = [entry.name for entry in self.scandir(path)]
         return [os.fsencode(name) for name in names] if isinstance(path, bytes) else names
 
     def scandir(self, path: _Path = ".") -> Any:
-        """`os.scandir`."""
+        """Replace `os.scandir`."""
         full = self._full(path)
         if not self._is_scratch(full):
             return self._on_host["scandir"](self._seen(full, ancestors=False))
@@ -119,7 +119,7 @@ class Scratch:
         )
 
     def mkdir(self, path: _Path, mode: int = 0o777, *, dir_fd: int | None = None) -> None:
-        """`os.mkdir`."""
+        """Replace `os.mkdir`."""
         full = self._own(path)
         if full in self._entries:
             raise _error(errno.EEXIST, full)
@@ -127,7 +127,7 @@ class Scratch:
         self._entries[full] = None
 
     def rmdir(self, path: _Path, *, dir_fd: int | None = None) -> None:
-        """`os.rmdir`."""
+        """Replace `os.rmdir`."""
         full = self._own(path)
         self._require_folder(full)
         if full == ROOT or self._names(full):
@@ -135,7 +135,7 @@ class Scratch:
         del self._entries[full]
 
     def unlink(self, path: _Path, *, dir_fd: int | None = None) -> None:
-        """`os.unlink`."""
+        """Replace `os.unlink`."""
         full = self._own(path)
         descriptor = self._entry(full)
         if descriptor is None:
@@ -146,7 +146,7 @@ class Scratch:
     remove = unlink
 
     def rename(self, src: _Path, dst: _Path, **options: Any) -> None:
-        """`os.rename`."""
+        """Replace `os.rename`."""
         old, new = self._own(src), self._own(dst)
         moved = self._entry(old)
         self._require_folder(os.path.dirname(new))
@@ -158,15 +158,15 @@ class Scratch:
     replace = rename
 
     def chmod(self, path: _Path, mode: int, **options: Any) -> None:
-        """`os.chmod`, without effect."""
+        """Replace `os.chmod`, without effect."""
         self._entry(self._own(path))
 
     def utime(self, path: _Path, *times: Any, **options: Any) -> None:
-        """`os.utime`, without effect."""
+        """Replace `os.utime`, without effect."""
         self._entry(self._own(path))
 
     def truncate(self, path: _Path, length: int) -> None:
-        """`os.truncate`."""
+        """Replace `os.truncate`."""
         os.ftruncate(path if isinstance(path, int) else self._file(self._own(path), 0), length)
 
     def _stat(self, name: str, path: _Path, options: dict[str, Any]) -> os.stat_result:

@@ -19,6 +19,8 @@ _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _AND, _RETURN, _JUMP, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x54, 0x06, 0x05, 0x15, 0x35
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
+_FARTHEST = 255
+"""Instructions that a conditional jump can pass over."""
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 Instruction = tuple[int, int, int, int]
@@ -43,7 +45,7 @@ def _fail(code: int) -> list[Instruction]:
 
 
 def _require(argument: int, values: Iterable[int], mask: int = 0xFFFFFFFF) -> list[Instruction]:
-    """Fall through when the low half of the argument, masked, is one of the values; else EPERM."""
+    """Fall through if the low half of the argument, masked, is one of the values; fail with EPERM otherwise."""
     values = list(values)
     tests = [(_IF_EQUAL, len(values) - n, 0, value) for n, value in enumerate(values)]
     load = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument)
@@ -71,14 +73,14 @@ anonymous files without seals or huge pages."""
 
 
 def machine_code(machine: str) -> int:
-    """What the kernel's filters call a machine. Raises OSError for one without a table of system calls."""
+    """Return the kernel's code for a machine. Raises OSError for a machine without a system call table."""
     if machine not in _ARCHITECTURE:
         raise OSError(errno.ENOSYS, f"no system call table for {machine}")
     return _ARCHITECTURE[machine]
 
 
 def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes:
-    """The filter program for this machine; without `files` nothing may be opened, not even for reading.
+    """Return the filter program for this machine; without `files` nothing may be opened, not even for reading.
 
     Raises OSError where the machine is not known.
     """
@@ -101,7 +103,7 @@ def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes
 
 
 def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
-    """Where each action starts, in order; what lies between the known numbers fails with EPERM."""
+    """Return where each action starts, in order; calls between the known numbers fail with EPERM."""
     starts: list[tuple[int, list[Instruction]]] = [(0, _fail(errno.EPERM))]
     for number in range(max(actions) + 2):
         action = actions.get(number, _fail(errno.EPERM))
@@ -111,13 +113,15 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Binary search: at or above the middle start, jump over the lower half."""
+    """Search the intervals by halves: at or above the middle start, jump over the lower half."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2
     lower, upper = _search(intervals[:middle]), _search(intervals[middle:])
-    test: list[Instruction] = [(_IF_NOT_BELOW, 0, 1, intervals[middle][0])]
-    return [*test, (_JUMP, 0, 0, len(lower)), *lower, *upper]
+    start = intervals[middle][0]
+    if len(lower) <= _FARTHEST:
+        return [(_IF_NOT_BELOW, len(lower), 0, start), *lower, *upper]
+    return [(_IF_NOT_BELOW, 0, 1, start), (_JUMP, 0, 0, len(lower)), *lower, *upper]
 
 
 class _Program(ctypes.Structure):
@@ -132,5 +136,5 @@ class Filter:
         self.address = ctypes.addressof(self._program)
 
     def install(self) -> None:
-        """From now on, and for good, this process is filtered. It must be under `no_new_privs` already."""
+        """Filter this process from now on, for good. It must already be under `no_new_privs`."""
         prctl(_PR_SET_SECCOMP, _MODE_FILTER, self.address)

@@ -82,7 +82,7 @@ class Server:
         gc.freeze()
 
     def serve(self) -> None:
-        """One job after another, until the harness is gone."""
+        """Run one job after another until the harness is gone."""
         while True:
             message, descriptors, _flags, _address = socket.recv_fds(self.control, 64, 1)
             if not message:
@@ -103,7 +103,7 @@ class Server:
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
     def become_candidate(self, connection: int) -> NoReturn:
-        """In the child: give up what is left, do the job, end. Never returns into the server."""
+        """Give up everything else, run the job and exit, in the child. Never returns into the server."""
         try:
             self.control.close()
             if self.threads:

@@ -11,30 +11,30 @@ _libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """prctl(2). Raises OSError."""
+    """Make the system call prctl. Raises OSError."""
     return _checked(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
-    """Any system call, by number; integers are passed as longs. Raises OSError that names it."""
+    """Call any system call by number; integers are passed as longs. Raises OSError that names it."""
     wide = (ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
     return _checked(_libc.syscall(ctypes.c_long(number), *wide), name)
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """mount(2). Raises OSError."""
+    """Make the system call mount. Raises OSError."""
     texts = [text and os.fsencode(text) for text in (source, target, kind, data)]
     result = _libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3])
     _checked(result, f"mount {target}")
 
 
 def unshare(flags: int) -> None:
-    """unshare(2). Raises OSError."""
+    """Make the system call unshare. Raises OSError."""
     _checked(_libc.unshare(flags), "unshare")
 
 
 def setns(namespace: int, kind: int) -> None:
-    """setns(2). Raises OSError."""
+    """Make the system call setns. Raises OSError."""
     _checked(_libc.setns(namespace, kind), "setns")
 
 

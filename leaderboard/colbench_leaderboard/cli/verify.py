@@ -130,7 +130,6 @@ def _share(text: str) -> float:
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
     """Print why a bundle could not be read; it has no receipt, because its digest may be unknown."""
-
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:

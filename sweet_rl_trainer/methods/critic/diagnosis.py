@@ -130,7 +130,7 @@ def _continuations(
     job: Job,
     missing: dict[Part, str],
 ) -> Agreement | None:
-    """Agreement with Monte-Carlo returns, if it is asked for."""
+    """Return the agreement with Monte-Carlo returns, if it is asked for."""
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
@@ -148,7 +148,7 @@ def _continuations(
 
 
 def summary(found: Diagnosis) -> dict[str, Any]:
-    """In short."""
+    """Summarize the diagnosis."""
     return {"accuracy": found.accuracy.mean, "pairs": found.pairs, "alarms": alarms(found)}
 
 
@@ -172,13 +172,13 @@ class Asked(Struct, frozen=True, kw_only=True):
         return self.row_tokens
 
     def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
-        """S of both sides."""
+        """Return S of both sides."""
         return score_pairs(pairs, critic=self.critic, reference=self.reference, budget=self.budget)
 
     def curve(
         self, trajectories: Sequence[Trajectory], missing: dict[Part, str]
     ) -> DialogueCurve | None:
-        """Best of N over whole dialogues."""
+        """Return best of N over complete dialogues."""
         try:
             sides, _ = side_examples(
                 trajectories,
@@ -203,7 +203,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """What it prefers where everything is known."""
+        """Return what it prefers when everything is known."""
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(
@@ -220,7 +220,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
-        """Scores of replies, by the critic as it was trained."""
+        """Return scores of replies, by the critic as it was trained."""
         return score_candidates(
             candidates,
             self.chat,
@@ -234,7 +234,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def preset_of(table: CriticSettings) -> Preset:
-    """A turn's score, as the critic was trained for it."""
+    """Return a turn's score, as the critic was trained for it."""
     if table.train.score == "value":
         return "value" if template_of(table) else "value-unprivileged"
     if table.token_weights == "sum":

@@ -26,7 +26,7 @@ from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 Imitate = Literal["chosen", "successes"]
-"""What NLL is of: every chosen reply, or only those that are successful answers."""
+"""The chosen replies that NLL is of: all of them, or only successful answers."""
 
 ROUNDING = 1e-6
 """What float32 may make of equal scores: they differ by no more."""

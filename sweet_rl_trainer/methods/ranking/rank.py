@@ -62,7 +62,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     told_later: Share = 0.5
     """p of `facts`: the chance that a fact that is still hidden is told later (`credit.facts`). Ours."""
     scale: Scale = "fit"
-    """Whether `facts` and `gain` are put on the scale of the reward (`credit.scale`), or taken as they are. Ours."""
+    """The unit of `facts` and `gain`: "fit", that of the reward (`credit.scale`); "none", their own. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
     """Paper."""

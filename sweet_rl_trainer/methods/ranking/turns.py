@@ -87,11 +87,11 @@ def turns_of(
     all_answers: bool = False,
     seed: int = 0,
 ) -> list[Turn]:
-    """Return all turns of a share of the trajectories, in their order, and of the others, with `all_answers`, those
-    that answered.
+    """Return all turns of a share of the trajectories, in their order.
 
-    The share is rounded up to a whole trajectory, and a greater one contains every smaller one. (The paper takes about
-    a tenth, since turn-wise DPO overfits.) Raises UserError for a share outside (0, 1].
+    With `all_answers` the turns at which the others answered are among them. The share is rounded up to a whole
+    trajectory, and a greater one contains every smaller one. (The paper takes about a tenth, since turn-wise DPO
+    overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")

@@ -173,7 +173,7 @@ class Design(Struct, frozen=True, kw_only=True):
         return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
 
     def shows_accent(self, html: str) -> bool:
-        """True if an element of a page is filled, or has an edge, in the main color."""
+        """Return True if an element of a page is filled, or has an edge, in the main color."""
         return any(f"{what}-{self.hue}-{self.tone}" in html for what in ("bg", "border"))
 
     def _on_dark(self, place: Place) -> bool:
@@ -231,7 +231,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """True if everything is visible: nothing dark on black, no gray where a fact mentions a tint."""
+    """Return True if everything is visible: nothing dark on black, no gray where a fact mentions a tint."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

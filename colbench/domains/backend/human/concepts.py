@@ -85,7 +85,7 @@ ERROR_WORDS = (
 
 
 def telling(text: str) -> list[str]:
-    """Stems of the words of a text that tell it from others.
+    """Return stems of the words of a text that distinguish it from others.
 
     A longer word that says little in most questions ("current") may be what tells two variables apart.
     """
@@ -97,13 +97,13 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """The concept words of a question, by stem, each with the concepts it may mean."""
+    """Return the concept words of a question, by stem, each with the concepts it may mean."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """The kinds of question that statements under conditions answer."""
+    """Return the kinds of question that statements under conditions answer."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

@@ -59,7 +59,7 @@ VERBS = {"has", "have", "is", "are", "can", "needs", "contains", "exceeds"}
 
 
 def state(node: ast.expr, speaker: Says, *, negated: bool = False) -> str:
-    """A condition as a clause; its opposite if `negated`."""
+    """Say a condition as a clause; its opposite if `negated`."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return state(inner, speaker, negated=not negated)
@@ -88,7 +88,7 @@ def _several(node: ast.BoolOp, speaker: Says, negated: bool) -> str:
 
 
 def _shared(node: ast.BoolOp) -> tuple[ast.expr, list[ast.expr], bool] | None:
-    """The subject, the objects and whether it contains them, of `x == 1 or x == 2` and `1 in x or 2 in x`."""
+    """Return the subject, the objects and whether it contains them, of `x == 1 or x == 2` and `1 in x or 2 in x`."""
     pairs = [_subject_and_object(value) for value in node.values]
     known = [pair for pair in pairs if pair]
     same = len({(ast.dump(subject), contains) for subject, _, contains in known}) == 1
@@ -197,7 +197,7 @@ def _membership(left: ast.expr, right: ast.expr, speaker: Says, *, negated: bool
 
 
 def is_test(node: ast.Call) -> bool:
-    """Whether a call has a clause of its own."""
+    """Return True if a call has a clause of its own."""
     match node:
         case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp() | ast.ListComp()]):
             return True
@@ -258,7 +258,7 @@ def _quantified(
 
 
 def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
-    """A value used as a condition: a flag, or something that is there or not."""
+    """Say a value used as a condition: a flag, or something that exists or not."""
     words = split_words(node.id) if isinstance(node, ast.Name) else []
     flag = _flag(words, negated) if len(words) > 1 else ""
     if flag:
@@ -270,7 +270,7 @@ def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
 
 
 def _flag(words: list[str], negated: bool) -> str:
-    """`is_double_bogey`, `card_has_port`, `video_disabled` read as sentences."""
+    """Say `is_double_bogey`, `card_has_port`, `video_disabled` as sentences."""
     denied = " not" if negated else ""
     head, *rest = words
     if head in ("is", "are"):

@@ -49,7 +49,7 @@ class Context(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def code_facts(source: str) -> tuple[CodeFact, ...]:
-    """The facts of a reference, in its order. Raises SimulatorError if it is not Python."""
+    """Return the facts of a reference, in its order. Raises SimulatorError if it is not Python."""
     tree = _parse(source)
     facts: dict[str, CodeFact] = {}
     try:
@@ -80,7 +80,7 @@ class _Reader:
         self._grown = grown
 
     def read(self, body: Sequence[ast.stmt], context: tuple[Context, ...]) -> Iterator[CodeFact]:
-        """The facts of a block."""
+        """Yield the facts of a block."""
         together: list[ast.stmt] = []
         body = _summed(body)
         for before, node in zip([None, *body], body, strict=False):
@@ -177,7 +177,7 @@ class _Reader:
                 yield from self._entries(node, table)
 
     def _entries(self, node: ast.stmt, table: ast.Dict) -> Iterator[CodeFact]:
-        """Each entry of a table; a question about one entry is not answered with all of them."""
+        """Yield each entry of a table; a question about one entry is not answered with all of them."""
         owner = [node.targets[0]] if isinstance(node, ast.Assign) else []
         whole = f" of {self._speaker.say(owner[0])}" if owner else ""
         for key, value in zip(table.keys, table.values, strict=True):
@@ -191,7 +191,7 @@ OTHERWISE = "in all other cases"
 
 
 def _summed(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """A block in which several additions of a number to the same variable in a row are one."""
+    """Return a block in which several additions of a number to the same variable in a row are one."""
     summed: list[ast.stmt] = []
     for node in body:
         match summed[-1:], node:
@@ -215,7 +215,7 @@ def _fits(nodes: Sequence[ast.stmt], clause: Callable[[ast.stmt], str]) -> bool:
 
 
 def _grown(function: FUNCTION) -> frozenset[str]:
-    """The variables that a function changes step by step."""
+    """Return the variables that a function changes step by step."""
     return frozenset(
         node.target.id
         for node in ast.walk(function)
@@ -224,7 +224,7 @@ def _grown(function: FUNCTION) -> frozenset[str]:
 
 
 def _is_empty(node: ast.stmt) -> bool:
-    """Whether a statement only makes an empty list or table, to be filled later."""
+    """Return True if a statement only makes an empty list or table, to be filled later."""
     match node:
         case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[])):
             return True
@@ -234,7 +234,7 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Whether what follows a statement is reached only when its condition fails."""
+    """Return True if what follows a statement is reached only if its condition fails."""
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):
@@ -250,7 +250,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """The context as words, conditions in a row joined; only the innermost if all is too long."""
+    """Say the context in words, conditions in a row joined; only the innermost if all is too long."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 
@@ -297,7 +297,7 @@ def _fact(
 
 
 def _table(node: ast.AST) -> ast.Dict | None:
-    """The table that a statement sets or returns, if that is all it does."""
+    """Return the table that a statement sets or returns, if that is all it does."""
     value = getattr(node, "value", None)
     return value if isinstance(value, ast.Dict) and len(value.keys) >= TABLE_MIN else None
 

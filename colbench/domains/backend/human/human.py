@@ -58,7 +58,7 @@ class CodeHuman:
     """Answers from `task.hidden.reference`; the same question to the same task gets the same answer."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The human's answer to the agent's last message.
+        """Return the human's answer to the agent's last message.
 
         Raises SimulatorError if the reference is not Python, or if there is no message of the agent.
         """
@@ -69,7 +69,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """What the human says to a message: one fact for each question, two at most, or that it is not known."""
+    """Return what the human says to a message: one fact for each question, two at most, or that it is not known."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -137,7 +137,7 @@ class _Matcher:
         self._kinds = Counter(concept for fact in facts for concept in fact.concepts)
 
     def best(self, question: str) -> CodeFact | None:
-        """The fact that a question is about, the earlier of two equals; None if it is about none."""
+        """Return the fact that a question is about, the earlier of two equals; None if it is about no fact."""
         kinds = self._asked(question)
         words = self._words(question)
         plain = (word for word in words if word in self._spread or word not in CONCEPTS)
@@ -149,7 +149,7 @@ class _Matcher:
         return self._facts[scores.index(best)] if whole and best >= GOOD_ENOUGH * whole else None
 
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
-        """The concept words of a question.
+        """Return the concept words of a question.
 
         A word that names something here is no concept, unless a special one. Who asks how the result is
         calculated asks for the formula, if there is one, and not for the kind of result.
@@ -165,7 +165,7 @@ class _Matcher:
         return found
 
     def _words(self, question: str) -> list[str]:
-        """The words of a question that count: telling in general, or in this reference."""
+        """Return the words of a question that count: telling in general, or in this reference."""
         general = [word for word in content(question) if word not in NEUTRAL]
         here = [word for word in telling(question) if word in self._spread]
         return list(dict.fromkeys((*general, *here)))
@@ -186,7 +186,7 @@ class _Matcher:
         return score * SHAPE_UNASKED if given and not meant & ABOUT_INPUT else score
 
     def _weight(self, word: str) -> float:
-        """How much a word of a question tells."""
+        """Return how much a word of a question tells."""
         if word in self._spread:
             return self._rarity(self._spread[word])
         return IN_REQUEST if word in self._request else FOREIGN
@@ -211,6 +211,6 @@ class _Matcher:
         return max((BY_CONCEPT * self._rarity(self._kinds[kind]) for kind in shared), default=0.0)
 
     def _rarity(self, spread: int) -> float:
-        """From 1 for what one fact has down to a third for what all have."""
+        """Return a weight: 1 for what one fact has, down to a third for what all have."""
         total = len(self._facts)
         return math.log(1 + total / max(spread, 1)) / math.log(1 + total) if total > 1 else 1.0

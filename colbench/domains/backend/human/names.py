@@ -39,12 +39,12 @@ NOT_PLURAL = ("ss", "us", "is", "series", "species", "sales", "analysis", "bonus
 
 
 def split_words(identifier: str) -> list[str]:
-    """The words of an identifier or text, in lower case: `maxItems_2` gives max, items, 2."""
+    """Split an identifier or text into lower-case words: `maxItems_2` gives max, items, 2."""
     return [word.lower() for word in WORD.findall(identifier)]
 
 
 def spoken(identifier: str) -> str:
-    """An identifier as words, common abbreviations spelled out."""
+    """Say an identifier as words, common abbreviations spelled out."""
     words = split_words(identifier)
     if not words:
         return identifier
@@ -56,7 +56,7 @@ def spoken(identifier: str) -> str:
 
 
 def the(identifier: str) -> str:
-    """An identifier as a noun phrase."""
+    """Say an identifier as a noun phrase."""
     words = split_words(identifier)
     if len(words) > 1 and words[0] in FLAGS:
         return f'the "{" ".join(words)}" flag'
@@ -64,7 +64,7 @@ def the(identifier: str) -> str:
 
 
 def is_plural(phrase: str) -> bool:
-    """Whether a noun phrase looks plural by its last word; "number of …" and the like are not."""
+    """Return True if a noun phrase looks plural by its last word; "number of …" and the like are not."""
     if " of " in phrase:
         return False
     last = phrase.rsplit(" ", 1)[-1]
@@ -74,7 +74,7 @@ def is_plural(phrase: str) -> bool:
 
 
 def singular(phrase: str) -> str:
-    """A noun phrase with its last word in the singular."""
+    """Return a noun phrase with its last word in the singular."""
     head, _, last = phrase.rpartition(" ")
     if last in IRREGULAR:
         last = IRREGULAR[last]
@@ -90,12 +90,12 @@ def singular(phrase: str) -> str:
 
 
 def be(phrase: str, *, negated: bool = False) -> str:
-    """The verb "to be" that fits a noun phrase."""
+    """Return the verb "to be" that fits a noun phrase."""
     return ("are" if is_plural(phrase) else "is") + (" not" if negated else "")
 
 
 def quoted(text: str) -> str:
-    """A text value; the empty one and blanks are named."""
+    """Quote a text value; the empty one and blanks are named."""
     if not text:
         return "an empty text"
     if text == " ":
@@ -105,21 +105,21 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as short as it can be said exactly."""
+    """Format a number as short as it can be said exactly."""
     short = f"{value:g}"
     text = short if "e" not in short and float(short) == value else repr(value)
     return f"minus {text[1:]}" if text.startswith("-") else text
 
 
 def listed(items: Sequence[str], last: str = "and") -> str:
-    """Items as an English list: a, b and c."""
+    """Format items as an English list: a, b and c."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """A clause with a capital and a full stop; one that is too long ends in "and so on"."""
+    """Format a clause with a capital and a full stop; one that is too long ends in "and so on"."""
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

@@ -21,7 +21,7 @@ MOST = 8
 
 
 def defaults(function: Function) -> Iterator[Shape]:
-    """What parameters are when they are not given."""
+    """Yield the values of parameters that are not given."""
     parameters = function.args.args
     given = function.args.defaults
     for parameter, value in zip(parameters[len(parameters) - len(given) :], given, strict=True):
@@ -34,7 +34,7 @@ def defaults(function: Function) -> Iterator[Shape]:
 
 
 def inputs(function: Function) -> Iterator[Shape]:
-    """What each parameter looks like and which values it takes, as far as its use tells."""
+    """Yield what each parameter looks like and which values it takes, as far as its use tells."""
     for parameter in function.args.args:
         subject = the(parameter.arg)
         shape = _shape(function, parameter.arg)
@@ -48,7 +48,7 @@ def inputs(function: Function) -> Iterator[Shape]:
 
 
 def outputs(function: Function) -> Iterator[Shape]:
-    """What kinds of value the function returns."""
+    """Yield the kinds of value that the function returns."""
     values = [value for value in _returned(function) if value is not None]
     kinds = list(dict.fromkeys(_kind(value, function) for value in values))
     labels = list(dict.fromkeys(_labels(values)))
@@ -62,7 +62,7 @@ def outputs(function: Function) -> Iterator[Shape]:
 
 
 def _in_order(function: Function) -> list[ast.AST]:
-    """The nodes of a function as they are written."""
+    """Return the nodes of a function as they are written."""
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.expr | ast.stmt)]
     loops = [node for node in ast.walk(function) if isinstance(node, ast.comprehension)]
     return [*sorted(nodes, key=lambda node: (node.lineno, node.col_offset)), *loops]
@@ -155,7 +155,7 @@ def _kind_of_variable(name: str, function: Function, depth: int) -> str:
 
 
 def _compared(function: Function, name: str) -> list[str]:
-    """The texts that a parameter is compared with."""
+    """Return the texts that a parameter is compared with."""
     found: list[str] = []
     for node in _in_order(function):
         match node:
@@ -176,7 +176,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _shape(function: Function, name: str) -> str:
-    """What a parameter is, by the first telling use of it."""
+    """Say what a parameter is, by the first telling use of it."""
     keys = _keys(function, name)
     if keys:
         return f"a dictionary with {listed(keys[:MOST])}"
@@ -216,7 +216,7 @@ def _list_of(target: ast.expr, function: Function) -> str:
 
 
 def _keys(function: Function, name: str) -> list[str]:
-    """The text keys that are looked up in a variable."""
+    """Return the text keys that are looked up in a variable."""
     found: dict[str, None] = {}
     for node in _in_order(function):
         match node:

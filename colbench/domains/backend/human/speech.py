@@ -13,25 +13,25 @@ class Says(Protocol):
     names: dict[str, str]
 
     def say(self, node: ast.AST) -> str:
-        """An expression as a noun phrase."""
+        """Say an expression as a noun phrase."""
         ...
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """A condition as a clause, or its opposite."""
+        """Say a condition as a clause, or its opposite."""
         ...
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:
-        """Each expression said."""
+        """Say each expression."""
         ...
 
     def bare(self, node: ast.expr) -> str:
-        """A noun phrase without its article."""
+        """Say a noun phrase without its article."""
         ...
 
     def knowing(self, names: Mapping[str, str]) -> Says:
-        """A speaker that knows phrases for more variables."""
+        """Return a speaker that knows phrases for more variables."""
         ...
 
     def loop(self, target: ast.expr, source: ast.expr) -> Says:
-        """A speaker that knows what a loop's short variables stand for."""
+        """Return a speaker that knows what a loop's short variables stand for."""
         ...

@@ -66,16 +66,16 @@ class Speaker:
         self.names = dict(names or {})
 
     def knowing(self, names: Mapping[str, str]) -> Speaker:
-        """A speaker that knows more phrases."""
+        """Return a speaker that knows more phrases."""
         return Speaker({**self.names, **names})
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """A condition as a clause, or its opposite."""
+        """Say a condition as a clause, or its opposite."""
         return state(node, self, negated=negated)
 
     @singledispatchmethod
     def say(self, node: ast.AST) -> str:
-        """An expression as a noun phrase. This one: anything without a rule, by its words."""
+        """Say an expression as a noun phrase; an expression without a rule by its words."""
         words = (word for part in ast.unparse(node).split() for word in split_words(part))
         return " ".join(words) or "something"
 
@@ -168,11 +168,11 @@ class Speaker:
         return f"all of {self.say(node.value)}"
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:
-        """Each expression said."""
+        """Say each expression."""
         return [self.say(node) for node in nodes]
 
     def operand(self, node: ast.expr, rank: int = TIGHTEST) -> str:
-        """An expression as part of another: bracketed where the words alone could be misread.
+        """Say an expression as part of another: bracketed if the words alone could be misread.
 
         Arithmetic that binds at least as tightly as `rank` stays without brackets.
         """
@@ -182,7 +182,7 @@ class Speaker:
         return f"({said})" if trailing or (isinstance(node, LOOSE) and not tight) else said
 
     def whose(self, node: ast.expr) -> str:
-        """An expression as a possessor: "the player's"."""
+        """Say an expression as a possessor: "the player's"."""
         phrase = self.say(node)
         if phrase == "it":
             return "its"
@@ -191,11 +191,11 @@ class Speaker:
         return f"{phrase}'" if phrase.endswith("s") else f"{phrase}'s"
 
     def bare(self, node: ast.expr) -> str:
-        """A noun phrase without its article."""
+        """Say a noun phrase without its article."""
         return self.say(node).removeprefix("the ")
 
     def loop(self, target: ast.expr, source: ast.expr) -> Speaker:
-        """A speaker that knows what short loop variables stand for."""
+        """Return a speaker that knows what short loop variables stand for."""
         return self.knowing(loop_names(self, target, source))
 
     def _piece(self, node: ast.expr) -> str:
@@ -296,7 +296,7 @@ def _special_arithmetic(speaker: Speaker, node: ast.BinOp) -> str:
 
 
 def _average(speaker: Speaker, node: ast.BinOp) -> str:
-    """`sum(x) / len(x)` is the average of x."""
+    """Say `sum(x) / len(x)` as the average of x."""
     match node:
         case ast.BinOp(
             left=ast.Call(func=ast.Name(id="sum"), args=[total]),

@@ -25,7 +25,7 @@ _SAME_AREA = 0.4
 
 
 def area_differences(scene: Scene) -> Iterator[Difference]:
-    """Of the page, of what is behind its texts, and of areas that hold no text."""
+    """Yield differences of the page, of what is behind its texts, and of areas that hold no text."""
     theirs, mine = scene.theirs, scene.mine
     apart = distance(theirs.background, mine.background)
     if apart > JUST_SEEN:
@@ -42,7 +42,7 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """The colour wanted; if it has the same name as the one that is there, whether it is lighter or darker."""
+    """Name the color wanted; if it has the same name as the present one, say if it is lighter or darker."""
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"
@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Whether both stand on their page's own background, which is spoken of apart."""
+    """Return True if both stand on their page's own background, which is reported separately."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background
@@ -90,12 +90,12 @@ def _on_picture(pair: Pair, scene: Scene) -> bool:
 
 
 def _share(area: float, page: Page) -> float:
-    """The root of its share of a window, at most 1."""
+    """Return the root of its share of a window, at most 1."""
     return min(1.0, sqrt(area / (max(1, page.width) * 720)))
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Areas that hold nothing on one page; on the other there may be something in them."""
+    """Yield differences of areas that hold nothing on one page; on the other there may be something in them."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)
@@ -135,7 +135,7 @@ def _is_empty(area: Block, page: Page) -> bool:
 
 
 def _overlap(one: Block, other: Block) -> float:
-    """Of their sizes, as far as they are about equally far across and down the page; 0 to 1."""
+    """Return the overlap of their sizes if they are about equally far across and down the page; 0 to 1."""
     width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
     apart = abs(one.y - other.y) / 2000
     tall = min(one.height, other.height) / max(1, one.height, other.height)

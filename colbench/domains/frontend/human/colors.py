@@ -33,7 +33,7 @@ Lab = tuple[float, float, float]
 
 @lru_cache(maxsize=4096)
 def name(color: str) -> str:
-    """The name that fits `#rrggbb` best: by its hue above all, then by how light and how strong it is."""
+    """Return the name that fits `#rrggbb` best: by its hue above all, then by how light and how strong it is."""
     lightness, a, b = oklab(color)
     grey = math.hypot(a, b) < _GREYISH * (1 - lightness) + _GREY
     names = _GREYS if grey else sorted(NAMES.keys() - set(_GREYS))
@@ -49,13 +49,13 @@ def _unlike(one: str, other: str) -> float:
 
 @lru_cache(maxsize=65536)
 def distance(one: str, other: str) -> float:
-    """How different two colours look: Euclidean in Oklab, times 100; about 2 can just be told apart."""
+    """Return how different two colors look: Euclidean in Oklab, times 100; about 2 is just noticeable."""
     return 100 * math.dist(oklab(one), oklab(other))
 
 
 @lru_cache(maxsize=4096)
 def oklab(color: str) -> Lab:
-    """`#rrggbb` (sRGB) in Oklab: L from 0 to 1, a, b (B. Ottosson 2020; CSS Color 4)."""
+    """Convert `#rrggbb` (sRGB) to Oklab: L from 0 to 1, a, b (B. Ottosson 2020; CSS Color 4)."""
     red, green, blue = (_linear(int(color[at : at + 2], 16) / 255) for at in (1, 3, 5))
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)

@@ -40,11 +40,11 @@ class PageHuman:
         self._renderer: PageRenderer | None = None
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """What turns pages into pictures."""
+        """Set the renderer that turns pages into pictures."""
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """The answer to the agent's last message, with the picture of the page in it.
+        """Return the answer to the agent's last message, with the picture of the page in it.
 
         Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
         """
@@ -67,7 +67,7 @@ class PageHuman:
 
 
 def compare(target: Render, made: Render, heard: Sequence[str] = ()) -> str:
-    """What the human says of a page, having said `heard` before."""
+    """Return what the human says of a page, having said `heard` before."""
     return " ".join(_chosen(differences(target, made), heard)) or CONTENT
 
 

@@ -24,7 +24,7 @@ _BEFORE = 2
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
-    """Of each pair, in the order of the target."""
+    """Yield the differences in looks of each pair, in the order of the target."""
     matching = scene.matching
     for at, band in enumerate((*matching.bands, matching.moved, matching.backdrops)):
         for pair in band:
@@ -54,7 +54,7 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _further_on(theirs: str, mine: str) -> str:
-    """Of two long texts that begin alike: what the one wanted goes on with, from two words before."""
+    """Return the continuation of the text wanted, for two long texts that begin alike, from two words before."""
     words, others = theirs.split(), mine.split()
     alike = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), None)
     if alike is None and len(words) <= len(others):
@@ -120,7 +120,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Of pictures, fields and buttons; the size of a button is mostly that of its text."""
+    """Yield differences of pictures, fields and buttons; the size of a button is mostly that of its text."""
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):
         return

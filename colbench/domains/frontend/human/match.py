@@ -56,12 +56,12 @@ class Matching(Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """All of them."""
+        """Return all pairs."""
         return tuple(pair for band in self.bands for pair in band) + self.moved
 
 
 def match(target: Page, made: Page) -> Matching:
-    """Bands are aligned from top to bottom, blocks paired within aligned bands; then what is left by its text."""
+    """Match bands from top to bottom, blocks within aligned bands, then the rest by its text."""
     partner = dict(_align(target, made))
     bands: list[tuple[Pair, ...]] = []
     for at, band in enumerate(target.bands):
@@ -88,7 +88,7 @@ def match(target: Page, made: Page) -> Matching:
 
 
 def similarity(one: str, other: str) -> float:
-    """Of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words, of short texts over pairs of letters."""
+    """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words, or letter pairs."""
     if one == other:
         return 1.0
     long = min(one.count(" "), other.count(" ")) > _SHORT_WORDS
@@ -107,7 +107,7 @@ def _parts(text: str, words: bool) -> Counter[str]:
 
 
 def _align(target: Page, made: Page) -> list[tuple[int, int]]:
-    """The pairs of bands, in order, that agree best in total (Needleman and Wunsch 1970)."""
+    """Return the pairs of bands, in order, that agree best in total (Needleman and Wunsch 1970)."""
     rows, columns = len(target.bands), len(made.bands)
     gain = [[_agreement(a, b, target, made) for b in made.bands] for a in target.bands]
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -128,7 +128,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """How well two bands agree: their blocks' best scores; a little more if they are equally far down."""
+    """Return how well two bands agree: their blocks' best scores; a little more if they are equally far down."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -137,7 +137,7 @@ def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
 
 
 def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """How well two blocks stand for one another, 0 to 1; 0 if they cannot."""
+    """Return how well two blocks correspond, 0 to 1; 0 if they cannot."""
     elsewhere = theirs.text in made.texts or mine.text in target.texts
     if theirs.text and mine.text and theirs.text != mine.text and elsewhere:
         return 0.0
@@ -157,14 +157,14 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """How near they are across the page, by their left edges, middles or right edges; 0 to 1."""
+    """Return how near they are across the page, by their left edges, middles or right edges; 0 to 1."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
 
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
-    """The best pairs first; each block once. Of texts that are there several times the first goes with the first."""
+    """Return the best pairs first; each block once. Of repeated texts, the first is paired with the first."""
     scores = {
         (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
     }
@@ -177,13 +177,13 @@ def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
 
 
 def _nth(band: Band, at: int) -> tuple[str, int]:
-    """Its text, and how many before it in the band have the same."""
+    """Return its text, and how many before it in the band have the same."""
     text = band[at].text
     return text, sum(block.text == text for block in band[:at])
 
 
 def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
-    """Of what is in no aligned bands, what has the same text; pictures by their size and place."""
+    """Pair by equal text what is in no aligned bands; pair pictures by their size and place."""
     scored = (
         (-_score(a, b, target, made), abs(a.y - b.y), i, j)
         for i, a in enumerate(left)
@@ -195,7 +195,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Whether both are about where they should be, next to what is nearest to them."""
+    """Return True if both are about where they should be, next to what is nearest to them."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -206,7 +206,7 @@ def _near(pair: Pair, found: Sequence[Pair]) -> bool:
 def _backdrops(
     target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
 ) -> list[Pair]:
-    """Pictures of which one at least has texts on it; both about equally far down."""
+    """Pair pictures of which at least one has texts on it; both about equally far down."""
     theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
     mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
     scored = (
@@ -221,7 +221,7 @@ def _backdrops(
 def _greedy(
     scored: Iterable[tuple[float, int, int, int]], theirs: Sequence[Block], mine: Sequence[Block]
 ) -> list[Pair]:
-    """The pairs with the smallest scores first; each block once."""
+    """Return the pairs with the smallest scores first; each block once."""
     pairs: list[Pair] = []
     rows, columns = set(), set()
     for _, _, i, j in sorted(scored):

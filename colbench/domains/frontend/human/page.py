@@ -32,33 +32,33 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def content(self) -> tuple[Block, ...]:
-        """All but areas and backdrops."""
+        """Return all blocks except areas and backdrops."""
         return tuple(block for band in self.bands for block in band)
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """All that is said on it, names of pictures left out."""
+        """Return all that is said on it, without names of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property
     def title(self) -> Block | None:
-        """The largest heading, of equal ones the first."""
+        """Return the largest heading, the first of equal ones."""
         headings = [block for block in self.content if block.kind == "heading"]
         return max(headings, key=lambda block: block.font_size, default=None)
 
     @cached_property
     def last(self) -> Block | None:
-        """The text that stands alone at the end, if there is one."""
+        """Return the text that stands alone at the end, if any."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """The smallest area that holds a block, if there is one."""
+        """Return the smallest area that holds a block, if any."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 
 def take_in(render: Render) -> Page:
-    """The page that was rendered."""
+    """Read the page that was rendered."""
     blocks = render.blocks
     if len(blocks) > MOST_BLOCKS:
         largest = sorted(range(len(blocks)), key=lambda at: (-area_of(blocks[at]), at))
@@ -93,29 +93,29 @@ def _bands(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], ...]:
 
 
 def _reading(block: Block) -> tuple[int, int]:
-    """Lines of about the same height from left to right."""
+    """Return the reading position: lines of about the same height, from left to right."""
     return (round((block.y + block.height / 2) / 24), block.x)
 
 
 def holds(area: Block, block: Block) -> bool:
-    """Whether the middle of the block is in the area, and the area is the larger one."""
+    """Return True if the middle of the block is in the area, and the area is the larger one."""
     x, y = middle(block)
     inside = area.x <= x <= area.x + area.width and area.y <= y <= area.y + area.height
     return inside and block is not area and area_of(area) > area_of(block)
 
 
 def middle(block: Block) -> tuple[float, float]:
-    """Its middle, pixels."""
+    """Return its middle, in pixels."""
     return block.x + block.width / 2, block.y + block.height / 2
 
 
 def area_of(block: Block) -> int:
-    """Square pixels."""
+    """Return its area in square pixels."""
     return block.width * block.height
 
 
 def weight(block: Block, page: Page) -> float:
-    """How much of the eye's attention it takes: about the root of its share of a window, 0 to 1."""
+    """Return how much of the eye's attention it takes: about the root of its share of a window, 0 to 1."""
     share = area_of(block) / (max(1, page.width) * SCREEN)
     louder = 1.3 if block.kind == "heading" else 1.0
     return min(1.0, math.sqrt(share) * louder)

@@ -17,7 +17,7 @@ _EDGE = 120
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Beside one of the anchors; at the top; below or above an anchor that is near; else one of nine places.
+    """Say where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
 
     The anchors are blocks of the same page whose text is on the other page too.
     """
@@ -37,7 +37,7 @@ def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
 
 
 def spot(block: Block, page: Page) -> str:
-    """One of nine places of the page."""
+    """Return one of nine places of the page."""
     x, y = middle(block)
     across = x / max(1, page.width)
     side = "left" if across < 0.36 else "right" if across > 0.64 else ""
@@ -50,7 +50,7 @@ def spot(block: Block, page: Page) -> str:
 
 
 def vertical(y: float, page: Page) -> str:
-    """`top`, `middle` or `bottom`."""
+    """Return `top`, `middle` or `bottom`."""
     if y < max(_EDGE, 0.2 * page.height):
         return "top"
     return "bottom" if y > page.height - max(_EDGE, 0.2 * page.height) else "middle"
@@ -64,7 +64,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """The gap between two that stand side by side."""
+    """Return the gap between two blocks that stand side by side."""
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None
@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """The gap between one and another above it."""
+    """Return the gap between a block and another above it."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

@@ -19,7 +19,7 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """What the agent asked about, briefly; else the most outstanding things of the target not yet said."""
+    """Answer briefly what the agent asked about, or name the most outstanding things of the target not yet said."""
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """Pairs by whose text either page can be spoken of: it is the same, and there only once."""
+        """Return pairs by whose text either page can be described: it is the same, and occurs only once."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair
@@ -55,15 +55,15 @@ class Scene:
         )
 
     def wanted_place(self, block: Block) -> str:
-        """Where a block of the target is, by what is on both pages."""
+        """Say where a block of the target is, by what is on both pages."""
         return place(block, self.theirs, [pair.theirs for pair in self.common])
 
     def place(self, block: Block) -> str:
-        """Where a block of the agent's page is."""
+        """Say where a block of the agent's page is."""
         return place(block, self.mine, [pair.mine for pair in self.common])
 
     def called(self, block: Block) -> str:
-        """A block of the agent's page: `heading "X"`, `picture at the top left`."""
+        """Name a block of the agent's page: `heading "X"`, `picture at the top left`."""
         if block.text and block.kind not in _WORDLESS:
             return f"{KINDS[block.kind]} {quote(block.text)}"
         return f"{KINDS[block.kind]} {self.place(block)}"

@@ -29,12 +29,12 @@ Where = Callable[[Block], str]
 
 
 def missing(scene: Scene) -> Iterator[Difference]:
-    """What the target has and the agent's page has not."""
+    """Yield what the target has and the agent's page lacks."""
     yield from wanted(scene.matching.missing, scene.theirs, scene.wanted_place)
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
-    """What the agent's page has and the target has not."""
+    """Yield what the agent's page has and the target lacks."""
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Sentences that ask for these blocks of a page; what stands in a row is asked for together."""
+    """Yield sentences that ask for these blocks of a page; what stands in a row is asked for together."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"
@@ -61,7 +61,7 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
 
 
 def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
-    """The heading right above a paragraph, with which it goes."""
+    """Return the heading right above a paragraph, which belongs to it."""
     above = [
         heading
         for heading in headings
@@ -73,7 +73,7 @@ def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Links, buttons and short texts of one band side by side; headings of columns."""
+    """Yield groups: links, buttons and short texts of one band side by side; headings of columns."""
     gone: set[int] = set()
     for block in blocks:
         if id(block) in gone:
@@ -84,7 +84,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """A row, parted where the gap is far larger than the others."""
+    """Yield a row in parts, split where the gap is far larger than the others."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0
@@ -134,12 +134,12 @@ def _one(block: Block, page: Page, where: Where) -> str:
 
 
 def article(word: str) -> str:
-    """`a` or `an`."""
+    """Return `a` or `an`."""
     return "an" if word[0] in "aeiou" else "a"
 
 
 def _row(group: Sequence[Block]) -> Block:
-    """One block around all of them."""
+    """Return one block around all of them."""
     left, top = min(block.x for block in group), min(block.y for block in group)
     right = max(block.x + block.width for block in group)
     bottom = max(block.y + block.height for block in group)
@@ -147,7 +147,7 @@ def _row(group: Sequence[Block]) -> Block:
 
 
 def _looks(block: Block, page: Page) -> str:
-    """Size and colours, where they are not the usual ones."""
+    """Say size and colors, if they are not the usual ones."""
     words = size(block) if block.kind != "button" else ""
     own_ground = distance(block.background, page.background) > _SEEN
     if own_ground or distance(block.color, "#000000") > _DARK:

@@ -25,7 +25,7 @@ _SIZES = (
 
 
 def quote(text: str) -> str:
-    """In straight quotation marks; a long text ends in … at a word."""
+    """Quote in straight quotation marks; a long text ends in … at a word."""
     plain = " ".join(text.replace('"', "'").split())
     if len(plain) <= QUOTED_CHARS:
         return f'"{plain}"'
@@ -34,7 +34,7 @@ def quote(text: str) -> str:
 
 
 def size(block: Block) -> str:
-    """`large text` and the like; nothing for normal text."""
+    """Return `large text` and the like; nothing for normal text."""
     for most, word in _SIZES:
         if block.font_size <= most:
             return f"{word} text" if word else ""
@@ -42,6 +42,6 @@ def size(block: Block) -> str:
 
 
 def roughly(pixels: float) -> int:
-    """As exactly as a person says it."""
+    """Round as a person would say it."""
     step = 5 if abs(pixels) < 100 else 10
     return max(step, round(abs(pixels) / step) * step)

@@ -47,7 +47,7 @@ class Asset(Struct, frozen=True, kw_only=True):
 
 
 def respond(url: str) -> Asset | None:
-    """What the page gets for this address; None if it is refused. Never raises, whatever the address."""
+    """Return what the page gets for this address; None if it is refused. Never raises, whatever the address."""
     address = _split(url)
     if address is None:
         return None
@@ -64,13 +64,13 @@ def respond(url: str) -> Asset | None:
 
 
 def is_stylesheet(url: str) -> bool:
-    """Whether this address is that of Tailwind's stylesheet."""
+    """Return True if this is the address of Tailwind's stylesheet."""
     address = _split(url)
     return address is not None and _is_stylesheet(address)
 
 
 def tailwind_script(url: str) -> str | None:
-    """The one address by which the Tailwind script at this address is asked for here; None for any other."""
+    """Return the one address used here for the Tailwind script at this address; None for any other script."""
     address = _split(url)
     return _script(address) if address else None
 
@@ -86,7 +86,7 @@ def _script(address: SplitResult) -> str | None:
 
 
 def _split(url: str) -> SplitResult | None:
-    """The parts of an address of the web; one without a scheme (`//host/path`) is of the web too."""
+    """Split an address of the web; one without a scheme (`//host/path`) belongs to the web too."""
     if len(url) > _MOST_CHARACTERS:
         return None
     try:

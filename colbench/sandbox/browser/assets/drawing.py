@@ -26,7 +26,7 @@ Color = tuple[int, int, int]
 
 @lru_cache(maxsize=_KEPT)
 def photo(subject: str, width: int, height: int, gray: bool) -> bytes:
-    """A landscape in colours and forms of its own for this subject, as a PNG of this size."""
+    """Draw a landscape, with colors and forms of its own for this subject, as a PNG of this size."""
     from PIL import Image, ImageDraw
 
     chance = blake2b(subject.encode("utf-8", "replace"), digest_size=16).digest()
@@ -68,7 +68,7 @@ def _mixed(first: Color, second: Color, share: float) -> Color:
 
 @lru_cache(maxsize=_KEPT)
 def box(text: str, width: int, height: int, background: str, color: str) -> bytes:
-    """Text in the middle of one colour, as large as fits (up to an eighth of the width); colours as `#rrggbb`."""
+    """Draw text in the middle of one color, as large as fits (up to an eighth of the width); colors as `#rrggbb`."""
     from PIL import Image, ImageColor, ImageDraw
 
     back, front = ImageColor.getrgb(background)[:3], ImageColor.getrgb(color)[:3]

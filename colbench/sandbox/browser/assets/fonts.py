@@ -50,7 +50,7 @@ _DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation San
 
 
 def fonts_environment(home: Path) -> dict[str, str]:
-    """Variables for the browser's environment; writes `fonts.conf` and keeps a cache in `home`, an existing folder."""
+    """Return variables for the browser's environment; write `fonts.conf` and keep a cache in the folder `home`."""
     file = home.absolute() / "fonts.conf"
     file.write_text(_configuration(file.with_name("font-cache")), encoding="utf-8")
     return {"FONTCONFIG_FILE": str(file), "FC_LANG": "en"}

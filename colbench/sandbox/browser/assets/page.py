@@ -79,7 +79,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
 
 
 def prepare(page: str) -> Prepared:
-    """The page with the CSS that it can use, and the policy under which it is shown."""
+    """Return the page with the CSS that it can use, and the policy under which it is shown."""
     scripts: set[str] = set()
     configs: set[str] = set()
     inlined = count()
@@ -102,7 +102,7 @@ def prepare(page: str) -> Prepared:
 
 
 def _tailwind_media(link: str) -> str | None:
-    """The media that a link with these attributes is for ("" for all); None if it is not to Tailwind's stylesheet."""
+    """Return the media of a link with these attributes ("" for all); None if it does not load Tailwind's stylesheet."""
     attributes = _attributes(link)
     kinds = attributes.get("rel", "").lower().split()
     if "stylesheet" not in kinds or "alternate" in kinds or "disabled" in attributes:
@@ -124,7 +124,7 @@ def _stays_here(meta: str) -> bool:
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
-    """The element that asks for the Tailwind script, noted in `scripts`; a configuration is noted in `configs`."""
+    """Return the element that loads the Tailwind script, recorded in `scripts`; record a configuration in `configs`."""
     source = _attributes(match["attributes"]).get("src")
     if source is None:
         script = match["script"].replace("\r\n", "\n").replace("\r", "\n")
@@ -140,7 +140,7 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Attributes of a tag by name in lower case; the first of a name counts, as in a browser."""
+    """Return the attributes of a tag by name in lower case; the first of a name counts, as in a browser."""
     found: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(text):
         quoted = value[:1] in {'"', "'"}

@@ -56,7 +56,7 @@ _SIZE_NAMES = {"w": 0, "width": 0, "h": 1, "height": 1}
 
 
 def picture(address: SplitResult) -> bytes | None:
-    """The PNG for this address, of the size it asks for (at most 2,000 a side); None if it is no known service."""
+    """Return the PNG for this address, in the size it asks for (at most 2,000 a side); None for an unknown service."""
     host, path = address.hostname or "", unquote(address.path)
     query = dict(parse_qsl(address.query or path.partition("&")[2], keep_blank_values=True))
     if host in _PHOTOS:
@@ -78,12 +78,12 @@ def picture(address: SplitResult) -> bytes | None:
 
 
 def _found_size(found: re.Match[str] | None) -> tuple[int, int] | None:
-    """`/300/200` or `/300x200`; `/300` is a square."""
+    """Read a size: `/300/200` or `/300x200`; `/300` is a square."""
     return (int(found[1]), int(found[2] or found[1])) if found else None
 
 
 def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
-    """`w=300&h=200`; where one is missing the photo is 3:2."""
+    """Read a size: `w=300&h=200`; if one is missing, the photo is 3:2."""
     size = [0, 0]
     for name, value in query.items():
         if name in _SIZE_NAMES and re.fullmatch("[0-9]{1,5}", value):
@@ -93,19 +93,19 @@ def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
 
 
 def _subject(query: dict[str, str]) -> str:
-    """What is left of a query when sizes and effects are gone: `random=2`."""
+    """Return the rest of a query without sizes and effects: `random=2`."""
     others = _SIZE_NAMES.keys() | {"grayscale", "blur"}
     return "&".join(f"{name}={value}" for name, value in query.items() if name not in others)
 
 
 def _capped(width: int, height: int) -> tuple[int, int]:
-    """This size, or the largest of its proportions that is allowed."""
+    """Return this size, or the largest of its proportions that is allowed."""
     scale = min(1.0, LONGEST_SIDE / max(width, height, 1))
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
 def _colors(named: list[str], default: tuple[str, str]) -> tuple[str, str]:
-    """Background and text colour as the path names them: `fff`, `336699`, `orange`."""
+    """Return background and text color as the path names them: `fff`, `336699`, `orange`."""
     from PIL import ImageColor
 
     colors = list(default)

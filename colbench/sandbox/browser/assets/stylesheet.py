@@ -39,7 +39,7 @@ class _Sheet(Struct, frozen=True):
 
 
 def purge(page: str) -> str:
-    """The rules that the page can use, as CSS.
+    """Return the rules that the page can use, as CSS.
 
     Every word of the page counts as a class, wherever it stands, in either case (classes without a doctype are
     compared without regard to case): too much is kept rather than too little.
@@ -66,7 +66,7 @@ def _joined(rules: Iterable[tuple[Around, str]]) -> Iterator[str]:
 
 @cache
 def _sheet() -> _Sheet:
-    """The parsed sheet, read once a process (about a fifth of a second)."""
+    """Parse the sheet, once a process (about a fifth of a second)."""
     rules: list[tuple[Around, str]] = []
     always: set[int] = set()
     by_class: dict[str, list[int]] = {}
@@ -90,7 +90,7 @@ def _sheet() -> _Sheet:
 
 
 def _classes(selector: str) -> Iterator[str]:
-    """The classes one of which a page must name to use the rule, as a page writes them, in lower case."""
+    """Yield the classes of which a page must name one to use the rule, as a page writes them, in lower case."""
     for single in selector.split(","):
         found = _CLASS.findall(single)
         if found:

@@ -13,13 +13,14 @@ FONTS = VENDOR / "fonts"
 
 @lru_cache(maxsize=4)
 def unpacked(name: str) -> bytes:
-    """The content of `vendor/tailwind/{name}.xz`."""
+    """Return the content of `vendor/tailwind/{name}.xz`."""
     return lzma.decompress((VENDOR / "tailwind" / f"{name}.xz").read_bytes())
 
 
 def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
-    """Hash of the files in the folder with such names, compiled ones and the subfolder `without` left out:
-    their names and contents.
+    """Hash the files in the folder with such names: their names and contents.
+
+    Compiled files and the subfolder `without` are left out.
     """
     digest = blake2b(digest_size=6)
     for path in sorted(folder.rglob(pattern)):

@@ -11,7 +11,7 @@ from functools import cache
 
 @cache
 def pieces() -> dict[str, str]:
-    """What stands for what."""
+    """Return the replacements for the placeholders in the sources."""
     return {
         "PNG_BOMB_23000": png_bomb(23_000),
         "PNG_BOMB_9000": png_bomb(9_000),
@@ -36,7 +36,7 @@ def pieces() -> dict[str, str]:
 
 
 def png_bomb(side: int) -> str:
-    """A `data:` address of a picture of `side` x `side` pixels, all alike, at one bit each: few bytes, much memory."""
+    """Return a `data:` address of a picture of `side` x `side` equal pixels at one bit each: few bytes, much memory."""
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     rows = zlib.compress(bytes((side // 8 + 2) * side), 9)
     chunks = (b"IHDR", header), (b"IDAT", rows), (b"IEND", b"")
@@ -57,7 +57,7 @@ def moving_picture(kind: str) -> str:
 
 
 def _levels(start: str, content: str, end: str) -> str:
-    """Nine definitions, each made of several of the one before."""
+    """Return nine definitions, each made of several of the one before."""
     level = start + content + end
     return "".join(level.replace("{next}", str(n + 1)).replace("{n}", str(n)) for n in range(9))
 

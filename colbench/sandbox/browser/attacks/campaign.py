@@ -53,7 +53,7 @@ class PageFinding(Finding, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> str:
-        """The outcome, and how long it took."""
+        """Describe the outcome and how long it took."""
         return f"{self.outcome}, {self.seconds} s"
 
 
@@ -96,7 +96,7 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 def _good() -> str:
-    """A good page, never the same text, always the same picture."""
+    """Return a good page: never the same text, always the same picture."""
     with Canary() as canary:
         return page_controls()[0].page(canary, token_hex(8))
 
@@ -139,7 +139,7 @@ class _Lane:
         )
 
     async def _render(self, attack: PageAttack) -> Render:
-        """The render as it comes back from a store; other types than the declared ones raise."""
+        """Return the render as it is read back from a store; types other than the declared ones raise."""
         page = attack.page(self._canary, token_hex(8))
         render = await self._renderer.render(page)
         return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)
@@ -163,7 +163,7 @@ class _Lane:
 
 
 def _differences(good: Render, after: Render) -> Iterator[str]:
-    """Words for a good page that came out otherwise than at first."""
+    """Yield words for a good page that was rendered differently from the first time."""
     if after.outcome != good.outcome:
         yield f"the next page: {after.outcome}"
     elif after.picture != good.picture:
@@ -196,7 +196,7 @@ class _MemoryWatch:
 
 
 async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> PageFinding:
-    """What is left when the renderer has been left, once processes that are about to end have had time for it."""
+    """Report what is left when the renderer has been closed, once ending processes have had time for it."""
     for _ in range(_CHECKS):
         if not descendants(os.getpid()) - before:
             break

@@ -46,7 +46,7 @@ class Canary:
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands for what in the sources of the attacks."""
+        """Return the replacements for the placeholders in the sources of the attacks."""
         return {
             "CANARY_FILES": self._folder.as_uri(),
             "CANARY_PATH": str(self._folder),
@@ -55,7 +55,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Connections and datagrams since the last time."""
+        """Return connections and datagrams since the last call."""
         found, self._seen[:] = sorted(set(self._seen)), []
         with suppress(BlockingIOError):
             while self._datagrams.recv(2048):
@@ -80,7 +80,7 @@ class Canary:
 
 
 def shows_canary(picture: bytes) -> bool:
-    """Whether a PNG has the colour of the canary files."""
+    """Return True if a PNG contains the color of the canary files."""
     from PIL import Image
 
     with Image.open(io.BytesIO(picture)) as image:
@@ -103,7 +103,7 @@ class _Server(ThreadingHTTPServer):
         return connection
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Browsers hang up when they like."""
+        """Ignore errors: browsers hang up when they like."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815  # as http.server calls it
 
     def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 def _files() -> dict[str, bytes]:

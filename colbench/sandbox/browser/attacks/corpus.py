@@ -42,7 +42,7 @@ class PageAttack(Struct, frozen=True, kw_only=True):
     source: str
 
     def page(self, canary: Canary, visit: str) -> str:
-        """The page, aimed at what this canary watches; another `visit` makes it another page that looks the same."""
+        """Return the page, aimed at what this canary watches; each `visit` gives another page that looks the same."""
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
             text = text.replace(word, piece)
@@ -53,13 +53,13 @@ class PageAttack(Struct, frozen=True, kw_only=True):
 
 @cache
 def page_attacks() -> tuple[PageAttack, ...]:
-    """Every hostile page, by class."""
+    """Return every hostile page, by class."""
     return tuple(map(_attack, read_attacks(_SOURCES)))
 
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Honest pages. The first leans on everything that attacks are known to change."""
+    """Return honest pages. The first uses everything that attacks are known to change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -40,7 +40,7 @@ _ALIGNS: dict[str, Align] = {
 
 
 def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[Block, ...]]:
-    """The page's background colour and its visible blocks in reading order."""
+    """Return the page's background color and its visible blocks in reading order."""
     ink = Ink(picture)
     items = read_items(snapshot, *ink.size)
     canvas = Canvas(items, *ink.size)
@@ -56,7 +56,7 @@ class _Looker:
         self._ink = ink
 
     def blocks(self) -> tuple[Block, ...]:
-        """By y, then x."""
+        """Return the blocks, by y, then x."""
         found: list[Block] = []
         buttons: dict[int, list[Words]] = defaultdict(list)
         drawn = set()
@@ -87,7 +87,7 @@ class _Looker:
             yield from self._box(item)
 
     def _is_button(self, owner: Item, words: list[Words]) -> bool:
-        """A button, or a link that looks like one."""
+        """Return True for a button, or a link that looks like one."""
         if owner.button is owner:
             return True
         seen, text = owner.seen, _around(words)
@@ -146,7 +146,7 @@ class _Looker:
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:
-        """Whether something of at least some size is seen where it is."""
+        """Return True if something of at least a certain size is visible in its place."""
         seen = item.seen
         if min(seen.width, seen.height) < _SMALLEST or self._canvas.covered(
             seen, item.paint_key, 1.0, 5
@@ -156,7 +156,7 @@ class _Looker:
         return self._ink.varies(seen, behind)
 
     def _looks(self, item: Item) -> _Looks:
-        """Its own colours."""
+        """Return its own colors."""
         behind, _ = self._canvas.behind(*item.seen.middle, item.paint_key)
         return _Looks(item, read_color(item.style["color"]), fill(item).over(behind))
 
@@ -169,7 +169,7 @@ class _Looks(Struct, frozen=True):
     behind: Color
 
     def block(self, kind: BlockKind, rect: Rect, text: str = "", align: str = "") -> Block:
-        """A block of these looks in this place."""
+        """Return a block of these looks in this place."""
         left, top = round(rect.left), round(rect.top)
         style = self.item.style
         return Block(
@@ -188,7 +188,7 @@ class _Looks(Struct, frozen=True):
 
 
 def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
-    """Texts in document order, those of one heading, link, button or paragraph together."""
+    """Yield texts in document order, those of one heading, link, button or paragraph together."""
     found = list(found)
     prose = {
         id(_container(words.item))
@@ -211,7 +211,7 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Whose text it is: a button's, else a heading's, else a link's that is not within prose, else its block's."""
+    """Return the owner of a text: a button, else a heading, else a link that is not within prose, else its block."""
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link
@@ -225,7 +225,7 @@ def _owner(item: Item, container: Item, in_prose: bool) -> Item:
 
 
 def _container(item: Item) -> Item:
-    """The nearest block that its lines are in."""
+    """Return the nearest block that its lines are in."""
     above = item.parent or item
     while above.inline and above.parent is not None:
         above = above.parent
@@ -244,7 +244,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """White space collapsed; lines of one text are broken at white space, or within a word."""
+    """Join lines with white space collapsed; lines of one text are broken at white space, or within a word."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:
@@ -265,5 +265,5 @@ def _around(words: list[Words]) -> Rect:
 
 
 def font_size(item: Item) -> float:
-    """CSS pixels."""
+    """Return the font size in CSS pixels."""
     return float(item.style["font-size"].removesuffix("px"))

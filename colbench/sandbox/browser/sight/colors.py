@@ -20,7 +20,7 @@ class Color(Struct, frozen=True):
     alpha: float = 1.0
 
     def over(self, behind: Color) -> Color:
-        """This laid over an opaque colour."""
+        """Return this color laid over an opaque one."""
         red, green, blue = (
             below + (above - below) * self.alpha
             for above, below in zip(self.rgb, behind.rgb, strict=True)
@@ -28,21 +28,21 @@ class Color(Struct, frozen=True):
         return Color(red, green, blue)
 
     def faded(self, opacity: float) -> Color:
-        """With its alpha multiplied."""
+        """Return the color with its alpha multiplied."""
         return Color(self.red, self.green, self.blue, self.alpha * opacity)
 
     def contrast(self, other: Color) -> float:
-        """The largest difference of a channel, 0 to 255."""
+        """Return the largest difference of a channel, 0 to 255."""
         return max(abs(a - b) for a, b in zip(self.rgb, other.rgb, strict=True))
 
     @property
     def rgb(self) -> tuple[float, float, float]:
-        """Without alpha."""
+        """Return the channels without alpha."""
         return self.red, self.green, self.blue
 
     @property
     def hex(self) -> str:
-        """`#rrggbb`."""
+        """Return the color as `#rrggbb`."""
         return "#" + "".join(f"{round(min(255.0, max(0.0, c))):02x}" for c in self.rgb)
 
 
@@ -51,7 +51,7 @@ NOTHING = Color(0.0, 0.0, 0.0, 0.0)
 
 
 def read_color(text: str) -> Color:
-    """The first colour in a computed value; NOTHING if there is none that is understood."""
+    """Parse the first color in a computed value; NOTHING if none is understood."""
     found = _FUNCTION.search(text)
     if not found:
         return NOTHING
@@ -71,7 +71,7 @@ def read_color(text: str) -> Color:
 
 
 def _oklab(lightness: float, a: float, b: float, alpha: float) -> Color:
-    """Oklab in sRGB, clipped; matrices of CSS Color 4 (B. Ottosson)."""
+    """Convert Oklab to sRGB, clipped; matrices of CSS Color 4 (B. Ottosson)."""
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

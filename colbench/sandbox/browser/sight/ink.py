@@ -38,11 +38,11 @@ class Ink:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height."""
+        """Return width and height."""
         return self._image.size
 
     def has_text(self, rect: Rect, color: Color, behind: Color, on_picture: bool) -> bool:
-        """Whether the area holds strokes of this colour that stand out from what is behind them."""
+        """Return True if the area holds strokes of this color that stand out from what is behind them."""
         crop = self._crop(rect)
         if crop is None or max(high - low for low, high in _extrema(crop)) < TEXT_CONTRAST:
             return False
@@ -50,7 +50,7 @@ class Ink:
         return _nearest(crop, color) <= near
 
     def varies(self, rect: Rect, behind: Color, least: float = AREA_CONTRAST) -> bool:
-        """Whether the area holds anything but the colour behind it."""
+        """Return True if the area holds anything but the color behind it."""
         crop = self._crop(rect)
         if crop is None:
             return False
@@ -61,12 +61,12 @@ class Ink:
         )
 
     def has_color(self, rect: Rect, color: Color) -> bool:
-        """Whether this colour is somewhere in the area."""
+        """Return True if this color occurs in the area."""
         crop = self._crop(rect)
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Whether another colour begins outside of the area anywhere, or the picture ends all around."""
+        """Return True if another color begins outside of the area anywhere, or the picture ends all around."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))
@@ -87,7 +87,7 @@ class Ink:
 
 
 def _ring(rect: Rect) -> Iterator[tuple[float, float]]:
-    """Points right outside of the edges."""
+    """Yield points right outside of the edges."""
     for x, y in rect.points(_RING):
         yield from (
             (rect.left - 2, y),
@@ -108,7 +108,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """The smallest distance of a pixel from the colour, by its worst channel."""
+    """Return the smallest distance of a pixel from the color, by its worst channel."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

@@ -38,26 +38,26 @@ class Rect(Struct, frozen=True):
 
     @property
     def width(self) -> float:
-        """At least 0."""
+        """Return the width, at least 0."""
         return max(0.0, self.right - self.left)
 
     @property
     def height(self) -> float:
-        """At least 0."""
+        """Return the height, at least 0."""
         return max(0.0, self.bottom - self.top)
 
     @property
     def area(self) -> float:
-        """Square pixels."""
+        """Return the area in square pixels."""
         return self.width * self.height
 
     @property
     def middle(self) -> tuple[float, float]:
-        """The point in its middle."""
+        """Return the point in the middle."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def within(self, other: Rect) -> Rect:
-        """The part of it that is in the other; may be empty."""
+        """Return the part of it that is in the other; may be empty."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -66,7 +66,7 @@ class Rect(Struct, frozen=True):
         )
 
     def around(self, other: Rect) -> Rect:
-        """The smallest area that holds both."""
+        """Return the smallest area that holds both."""
         return Rect(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -75,11 +75,11 @@ class Rect(Struct, frozen=True):
         )
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether the point is in it."""
+        """Return True if the point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def points(self, count: int) -> Iterable[tuple[float, float]]:
-        """A grid of `count` x `count` points, none of them on the edge."""
+        """Return a grid of `count` x `count` points, none of them on the edge."""
         for row in range(count):
             for column in range(count):
                 yield (
@@ -149,32 +149,32 @@ class Item:
 
     @property
     def seen(self) -> Rect:
-        """The part of it that no ancestor and no edge of the picture cuts off."""
+        """Return the part of it that no ancestor and no edge of the picture cuts off."""
         return self.rect.within(self.clip)
 
     @property
     def clip_of_text(self) -> Rect:
-        """What its lines are cut to."""
+        """Return the area that its lines are cut to."""
         return self.parent.flow_clip if self.parent else self.flow_clip
 
     @property
     def inline(self) -> bool:
-        """Whether it runs in the lines of its parent."""
+        """Return True if it runs in the lines of its parent."""
         return self.display in ("inline", "contents")
 
     @property
     def text_key(self) -> tuple[int, int, int]:
-        """When its text is painted."""
+        """Return when its text is painted."""
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Whether it clips what it holds; that of the root and of the body is the window's."""
+        """Return True if it clips what it holds; clipping by the root and the body is the window's."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"
 
     def _phase(self, order: int) -> int:
-        """Within one layer, blocks are painted before what is in lines (CSS 2.1, appendix E)."""
+        """Return its phase: within one layer, blocks are painted before what is in lines (CSS 2.1, appendix E)."""
         above = self.parent
         own = 2 if self.display.startswith("inline") or (above and above.display in _FLEX) else 0
         same = above is not None and above.paint_key[0] == order
@@ -190,7 +190,7 @@ def _clip(parent: Item | None, position: str) -> Rect:
 
 
 def read_items(snapshot: Mapping[str, Any], width: float, height: float) -> list[Item]:
-    """The items of the page's own document in document order, cut to a picture of this size."""
+    """Read the items of the page's own document in document order, cut to a picture of this size."""
     return _Reader(snapshot).read(Rect(0.0, 0.0, width, height))
 
 
@@ -242,7 +242,7 @@ class _Reader:
         return items
 
     def _above(self, node: int, of_node: Mapping[int, Item]) -> Item | None:
-        """The nearest ancestor that is laid out."""
+        """Return the nearest ancestor that is laid out."""
         parents = self._nodes["parentIndex"]
         while node >= 0:
             node = parents[node]
@@ -268,7 +268,7 @@ class _Reader:
         return self._option(node) if name == "SELECT" else ""
 
     def _option(self, node: int) -> str:
-        """The text of the chosen option below this node."""
+        """Return the text of the chosen option below this node."""
         parents, kinds = self._nodes["parentIndex"], self._nodes["nodeType"]
         for child in range(node + 1, len(parents)):
             if parents[child] < node:

@@ -44,17 +44,17 @@ class Paint(Struct, frozen=True, kw_only=True):
 
 
 def visible(item: Item) -> bool:
-    """Whether its own paint shows at all."""
+    """Return True if its own paint shows at all."""
     return item.style["visibility"] == "visible" and item.opacity >= _FAINTEST
 
 
 def is_picture(item: Item) -> bool:
-    """An embedded picture or the like, or an area with a picture in the background."""
+    """Return True for an embedded picture or the like, or an area with a picture in the background."""
     return item.name in PICTURES or "url(" in item.style["background-image"]
 
 
 def fill(item: Item) -> Color:
-    """Its own background: the colour, or where the gradient begins."""
+    """Return its own background: the color, or the start of the gradient."""
     color = read_color(item.style["background-color"])
     if "gradient(" in item.style["background-image"] and item.style["background-clip"] != "text":
         color = read_color(item.style["background-image"]).over(color if color.alpha else WHITE)
@@ -62,7 +62,7 @@ def fill(item: Item) -> Color:
 
 
 def has_frame(item: Item, behind: Color) -> bool:
-    """Whether a border on three sides at least, or a shadow, shows where it ends."""
+    """Return True if a border on three sides at least, or a shadow, shows its edges."""
     sides = sum(
         item.style[f"border-{side}-style"] not in ("none", "hidden")
         and float(item.style[f"border-{side}-width"].removesuffix("px")) >= 1
@@ -77,7 +77,7 @@ def has_frame(item: Item, behind: Color) -> bool:
 
 
 def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
-    """Of the whole page, and the element that lends it: the root, else the body (CSS Backgrounds 3, 2.11.2)."""
+    """Return the page's background and the element that gives it: root, else body (CSS Backgrounds 3, 2.11.2)."""
     for item in [item for item in items if item.name in ("HTML", "BODY")][:2]:
         color = fill(item)
         if color.alpha or item.style["background-image"] != "none":
@@ -102,7 +102,7 @@ class Raster:
                 self._rows[row][left:right] = line
 
     def at(self, x: float, y: float) -> int:
-        """The number at a point."""
+        """Return the number at a point."""
         row, column = int(y // _CELL), int(x // _CELL)
         inside = 0 <= row < self._lines and 0 <= column < self._columns
         return self._rows[row][column] if inside else 0
@@ -131,7 +131,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """The colour at this point below what is painted at `key`, and whether a picture lies in between."""
+        """Return the color at this point below what is painted at `key`, and True if a picture lies in between."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -148,7 +148,7 @@ class Canvas:
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
-        """Whether at least this share of the area lies below something opaque that is painted after `key`."""
+        """Return True if at least this share of the area lies below something opaque that is painted after `key`."""
         own = bisect_right(self._keys, key)
         hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
         return hidden >= share * grid * grid
@@ -166,7 +166,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """The drawing that something is part of, which it does not cover."""
+    """Return the drawing that something is part of, which it does not cover."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

@@ -33,7 +33,7 @@ class Words(Struct, frozen=True, kw_only=True):
 
 
 def visible_words(items: Iterable[Item], canvas: Canvas, ink: Ink) -> list[Words]:
-    """What can be read, in document order."""
+    """Return the readable words, in document order."""
     found = (words for item in items for words in _words(item, canvas, ink))
     return _without_overprinted(list(islice(found, _MOST_LINES)))
 
@@ -57,7 +57,7 @@ def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
 
 
 def _readable(line: Line, seen: Rect) -> str:
-    """The part of a line that is not cut off; nothing if it is too low to read."""
+    """Return the part of a line that is not cut off; nothing if it is too low to read."""
     if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
         return ""
     length = len(line.text)
@@ -67,7 +67,7 @@ def _readable(line: Line, seen: Rect) -> str:
 
 
 def _color(item: Item) -> Color:
-    """Of the strokes; with a background that shows through the letters only, where that begins."""
+    """Return the color of the strokes; if the background shows through the letters only, its first color."""
     above = item
     while above.parent is not None and above.inline and above.style["background-clip"] != "text":
         above = above.parent
@@ -78,7 +78,7 @@ def _color(item: Item) -> Color:
 
 
 def _without_overprinted(found: list[Words]) -> list[Words]:
-    """Of texts that are printed over one another, the topmost."""
+    """Keep the topmost of texts that are printed over one another."""
     taken: dict[tuple[int, int], list[Rect]] = defaultdict(list)
     kept = []
     for words in sorted(found, key=lambda words: words.key, reverse=True):

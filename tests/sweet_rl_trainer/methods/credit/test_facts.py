@@ -16,6 +16,7 @@ from colbench.sandbox import CodeSandbox
 from colbench.selection import load_tasks
 from colbench.task import Hidden, Task
 from colbench_tasks import designs
+from sweet_rl_trainer.methods.credit.advantage import answer_advantage, question_advantage
 from sweet_rl_trainer.methods.credit.facts import FactsPotential, facts_told, guess_table, subsets
 from sweet_rl_trainer.methods.credit.state import State
 
@@ -110,7 +111,7 @@ def test_what_may_be_told_later_counts_by_its_chance(tasks):
 
 
 def test_a_step_ahead_most_facts_are_worth_asking_for_only_if_others_may_be_told_later(tasks):
-    """Of the first questions that settle a fact, the share that has more credit than an answer at once."""
+    """Count the first questions that settle a fact and have more credit than an answer at once."""
 
     def above_an_answer(chance):
         above = [
@@ -137,3 +138,26 @@ def test_a_test_that_is_no_call_with_literals_is_refused_by_name(tasks):
     broken = replace(task, id="broken", hidden=replace(task.hidden, tests=calls))
     with pytest.raises(DataError, match='broken: the test "print'):
         guess_table(broken)
+
+
+def followed(table, chance, cost=0.01):
+    """The share of tests of an agent that does what has the most credit: asks for a fact, or answers with a guess."""
+    known = frozenset()
+    while True:
+        here = table.expected(known, chance)
+        credit = {
+            name: question_advantage(here, table.expected(known | {name}, chance), cost=cost)
+            for name in table.hidden
+            if name not in known
+        }
+        best = max(credit, key=credit.get, default=None)
+        if best is None or credit[best] <= answer_advantage(here, table.share(known)):
+            return table.share(known)
+        known |= {best}
+
+
+def test_who_follows_the_credit_asks_until_it_can_answer_unless_nothing_is_told_later(tasks):
+    tables = list(map(guess_table, tasks))
+    now, later = ([followed(table, chance) for table in tables] for chance in (0.0, 0.5))
+    assert sum(share == 1 for share in later) >= 11
+    assert sum(share == 1 for share in now) <= 9

@@ -129,7 +129,7 @@ def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
             assert counted == [1.0] * side.reply_tokens == [1.0] * len(f"reply {n}.")
 
 
-def test_of_all_pairs_or_of_those_whose_chosen_one_succeeded_the_likelihood_counts(scored, chat):
+def test_the_likelihood_counts_in_all_pairs_or_where_the_chosen_reply_succeeded(scored, chat):
     turn = replace(scored((3, 2, 1)), solved=(True, False, True))
     options = {"pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
     every = turn_pairs(turn, chat, "margin", **options)
