@@ -1,6 +1,6 @@
 """Monte-Carlo values of questions on the demonstrators' policy, to a stated precision, and the exact ones next to them.
 
-FOLDER/values.jsonl    a line for each task
+FOLDER/values-KEY.jsonl    a line for each task
 
 A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is that
 of the truth `hindsight tests`, by dynamic programming; the two share the policy and nothing else.

@@ -3,7 +3,7 @@
 FOLDER/states.jsonl, truths.jsonl    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
 FOLDER/computed/                     what models computed (`train.reference_cache`)
-FOLDER/values.jsonl                  Monte-Carlo values (`on_policy`)
+FOLDER/values-KEY.jsonl              Monte-Carlo values (`on_policy`)
 FOLDER/report/                       the page and its picture (`page`), and `results.Results`
 
 What was finished is kept: after an interruption, the same command continues within the estimator.
@@ -16,11 +16,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.config import digest
+from colbench.config import derive_seed, digest
 from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.creditbench import data, results
@@ -34,7 +35,7 @@ from sweet_rl_trainer.creditbench.results import EstimatorResult, LeftOut, Resul
 from sweet_rl_trainer.creditbench.states import Bench
 from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
 
-COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values.jsonl", "report"
+COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values", "report"
 READ_STATES = 1
 """States of a task that models read, and that have Monte-Carlo values."""
 VALUE_TASKS = 200
@@ -89,7 +90,8 @@ def _begun(
 ) -> Results:
     """Return the results before the first estimator, with the Monte-Carlo values."""
     some = [_some(each, READ_STATES) for each in benches[:VALUE_TASKS]]
-    values = filled(out / VALUES, TaskValues, some, values_of, settings.processes)
+    path = out / f"{VALUES}-{_states_key(some)}.jsonl"
+    values = filled(path, TaskValues, some, values_of, settings.processes)
     states_sha256, truths_sha256 = data.hashes(out)
     return Results(
         version=__version__,
@@ -160,14 +162,20 @@ def _scored(estimator: Estimator, bench: Bench) -> TaskScores:
 def _file_name(estimator: Estimator, benches: Sequence[Bench]) -> str:
     """Return the name of an estimator's file, which tells what its scores depend on."""
     slug = re.sub(r"\W+", "-", estimator.name).strip("-").lower()
-    states = [state.id for bench in benches for state in bench.states]
-    return f"{slug}-{digest([estimator.name, estimator.key, __version__, states])[:8]}"
+    key = digest([estimator.name, estimator.key, __version__, _states_key(benches)])
+    return f"{slug}-{key[:8]}"
+
+
+def _states_key(benches: Sequence[Bench]) -> str:
+    """Return what stands for some states in the names of files."""
+    return digest([state.id for bench in benches for state in bench.states])[:8]
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with so many of its states, spread over all of them."""
-    count = min(number, len(bench.states))
-    taken = [place * len(bench.states) // count for place in range(count)]
+    """Return a task with so many of its states, drawn by the task, in their order."""
+    random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
+    places = range(len(bench.states))
+    taken = sorted(random.sample(places, min(number, len(places))))
     return replace(
         bench,
         states=tuple(bench.states[place] for place in taken),

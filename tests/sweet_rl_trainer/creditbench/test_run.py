@@ -75,8 +75,8 @@ def test_the_page_has_a_row_for_each_estimator_and_no_open_part(finished):
 def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
     left_out = read(finished / RESULTS).left_out
     assert [each.name for each in left_out] == ["gain, scaled"], "two answers make no line"
-    for name in ("states.jsonl", "truths.jsonl", "values.jsonl"):
-        shutil.copy(finished / name, tmp_path)
+    for path in finished.glob("*.jsonl"):
+        shutil.copy(path, tmp_path)
     assert main([*COMMAND, "--out", str(tmp_path)]) == 0
     results = read(tmp_path / RESULTS)
     assert {each.reason for each in results.left_out} == MODELS_NEEDED
@@ -92,7 +92,7 @@ def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_pat
     out = tmp_path / "again"
     shutil.copytree(finished, out)
     (out / RESULTS).unlink()
-    for path in (*(out / "scores").iterdir(), out / "values.jsonl"):
+    for path in (*(out / "scores").iterdir(), *out.glob("values-*")):
         content = path.read_bytes()
         path.write_bytes(content[: content.find(b"\n") + 5])  # killed within the second task
     base, critic = models
