@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PAGE, PICTURE = "report.md", "success"
+QUICK = "quick"
+"""The world that a flag of its own asks for."""
 RIVAL = "rft"
 """The arm that all others are held against."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
@@ -63,7 +65,8 @@ def markdown(results: Results) -> str:
         "Cost": cost,
     }
     parts = [f"## {title}\n\n{make(results)}" for title, make in sections.items()]
-    command = f"sweet-rl study --world {results.name} --seeds {results.seeds}"
+    world = f"--{QUICK}" if results.name == QUICK else f"--world {results.name}"
+    command = f"sweet-rl study {world} --seeds {results.seeds}"
     tail = f"Made by `{command}` with ColBench {results.version}. {escape(results.machine)}."
     return "\n\n".join([head, *parts, tail]) + "\n"
 

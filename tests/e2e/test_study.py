@@ -80,7 +80,7 @@ def test_the_quick_study_resumes_and_two_calls_share_its_work(tmp_path: Path):
         pair
         for arm in ("rft", "facts")
         for pair in ((arm, "oracle"), ("oracle", arm), (arm, "zero-shot"))
-    }
+    } | {("zero-shot", "oracle"), ("oracle", "zero-shot")}
 
     everything = done(out)
     results_before = (out / "results.json").read_bytes()
