@@ -1,8 +1,8 @@
-"""Executors: where the dialogues of a run are held, in this process or in several.
+"""Executors: where the dialogues of a run are held: in this process, in several, or on the nodes of a cluster.
 
 An executor is entered before the first cell is taken, and says then how answers are isolated. It takes cells from a
-source and tells it what became of them; the source is the run's one queue (`colbench.cell_queue`). A further executor,
-such as one for a cluster, starts a `LocalExecutor` elsewhere and carries the messages of `messages` there and back.
+source and tells it what became of them; the source is the run's one queue (`colbench.cell_queue`). Those with several
+processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class WorkerProcess:
     flag = "--processes"
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: variables that the process has besides those of this one."""
+        """`environment`: variables that the process has in addition to those of this one."""
         self._environment = {**os.environ, **(environment or {})}
         self._process: asyncio.subprocess.Process | None = None
 

@@ -64,9 +64,9 @@ class AdaptiveLimit:
 
     def resize(self, maximum: int) -> None:
         """Change the size that it has at most; one that was never refused has that size."""
-        whole = self.allowed >= self.maximum
+        full = self.allowed >= self.maximum
         self.maximum = maximum
-        self.allowed = float(maximum) if whole else min(self.allowed, float(maximum))
+        self.allowed = float(maximum) if full else min(self.allowed, float(maximum))
         self._admit()
 
     def raise_(self) -> None:

@@ -34,7 +34,7 @@ def _consequences(scores: str) -> dict[str, Any]:
         "sample.all_answers": True,
         "rank.scores": scores,
         "rank.pairs": "margin",
-        "rank.margin": 0.05,
+        "rank.margin": 0.02,
         "actor.imitate": "successes",
         "actor.train.likelihood_weight": 1.0,
         "actor.train.batch_size": 24,  # pairs of answers are longer than those of questions

@@ -42,7 +42,7 @@ async def succeed(limit: AdaptiveLimit, times: int) -> None:
             slot.succeeded()
 
 
-async def test_a_limit_that_was_never_refused_has_its_whole_new_size():
+async def test_a_limit_that_was_never_refused_has_all_of_its_new_size():
     limit = AdaptiveLimit(2)
     held = [limit.slot() for _ in range(3)]
     waiting = [asyncio.create_task(each.__aenter__()) for each in held]
