@@ -20,8 +20,12 @@ sweet-rl show smollm2-cpu > my-recipe.toml
 """,
     "study": """
 sweet-rl study --quick
-sweet-rl study --scale gpu --seeds 5
+sweet-rl study --world finetuned --seeds 3
 sweet-rl study --only sweet --only rft --out training/two-methods
+""",
+    "creditbench": """
+sweet-rl creditbench --quick
+sweet-rl creditbench --policy MODEL --critic sweet=CRITIC
 """,
 }
 """By command, without the program's name; "" is the program itself."""

@@ -180,7 +180,10 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"agent": "nobody"}, "--agent nobody: unknown"),
         ({"limt": 3}, "limt: unknown setting; did you mean `limit`?"),
         ({"trials": 0}, "trials: expected a whole number >= 1"),
-        ({"domain": "backnd"}, "--domain backnd: unknown; installed are backend, frontend"),
+        (
+            {"domain": "backnd"},
+            "--domain backnd: unknown; did you mean `backend`?; installed are backend, frontend",
+        ),
         ({"agent": "designer", "tasks": "bundled:backend"}, "is for frontend tasks"),
         ({"observr": None}, "observr: unknown setting; did you mean `observer`?"),
         ({"out": 5}, "out: expected the path of a folder; given: 5"),
