@@ -11,6 +11,7 @@ from colbench.sandbox.jobs import Limits
 from colbench.sandbox.tiers import Tier
 from colbench.sandbox.worker import Worker
 
+_LEFT = "the sandbox has been left"
 JOBS_EACH = 2
 """Jobs that a worker has at once: one runs, the next is ready when that ends."""
 
@@ -32,7 +33,7 @@ class Pool:
         """Yield the worker with the fewest jobs, in order of arrival; a worker whose server failed is replaced."""
         async with self._free:
             if self._closed:
-                raise SandboxError("the sandbox has been left")
+                raise SandboxError(_LEFT)
             place = min(self._places, key=lambda place: place.jobs)
             place.jobs += 1
             try:
@@ -46,11 +47,10 @@ class Pool:
                 place.jobs -= 1
 
     def close(self) -> None:
-        """Kill every server, and start none any more."""
+        """Kill every server, also one that is about to start, and start none any more."""
         self._closed = True
         for place in self._places:
-            if place.worker:
-                place.give_up(place.worker)
+            place.close()
 
 
 class _Place:
@@ -63,15 +63,26 @@ class _Place:
         self._limits = limits
         self._rehearsal = rehearsal
         self._starting = asyncio.Lock()
+        self._closed = False
 
     async def running(self) -> Worker:
         """Return the worker; start one if needed."""
         async with self._starting:
-            if self.worker is None:
+            if self.worker is None and not self._closed:
                 self.worker = await Worker.start(
                     self._tier, self._limits, rehearsal=self._rehearsal
                 )
+                if self._closed:
+                    self.close()
+            if self.worker is None:
+                raise SandboxError(_LEFT)
             return self.worker
+
+    def close(self) -> None:
+        """Kill the worker; one that is about to start is killed once it has."""
+        self._closed = True
+        if self.worker:
+            self.give_up(self.worker)
 
     def give_up(self, worker: Worker) -> None:
         """Kill this worker, unless another has taken its place."""

@@ -73,6 +73,17 @@ async def test_what_runs_while_the_sandbox_is_left_fails_and_starts_nothing():
     assert children(os.getpid()) == processes
 
 
+async def test_a_worker_that_starts_while_the_sandbox_is_left_is_killed():
+    processes = children(os.getpid())
+    async with CodeSandbox(3) as box, asyncio.timeout(60):
+        jobs = (box.run_one(job("", "1")) for _ in range(12))
+        running = asyncio.gather(*jobs, return_exceptions=True)
+        while len(children(os.getpid()) - processes) < 3:  # noqa: ASYNC110  # nothing tells of a process
+            await asyncio.sleep(0.001)
+    await running
+    assert children(os.getpid()) == processes
+
+
 async def test_a_worker_that_dies_is_replaced_and_its_job_done():
     before = children(os.getpid())
     async with CodeSandbox(1) as box:
