@@ -8,8 +8,8 @@ BIN := $(VENV)/bin
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml
 
-# A thread each: where there are more threads than cores, they wait for one another.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --durations 25
+# Three processes for two cores, as many tests wait for a clock, with a thread each: more threads than cores wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile --no-loadscope-reorder --durations 25
 
 test: checks
 	$(PYTEST) -m "not slow"
