@@ -122,7 +122,7 @@ def test_both_packages_come_from_their_wheels(place: Path, run: Run):
 
 
 def test_its_tasks_are_listed_shown_and_sound(run: Run):
-    listed = run("colbench", "tasks", "list", "--tasks", "sql:test", "--json").splitlines()
+    listed = json.loads(run("colbench", "tasks", "list", "--tasks", "sql:test", "--json"))
     assert len(listed) >= 30
     shown = run("colbench", "tasks", "show", "people-1", "--tasks", "sql:test")
     assert "period: Only orders of 2024 count." in shown
