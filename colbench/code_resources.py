@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from colbench.config import RunConfig, workers
 from colbench.domain import Resources
-from colbench.sandbox import SPARE_WORKERS, CodeSandbox
+from colbench.sandbox import CodeSandbox
 
 
 class CodeResources(Resources):
     """The code sandbox that a configuration asks for."""
 
     def __init__(self, config: RunConfig) -> None:
-        self.workers = workers(config.sandbox_workers, SPARE_WORKERS)
+        self.workers = workers(config.sandbox_workers)
         self.sandbox = CodeSandbox(
             self.workers,
             config.allow_unsafe_sandbox,

@@ -299,7 +299,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "answers that are scored at the same time",
             metavar="N",
             effect="execution",
-            default="0, one more than cores",
+            default="0, one per core",
         ),
     ] = 0
     sandbox_tier: Annotated[
@@ -390,9 +390,9 @@ def digest(value: object) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
-def workers(asked: int, spare: int = 0) -> int:
-    """Return how many workers a setting means: 0 is one for each core, and `spare` more."""
-    return asked or (os.cpu_count() or 1) + spare
+def workers(asked: int) -> int:
+    """Return how many workers a setting means: 0 is one for each core."""
+    return asked or os.cpu_count() or 1
 
 
 def derive_seed(*names: object) -> int:

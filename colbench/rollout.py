@@ -158,7 +158,7 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_settled(failure: Failure | None) -> bool:
-    """Return True if a dialogue with this failure has nothing left to do: there is none, or it is the agent's own."""
+    """Return True if a dialogue with this failure is done: it did not fail, or the failure is the agent's own."""
     return failure is None or failure.boundary == "agent"
 
 

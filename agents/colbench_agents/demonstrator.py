@@ -59,7 +59,7 @@ BESIDE = (
 
 
 Persona = Literal["dialogue", "turn"]
-"""How often a person is drawn: once for a dialogue, or anew for each turn."""
+"""How often a person is drawn: once for a dialogue, or again for each turn."""
 
 
 class Person(Struct, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ def _planned(row: dict[int, DialogueStats], trials: range) -> dict[int, Dialogue
 
 
 class _Taken(NamedTuple):
-    """What is known by one measure."""
+    """The comparison by one measure."""
 
     measure: Measure
     means: list[Interval | None]

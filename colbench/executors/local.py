@@ -64,7 +64,7 @@ class LocalExecutor:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """What a number can depend on; that of agent and human only if they take part."""
+        """Return the pins of the numbers; those of agent and human only if they take part."""
         if self._agent is None:
             return self._resources.pins
         return pins_of(self._agent, self._human, self._resources)

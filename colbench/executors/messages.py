@@ -79,7 +79,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     isolation: str
     environments: dict[str, str]
     pins: dict[str, dict[str, str]]
-    """What agent, human and scorers say that their numbers depend on."""
+    """Pins of the numbers, as agent, human and scorers state them."""
 
 
 class Next(Struct, frozen=True, tag="next"):

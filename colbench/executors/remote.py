@@ -25,12 +25,12 @@ logger = logging.getLogger("colbench")
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What the workers of a run take part in."""
+    """The run that workers take part in."""
 
     config: RunConfig
     tasks: Sequence[Task]
     pins: Mapping[str, Any]
-    """What its numbers can depend on (`RunRecord.pins`)."""
+    """The pins of its numbers (`RunRecord.pins`)."""
     out: Path | None = None
     """The folder that was given for the run."""
     log_folder: Path | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from colbench.config import RunConfig, workers
 from colbench.executors.messages import Share
-from colbench.sandbox import SPARE_WORKERS
 
 
 def shares(
@@ -15,8 +14,7 @@ def shares(
     `cores` is the number of workers where none is configured; None: one for each core of this machine.
     """
     cores = cores or workers(0)
-    scoring = config.sandbox_workers or cores + SPARE_WORKERS
-    rendering = config.browser_workers or cores
+    scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores
     return [
         Share(
             dialogues=_part(dialogues, processes, number),

@@ -41,7 +41,7 @@ class Host(Protocol):
     """Starts and ends the process of one worker."""
 
     flag: str
-    """What the user gave to have it, for errors."""
+    """The flag that asked for it, for errors."""
 
     async def start(self, end: socket.socket) -> None:
         """Start the process, whose end of the link is given. Raises UserError if that is impossible."""

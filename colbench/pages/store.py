@@ -62,7 +62,7 @@ class RenderStore:
             raise UserError(_refusal(self.folder, cause)) from cause
 
     def get(self, key: str) -> Render | None:
-        """Return the render under this key with its picture; None if there is none."""
+        """Return the render under this key with its picture; None if it is not stored."""
         try:
             entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
             render = entry.render

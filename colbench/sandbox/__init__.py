@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from colbench.sandbox.box import SPARE_WORKERS, CodeSandbox
+from colbench.sandbox.box import CodeSandbox
 from colbench.sandbox.jobs import CallResult, Job, JobResult, Limits, Namespace
 from colbench.sandbox.selection import TierReport, probe
 
 __all__ = [
-    "SPARE_WORKERS",
     "CallResult",
     "CodeSandbox",
     "Job",

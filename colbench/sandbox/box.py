@@ -16,14 +16,11 @@ from colbench.sandbox.selection import choose
 from colbench.sandbox.tiers import Tier
 from colbench.sandbox.work import Ending, Work
 
-SPARE_WORKERS = 1
-"""More than cores: it computes while another one waits for its next job."""
-
 
 class CodeSandbox:
     """Runs candidates, each in a process of its own that can reach nothing.
 
-    `workers` candidates at once (0: one more than cores). The tier is the strongest that works here, or the one
+    `workers` candidates at once (0: one for each core). The tier is the strongest that works here, or the one
     named; `allow_unsafe` admits the tier that only limits resources; `packages` names installed distributions that
     candidates may import (UserError when one is not installed). Entering raises UserError with the fix when no
     admissible tier works. May be used from one event loop.
@@ -38,7 +35,7 @@ class CodeSandbox:
         packages: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        self._count = workers or (os.cpu_count() or 1) + SPARE_WORKERS
+        self._count = workers or os.cpu_count() or 1
         self._allow_unsafe = allow_unsafe
         self._wanted = tier
         self._packages = find_packages(packages)

@@ -1,6 +1,6 @@
 """An agent of two models: one conducts the dialogue, the other writes the answer. Either may be the oracle.
 
-It separates the effect of what a policy asks from that of the answer it writes (`study.separation`).
+It separates the effect of what a policy asks from that of the answer it writes (`study.evaluate`).
 """
 
 from __future__ import annotations

@@ -24,11 +24,11 @@ from unsandboxed import process_score, serial_score
 from usage import Spent, memory_mb, now, stat
 
 from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.sandbox import SPARE_WORKERS, CodeSandbox
+from colbench.sandbox import CodeSandbox
 from colbench.sandbox.browser.processes import family
 from colbench.task import Task
 
-WORKERS = (os.cpu_count() or 1) + SPARE_WORKERS
+WORKERS = os.cpu_count() or 1
 IN_FLIGHT = 2 * WORKERS
 """Answers on their way, as in the runner."""
 BLOCK = 100

@@ -73,13 +73,13 @@ class HTTPRules:
                 where="Messages",
                 needs=ends,
                 replies=2,
-                fix="Let `start` begin anew whatever is kept for that id.",
+                fix="Let `start` reset whatever is kept for that id.",
             ),
             rule(SEVERAL, self._several, where=where, needs=ends, replies=2),
         ]
 
     async def _talk(self) -> None:
-        """Hold one dialogue by the rules. Raises UserError if there is no server."""
+        """Hold one dialogue by the rules. Raises UserError if the server cannot be reached."""
         about = self._findings.about
         async with self._connect() as client:
             with about(READY):

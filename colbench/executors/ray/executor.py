@@ -180,7 +180,7 @@ class RayExecutor(RemoteExecutor):
                 return
             await worker.stop()
             self._give_back(worker, lost, queue)
-            logger.warning("%s; its dialogues begin anew", lost)
+            logger.warning("%s; its dialogues start again", lost)
             if queue.is_over:
                 return
             self._begin(place)
