@@ -73,7 +73,7 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
             return _hide_tasks(agent, config, out)
         except SandboxError as cause:
             logging.getLogger("colbench").warning(
-                "the agent runs in a process of its own, but is not isolated from the tasks: %s",
+                "the agent runs in its own process, but is not isolated from the tasks: %s",
                 cause,
             )
     return ""
@@ -109,10 +109,11 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
     folders = [Path(folder).expanduser().resolve() for folder in config.agent_write]
     for given, folder in zip(config.agent_write, folders, strict=True):
         if not folder.is_dir():
-            raise UserError(f"--agent-write {given}: there is no folder {folder}")
+            raise UserError(f"--agent-write {given}: the folder {folder} does not exist")
         if hidden.holds(folder) or hidden.is_checkout(folder):
             raise UserError(
-                f"--agent-write {given}: it is hidden from agents, since tasks or runs are there; name another folder"
+                f"--agent-write {given}: this folder is hidden from agents because it holds "
+                "tasks or runs; name another folder"
             )
     return folders
 
@@ -121,7 +122,9 @@ def _require_apart(config: RunConfig, hidden: Hidden) -> None:
     """Raise SandboxError if the agent is in what is hidden, as in a package that tasks come from."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
-            raise SandboxError(f"it is in a package or folder of tasks or runs itself: {file}")
+            raise SandboxError(
+                f"its own file is in a package or folder that holds tasks or runs: {file}"
+            )
 
 
 def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:

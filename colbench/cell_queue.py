@@ -142,7 +142,7 @@ class CellQueue(Stops):
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
-            reason = f"{GIVE_UP_AFTER} dialogues in a row were lost; {failure.reason}"
+            reason = f"{GIVE_UP_AFTER} dialogues in a row failed; {failure.reason}"
             self.stop(EndpointError(reason))
 
     def finished(self, rollout: Rollout) -> None:

@@ -203,7 +203,7 @@ class Clock:
     def _leave(self) -> None:
         if self._task and self.abandon:
             place = place_of(list(_suspended(self._task)))
-            self.abandon(self.late(f"{place} catches CancelledError, so it was left behind"))
+            self.abandon(self.late(f"{place} catches CancelledError, so it was abandoned"))
 
 
 @contextmanager

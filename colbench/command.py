@@ -78,7 +78,7 @@ def run(name: str, command: Callable[[], int]) -> int:
     except BoundaryError as error:
         return _fail(name, f"{error.boundary}: {error}", UNSCORED)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return _fail(name, "interrupted; the same command continues", INTERRUPTED)
+        return _fail(name, "interrupted; repeat the command to continue", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 0

@@ -56,7 +56,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "agent",
-            "run a Python agent in the run's own process, for debugging",
+            "run a Python agent in the process of the run, for debugging",
             effect="execution",
         ),
     ] = False
@@ -71,7 +71,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ()
     agent_sandbox: Annotated[
         bool,
-        Option("agent", "run the agent in a sandbox with no network and no files but its own"),
+        Option("agent", "run the agent in a sandbox without network and with only its own files"),
     ] = False
     agent_endpoint: Annotated[
         str | None,
@@ -121,7 +121,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "hidden decisions that the first message tells: none, for the agent has to ask (asked), or all",
+            "hidden decisions that the first message states: none, so the agent has to ask "
+            "(asked), or all of them (all)",
             metavar="WHAT",
         ),
     ] = "asked"
@@ -180,14 +181,14 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seed: Annotated[int, Option("run", "seed of every random choice in the run", metavar="N")] = 0
     concurrency: Annotated[
         AtLeastOne,
-        Option("run", "dialogues that run at the same time", metavar="N", effect="execution"),
+        Option("run", "dialogues that run concurrently", metavar="N", effect="execution"),
     ] = 64
     processes: Annotated[
         AtLeastOne | Literal["auto"],
         Option(
             "run",
-            "processes that dialogues, scoring and rendering are divided among, or auto for one per core if there is "
-            "enough to do",
+            "number of processes for dialogues, scoring and rendering, or auto for one per core "
+            "if there is enough work",
             metavar="N",
             effect="execution",
         ),
@@ -196,7 +197,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues are held: local, or ray[:ADDRESS] for the nodes of a cluster, with these limits each",
+            "where dialogues run: local, or ray[:ADDRESS] for the nodes of a cluster; the limits "
+            "apply to each node",
             metavar="NAME",
             effect="execution",
         ),
@@ -214,7 +216,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[float, Meta(ge=0)],
         Option(
             "run",
-            "time to wait for a model server that is down or refuses for load, before its dialogues are given up",
+            "time to wait for a model server that is down or overloaded before its dialogues are "
+            "abandoned",
             metavar="SECONDS",
             effect="execution",
         ),
@@ -232,7 +235,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Option(
             "scoring",
-            "extra scorers of other packages, whose metrics are reported too",
+            "additional scorers from other packages; their metrics are reported too",
             metavar="NAME,…",
             effect="execution",
         ),
@@ -259,7 +262,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option(
             "scoring",
-            "run folder of the same agent with --told all, to show next to the score",
+            "run folder of the same agent with --told all, shown next to the score",
             metavar="RUN",
             effect="execution",
         ),
@@ -296,7 +299,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative,
         Option(
             "sandbox",
-            "answers that are scored at the same time",
+            "answers scored concurrently",
             metavar="N",
             effect="execution",
             default="0, one per core",
@@ -304,7 +307,9 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option("sandbox", "tier, such as T1; else the strongest", metavar="T", effect="execution"),
+        Option(
+            "sandbox", "tier, such as T1; default: the strongest", metavar="T", effect="execution"
+        ),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],
@@ -332,7 +337,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative,
         Option(
             "browser",
-            "pages that are rendered at the same time",
+            "pages rendered concurrently",
             metavar="N",
             effect="execution",
             default="0, one per core",

@@ -22,8 +22,9 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
     needed = OF_THE_HARNESS + each * dialogues
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise UserError(
-            f"--concurrency {dialogues}: takes about {needed} open files, and the limit of this process is {hard}; "
-            f"raise it (`ulimit -n {needed}`, as root) or give --concurrency {max(1, (hard - OF_THE_HARNESS) // each)}"
+            f"--concurrency {dialogues}: needs about {needed} open files, but the limit of this "
+            f"process is {hard}; raise it (`ulimit -n {needed}`, as root) or give --concurrency "
+            f"{max(1, (hard - OF_THE_HARNESS) // each)}"
         )
 
 

@@ -172,8 +172,9 @@ class Dialogue:
         found = Counter(t.agent_delivery.finish_reason for t in self.turns if t.agent_delivery)
         reasons = ", ".join(f"{name or 'unknown'} ({n})" for name, n in found.most_common())
         raise EndpointError(
-            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. Where it is `length`, the limit on "
-            "tokens was reached before the first word: --agent-arg max_tokens=N allows more",
+            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. If it is "
+            "`length`, the token limit was reached before the first word; --agent-arg "
+            "max_tokens=N raises the limit",
             kind="empty",
         )
 
@@ -281,7 +282,7 @@ async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, fl
         task = asyncio.current_task()
         if task and task.cancelling():
             raise
-        raise RuntimeError("it cancelled itself") from cause
+        raise RuntimeError("it canceled itself") from cause
     except BaseException as cause:
         raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
     return said, time.perf_counter() - start

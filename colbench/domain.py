@@ -147,7 +147,7 @@ class Domain:
     """Tokens and characters of a reply of a human played by a model."""
     remedy: ClassVar[str] = ""
     """A sentence that says how to get the metrics that `Resources.lacking` names."""
-    unjudged: ClassVar[str] = "no part of the reference could be compared with"
+    unjudged: ClassVar[str] = "no part of the reference could be compared"
     """Why an answer may have no score although nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
     """Request of the dialogues of `colbench agents check`."""

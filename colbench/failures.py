@@ -26,7 +26,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
         if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
             continue
         raise UserError(
-            f"{place} {reason}: there is no such reason{did_you_mean(reason, KNOWN)}; the reasons are "
+            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; the reasons are "
             f"{', '.join(KNOWN)}, and BOUNDARY:KIND, such as agent:timeout"
         )
     return found
@@ -72,8 +72,9 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
     if not failures:
         return ""
     return (
-        f"every dialogue so far ({failures}) failed by the agent's own exception: {reason}; "
-        "fix it and run again; if nothing that pins the run changed, add --retry-failed exception"
+        f"every dialogue so far ({failures}) failed with an exception raised by the agent: "
+        f"{reason}; fix the agent and run again; if the run's settings are unchanged, add "
+        "--retry-failed exception"
     )
 
 

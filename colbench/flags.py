@@ -21,16 +21,17 @@ from colbench.options import Setting
 
 PREFIX = "COLBENCH_"
 OTHER_VARIABLES = {
-    "COLBENCH_CACHE": "folder for files that can be made again: bundled tasks, renders, weights, WebSight pages "
-    "(default: ~/.cache/colbench)",
-    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used before the Hugging Face Hub",
-    "COLBENCH_VLLM": "executable that vllm: agents start (default: the vllm next to Python, else the one on PATH)",
+    "COLBENCH_CACHE": "folder for files that can be regenerated: bundled tasks, renders, "
+    "weights, WebSight pages (default: ~/.cache/colbench)",
+    "COLBENCH_OFFICIAL_DIR": "folder with the official files, searched before the Hugging Face Hub",
+    "COLBENCH_VLLM": "executable that vllm: agents start (default: the vllm next to Python, else "
+    "the one on PATH)",
     "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for the tests and benchmarks of this repository",
 }
 """Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (
-    "TOML file, or JSON file with the name *.json; keys are the names of the flags, agent_args and human_args are "
-    "tables"
+    "TOML file, or JSON file named *.json; keys are the names of the flags, agent_args and "
+    "human_args are tables"
 )
 
 
@@ -67,7 +68,7 @@ def read_source(args: argparse.Namespace) -> RunConfig:
     Raises UserError if both are given, or for a bad value.
     """
     if args.source and args.tasks:
-        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of them out")
+        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of the two out")
     args.tasks = args.source or args.tasks
     return read_config(args, base=RunConfig())
 
@@ -133,7 +134,7 @@ def read_file(path: Path, flag: str) -> dict[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise UserError(f"{flag}: {path} is not {form}: {cause}") from cause
     if not isinstance(values, dict):
-        raise UserError(f"{flag}: {path} is not an object with the names of fields as keys")
+        raise UserError(f"{flag}: {path} is not an object whose keys are field names")
     return values
 
 
@@ -187,7 +188,7 @@ def _parse(setting: Setting, value: Any, place: str) -> Any:
     if setting.kind != "list":
         return value
     if not names(value, setting.separator):
-        raise UserError(f"{place}: the list is empty; leave it out, or name something")
+        raise UserError(f"{place}: the list is empty; leave it out, or add an element")
     return names(value, setting.separator)
 
 

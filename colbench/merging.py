@@ -113,7 +113,7 @@ def _require_different(folders: Sequence[RunFolder]) -> None:
     paths = [folder.path.resolve() for folder in folders]
     for place, path in enumerate(paths):
         if path in paths[:place]:
-            raise UserError(f"{folders[place].path}: named twice; name each shard once")
+            raise UserError(f"{folders[place].path}: given twice; give each shard once")
 
 
 def require_alike(
@@ -131,7 +131,8 @@ def require_alike(
     if found and not force:
         lines = "\n".join(f"  {each}" for each in found)
         raise UserError(
-            f"the shards were not run alike; --force merges them all the same. They differ in:\n{lines}"
+            f"the shards were run with different versions or sandboxes; --force merges them "
+            f"anyway. They differ in:\n{lines}"
         )
     return found
 
@@ -233,8 +234,9 @@ def _one_of(folders: Sequence[RunFolder], one: _Place, other: _Place) -> _Place:
     first, second = (_rollout(folders[each.shard], each) for each in (one, other))
     if without_times(first) != without_times(second):
         raise UserError(
-            f"trial {first.trial} of {first.task_id} is in {folders[one.shard].path} and in "
-            f"{folders[other.shard].path}, and the two dialogues differ; leave one of the folders out"
+            f"trial {first.trial} of {first.task_id} is in both {folders[one.shard].path} and "
+            f"{folders[other.shard].path}, and the two dialogues differ; leave one of the "
+            "folders out"
         )
     return one
 

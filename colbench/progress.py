@@ -122,7 +122,7 @@ class Tally:
     def troubles(self) -> list[str]:
         """Return what delays the run and what it has lost, one line each: waits, and the last unscored dialogue."""
         waits = [f"waiting: {each}" for each in self.waits]
-        lost = f"unscored: {count(self.unscored, 'dialogue')}, the last one {self.lost}"
+        lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
 
     def rate(self) -> float:

@@ -297,7 +297,7 @@ def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollou
 
 def _fix(path: Path) -> str:
     in_a_run = path.with_name("run.json").exists()
-    return f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
+    return f"; `colbench repair {path.parent}` removes such lines" if in_a_run else ""
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:

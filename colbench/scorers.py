@@ -50,7 +50,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
         if name not in points:
             known = ", ".join(sorted(points)) or "none"
             raise UserError(
-                f"--scorers {name}: no such scorer{did_you_mean(name, points)}; installed are {known}"
+                f"--scorers {name}: unknown scorer{did_you_mean(name, points)}; installed: {known}"
             )
         try:
             found.append(_build(name, points[name].load()))

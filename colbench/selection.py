@@ -59,7 +59,7 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
         get_domain(config.domain)
         tasks = [task for task in tasks if task.domain == config.domain]
         if not tasks:
-            raise UserError(f"--domain {config.domain}: {config.tasks} has no such task")
+            raise UserError(f"--domain {config.domain}: {config.tasks} has no task of this domain")
     if config.task_ids:
         by_id = {task.id: task for task in tasks}
         unknown = [name for name in config.task_ids if name not in by_id]
@@ -87,7 +87,8 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
     tasks = select(resolve_tasks(source), record.config)
     if _hash(tasks) != record.tasks.hash:
         raise DataError(
-            f"{record.config.tasks}: these are not the tasks of the run; it was made with ColBench {record.colbench}"
+            f"{record.config.tasks}: these are not the tasks of the run, which was made with "
+            f"ColBench {record.colbench}"
         )
     return tasks
 

@@ -87,7 +87,7 @@ class Talk:
         the human or the scorer fails.
         """
         if self._dialogue.ending:
-            raise UserError("this dialogue has ended; start another one")
+            raise UserError("this dialogue has ended; start a new one")
         seconds = time.perf_counter() - self._asked
         limit = self._session.config.dialogue_timeout
         await supervised(

@@ -197,7 +197,7 @@ def read_tasks(
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not tasks:
-        none = f"{path}: holds no task; expected one JSON object a line"
+        none = f"{path}: contains no task; expected one JSON object per line"
         raise DataError(malformed[0] if malformed else none)
     return distinguish(tasks)
 

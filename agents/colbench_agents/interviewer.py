@@ -54,7 +54,7 @@ class Interviewer:
         families = (family for family, _ in _themes().values())
         decisions = {decision.name for family in families for decision in family.decisions}
         if unknown := self._never_asks - decisions:
-            raise UserError(f"--agent-arg never_asks: no family has a decision {min(unknown)!r}")
+            raise UserError(f"--agent-arg never_asks: no family has the decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         """Return the next question, or the answer; a function of the dialogue alone."""

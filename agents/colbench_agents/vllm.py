@@ -18,8 +18,8 @@ from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
 SINGLE_PROCESS = (
-    "vllm: starts a server in the process of the run; start one yourself (`vllm serve MODEL`) and name it "
-    "openai:MODEL@URL, or leave it at 1"
+    "vllm: starts a server in the process of the run; start a server yourself (`vllm serve "
+    "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
 """Why a run with such an agent or human has one process."""
 

@@ -59,7 +59,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         domain = get_domain(rollout.domain)
         reward = (domain.success or domain.primary).name
         if reward not in values:
-            raise ScorerError(f"there is no {reward} to be the reward: {verdict.note}")
+            raise ScorerError(f"no {reward} is available as the reward: {verdict.note}")
         trace.record_reward(reward, values.pop(reward))
         for name, value in values.items():
             trace.record_metric(name, value)

@@ -32,7 +32,7 @@ class ColBenchConfig(vf.TasksetConfig):
         """Where its dialogues are had. Raises UserError."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
         for name in sorted(named.keys() & self.settings.keys()):
-            raise UserError(f"settings: {name} has a place of its own beside them")
+            raise UserError(f"settings: {name} is a separate key next to `settings`; set it there")
         return session_for({**self.settings, **named})
 
     @model_validator(mode="after")

@@ -127,7 +127,7 @@ class _Talk:
     def _give_up(self, error: BoundaryError | UserError) -> None:
         """Answer with the failure; write it to the log if no answer is due."""
         if not self._asked:
-            print(f"{self._episode.id} did not end well: {error}", file=sys.stderr)
+            print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return
         kind = error.kind if isinstance(error, BoundaryError) else "exception"
         text = str(error)

@@ -84,8 +84,8 @@ def introduction(agent: Any) -> Ready:
     """Return what the harness has to know of an agent. Raises UserError if it has to be in the process of the run."""
     if isinstance(agent, Viewer | ResourceUser):
         raise UserError(
-            "--agent: it uses the run's own renderer or resources, which an agent is given only in the same process; "
-            "add --in-process"
+            "--agent: it uses the run's renderer or resources, which are available only in the "
+            "run's process; add --in-process"
         )
     domains = getattr(agent, "domains", None)
     described = plugins.describe(agent)

@@ -178,19 +178,19 @@ class AgentProcess(Program):
             case Error(message=message) if self._ending:
                 self.last_error = message
             case Error(message=message):
-                raise AgentError(f"it gave up on no dialogue: {message}", kind="malformed")
+                raise AgentError(
+                    f"it sent an `error` that names no dialogue: {message}", kind="malformed"
+                )
             case other:
                 tag = other.__struct_config__.tag
-                raise AgentError(
-                    f"it sent `{tag}` where `reply` or `error` was due", kind="malformed"
-                )
+                raise AgentError(f"it sent `{tag}` instead of `reply` or `error`", kind="malformed")
 
     def _answer(self, answer: Reply | Error) -> None:
         due = self._due.pop(answer.episode, None)
         if due is None and answer.episode not in self._over:
             asked = ", ".join(self._due) or "nothing"
             raise AgentError(
-                f"it replied to {answer.episode!r}, where {asked} was asked", kind="malformed"
+                f"it replied to {answer.episode!r}, but was asked for {asked}", kind="malformed"
             )
         if due and not due.answer.done():
             due.answer.set_result(answer)

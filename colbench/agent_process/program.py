@@ -141,8 +141,8 @@ class Program:
         if rest:
             how += f" in the middle of a line: {rest[:SHOWN].decode('utf-8', 'replace')}"
         if said := str(self._last_words):
-            how += f"; its last words: {said}"
-        return f"{how}; all of them: {self._log}" if said and self._log else how
+            how += f"; end of its standard error: {said}"
+        return f"{how}; full log: {self._log}" if said and self._log else how
 
     async def _hear(self) -> None:
         errors = self._process.stderr

@@ -205,7 +205,7 @@ def read_answer(line: bytes) -> Reply | Error:
     answer = decode(line)
     if not isinstance(answer, Reply | Error):
         tag = answer.__struct_config__.tag
-        raise AgentError(f"it sent `{tag}` where `reply` or `error` was due", kind="malformed")
+        raise AgentError(f"it sent `{tag}` instead of `reply` or `error`", kind="malformed")
     return answer
 
 
@@ -239,12 +239,12 @@ def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
 def decode(line: bytes) -> FromAgent:
     """Read a message from an agent. Raises AgentError if it is not one."""
     if not line.strip():
-        raise AgentError("it sent no message, but an empty line or body", kind="malformed")
+        raise AgentError("it sent an empty line or body instead of a message", kind="malformed")
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise AgentError(
-            f"it sent what is no message, {cause}: {_shown(line)}", kind="malformed"
+            f"it sent an invalid message, {cause}: {_shown(line)}", kind="malformed"
         ) from cause
 
 

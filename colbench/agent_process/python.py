@@ -87,7 +87,7 @@ class PythonAgent(CommandAgent):
         await super().__aexit__(*error)
         if process and process.last_error:
             logger = logging.getLogger("colbench")
-            logger.warning("the agent did not stop well: %s", printable(process.last_error))
+            logger.warning("stopping the agent failed: %s", printable(process.last_error))
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
         """Return the agent of a dialogue that has begun in the host."""
@@ -114,6 +114,6 @@ class _Conversation(Conversation):
             return as_message(await self._process.ask(request), "")
         finally:
             if clock.is_over:
-                silent = "no answer in time: its process no longer answers"
+                silent = "no answer in time: its process no longer responds"
                 self._process.fail(AgentError(silent, kind="timeout"))
             clock.limit = limit

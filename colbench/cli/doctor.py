@@ -90,7 +90,9 @@ def _sandbox() -> Iterator[Diagnosis]:
     yield Diagnosis(
         what="sandbox",
         works=best is not None,
-        text=f"runs use {best.tier}, {best.words}" if best else "no safe tier works here",
+        text=f"runs use {best.tier}, {best.words}"
+        if best
+        else "no safe tier works on this machine",
         fix="use a Linux machine or container that allows user namespaces, landlock or seccomp",
     )
 

@@ -35,10 +35,13 @@ def add_to(commands: Any) -> None:
         "--retry-failed",
         metavar="REASON,…",
         default="",
-        help="run dialogues of the folder again that failed for one of these reasons: a boundary (agent, endpoint …), "
-        "a kind (timeout, exception …), BOUNDARY:KIND, or a reply that came empty, cut, filtered or refused",
+        help="run failed dialogues of the folder again if they failed for one of these reasons: "
+        "a boundary (agent, endpoint …), a kind (timeout, exception …), BOUNDARY:KIND, or a "
+        "reply that was empty, cut, filtered or refused",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the plan of the run, and exit"
+    )
     add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             stop.run(evaluation.run(ConsoleObserver()))
         except EndpointError as error:
-            say(f"stopped: {error}; the same command continues")
+            say(f"stopped: {error}; repeat the command to continue")
         except AgentError:
             say("stopped")  # why is said with the report
         code = finish(evaluation, interrupted=bool(stop.code), as_json=args.json)
@@ -108,7 +111,7 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
     from colbench.cli.report import write_and_show
 
     if interrupted and not evaluation.folder.has_rollouts:
-        say("interrupted; the same command continues")
+        say("interrupted; repeat the command to continue")
         return UNSCORED
     report = write_and_show(
         evaluation.folder,
@@ -120,12 +123,12 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
     )
     code = exit_code(report)
     if interrupted:
-        say("interrupted; the same command continues")
+        say("interrupted; repeat the command to continue")
     elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
     elif code and _is_unsettled(report):
-        say("the same command retries unscored dialogues")
+        say("repeat the command to retry unscored dialogues")
     return code
 
 

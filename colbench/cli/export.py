@@ -48,8 +48,8 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--format",
         choices=tuple(FORMATS),
-        help="jsonl: one JSON object per line, everything; parquet: the same as a table; "
-        "official: JSON lines without facts, ids and families (default: from the name of FILE)",
+        help="jsonl: one JSON object per line with all fields; parquet: the same as a table; "
+        "official: JSON lines without facts, IDs and families (default: from the name of FILE)",
     )
     add_hub_flags(parser)
     add_overwrite(parser)

@@ -41,5 +41,5 @@ def run(args: argparse.Namespace) -> int:
         print(printable(line))
     if len(done.dropped) > SHOWN:
         print(f"and {len(done.dropped) - SHOWN} more")
-    print(f"{folder.rollouts_path}: kept {dialogues}; what was dropped is in {done.side_file}")
+    print(f"{folder.rollouts_path}: kept {dialogues}; dropped lines are in {done.side_file}")
     return 0

@@ -129,8 +129,9 @@ def _require_tools(
     lost = [metric for metric in sorted(lacking.get(rollout.domain, ())) if _has(rollout, metric)]
     if lost:
         raise UserError(
-            f"{folder.path}: its {rollout.domain} answers have the {lost[0]}, which cannot be computed again here; "
-            f"nothing was written. {get_domain(rollout.domain).remedy}"
+            f"{folder.path}: its {rollout.domain} answers have the metric {lost[0]}, which "
+            f"cannot be recomputed on this machine; nothing was written. "
+            f"{get_domain(rollout.domain).remedy}"
         )
 
 
@@ -144,10 +145,10 @@ def _warn(lost: Lost) -> None:
     from colbench.numbers import count
 
     some = count(lost.dialogues, "dialogue")
-    keep = "keeps its verdict" if lost.dialogues == 1 else "keep their verdicts"
+    keep = "keeps its score" if lost.dialogues == 1 else "keep their scores"
     reason = printable(lost.reason)
     errors().print(
-        f"{some} could not be scored again and {keep}: {reason}",
+        f"{some} could not be rescored and {keep}: {reason}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -200,8 +201,8 @@ def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> Non
     if changed:
         flags = ", ".join(settings()[name].flag for name in changed)
         console().print(
-            f"{folder.record_path}: {flags} recorded, also for later reports of this run; "
-            "`colbench report --scoring MODE` changes one report alone",
+            f"{folder.record_path}: {flags} recorded for this and all later reports of the run; "
+            "`colbench report --scoring MODE` changes a single report",
             highlight=False,
             markup=False,
             soft_wrap=True,

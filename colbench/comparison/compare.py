@@ -42,9 +42,7 @@ def compare(
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
     if not domains:
-        raise UserError(
-            f"{_paths(runs)}: the runs have no task in common; compare runs on the same tasks"
-        )
+        raise UserError(f"{_paths(runs)}: the runs share no task; compare runs on the same tasks")
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
@@ -85,7 +83,7 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
 
 def _require(runs: Sequence[Run]) -> None:
     if len(runs) > MOST:
-        raise UserError(f"{len(runs)} runs are too many to compare at once; name at most {MOST}")
+        raise UserError(f"{len(runs)} runs are too many to compare; name at most {MOST}")
     for run in runs:
         if not run.rollouts:
             raise UserError(

@@ -132,7 +132,7 @@ class SideBySide:
         asking, task = rollout.asking, self._tasks.get(rollout.task_id)
         if asking is None:
             return
-        yield f"Told {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
+        yield f"Learned {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
         told = {name for turn in rollout.turns for name in turn.told or ()}
         hidden = (
             [fact.name for fact in self._domain.decisions(task) if not fact.stated] if task else []

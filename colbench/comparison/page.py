@@ -195,7 +195,7 @@ def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[s
         ]
         if measure.name in COSTS and len(dots) == len(comparison.runs):
             title = f"{sentence(headline.label)} against {measure.label}"
-            unit = f"{measure.label} a dialogue" + (", US $" if measure.unit == "$" else "")
+            unit = f"{measure.label} per dialogue" + (", US $" if measure.unit == "$" else "")
             yield title, scatter_chart(title, unit, dots)
 
 
@@ -209,7 +209,7 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
         for group, title in text.GROUPS.items()
     ]
     left_out = (
-        [f"{pair.left_out:,} cells are left out: one of the two has not scored them."]
+        [f"{pair.left_out:,} cells are left out because only one of the two runs has scored them."]
         if pair.left_out
         else []
     )

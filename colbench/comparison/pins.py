@@ -42,8 +42,8 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     raise UserError(
         "\n".join(
             [
-                "the runs do not compare: they differ in more than the agent; --force compares them all the same, "
-                "and says so:",
+                "the runs cannot be compared because they differ in more than the agent; --force "
+                "compares them anyway and lists the differences:",
                 *lines,
             ]
         )
@@ -54,9 +54,9 @@ def notes(runs: Sequence[Run], mode: str) -> list[str]:
     """Return what differs between comparable runs and yet deserves care."""
     found = []
     if len({run.record.config.trials for run in runs}) > 1:
-        found.append("the numbers of trials differ; the trials that two runs share are compared")
+        found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:
-        found.append("the seeds differ; the trials of a task share nothing but the task")
+        found.append("the seeds differ; the trials of a task share only the task")
     if len({run.record.commit for run in runs}) > 1:
         found.append("the runs were made by different commits of ColBench")
     places = [

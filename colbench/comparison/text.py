@@ -122,7 +122,7 @@ def _p(value: float) -> str:
 
 
 def _adjusted(found: Difference) -> str:
-    return ", adjusted after Holm" if found.test.adjusted != found.test.p else ""
+    return ", Holm-adjusted" if found.test.adjusted != found.test.p else ""
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
@@ -137,7 +137,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
     if found.test.adjusted <= ALPHA:
         return f"{text}."
     if found.tasks_needed is None:
-        return f"{text}; none was seen."
+        return f"{text}; no difference was observed."
     return f"{text}; one of {in_words(measure, abs(seen)).removeprefix('+')} needs {needs(found)}."
 
 

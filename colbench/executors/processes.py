@@ -49,7 +49,7 @@ class ProcessExecutor(RemoteExecutor):
         while lost := await self._workers[number].serve(queue, self._places, sharers):
             await self._workers[number].stop()
             self._give_back(self._workers[number], lost, queue)
-            logger.warning("%s; another one takes up its dialogues", lost)
+            logger.warning("%s; another process takes over its dialogues", lost)
             if queue.is_over:
                 return
             self._workers[number] = self._worker(WorkerProcess(), self._shares[number])

@@ -62,7 +62,7 @@ class WorkerProcess:
 def _obituary(code: int) -> str:
     if code >= 0:
         return f"a process of the run ended with code {code}"
-    short = ", as when the system is short of memory" if -code == signal.SIGKILL else ""
+    short = ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
     return f"a process of the run was ended by signal {-code}{short}"
 
 

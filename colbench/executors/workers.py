@@ -177,4 +177,4 @@ class Worker:
 
     async def _obituary(self) -> str:
         """Return how it ended."""
-        return await self._host.ended(STOP_GRACE) or "a process of the run no longer speaks"
+        return await self._host.ended(STOP_GRACE) or "a process of the run no longer responds"

@@ -130,7 +130,7 @@ def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
     try:
         if "domain" in given:
             others = ", ".join(f"colbench/{each.name}" for each in installed_domains())
-            raise UserError(f"domain: the name of the task says it; there are {others}")
+            raise UserError(f"domain: the name of the task sets it; use one of {others}")
         session = session_for(settings)
     except UserError as error:
         raise PrerequisiteError(escape(f"colbench/{domain.name}: {error}")) from error

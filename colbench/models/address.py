@@ -38,7 +38,8 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     model, at, address = _split(spec)
     if not model:
         raise UserError(
-            f"`{spec}` names no model; write MODEL@URL, as in gpt-4o or llama@http://host:8000/v1"
+            f"`{spec}` does not name a model; write MODEL or MODEL@URL, as in gpt-4o or "
+            "llama@http://host:8000/v1"
         )
     if model.endswith("@"):
         raise UserError(f"`{spec}` has no address after the `@`; write {model}http://host:port/v1")

@@ -122,7 +122,7 @@ class Connection:
         finally:
             await other.close()
         if answer.status == 200 and listed_models(answer.content):
-            raise UserError(f"{self.url} has no API; it is under /v1: write {model}@{url}")
+            raise UserError(f"{self.url} is not the API; the API is under /v1: write {model}@{url}")
 
     def _make(self, url: str, timeout: float) -> Transport:
         if self._azure:

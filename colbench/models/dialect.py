@@ -89,11 +89,11 @@ class Dialect:
         """Yield what was learned, one sentence each."""
         for name in OPTIONAL:
             if name in self.dropped:
-                yield f"it refuses `{name}`, which is not sent"
+                yield f"it rejects `{name}`, so this field is not sent"
         if set(LIMITS) & self.dropped:
             yield f"it refuses `{'` and `'.join(sorted(set(LIMITS) & self.dropped))}`"
         if self.thinks:
-            yield "it thinks before it speaks"
+            yield "it reasons before it replies"
 
 
 def too_long(status: int, content: bytes) -> bool:

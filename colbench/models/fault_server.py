@@ -40,12 +40,12 @@ def read_model(name: str) -> list[Part]:
         fault, slash, every = each.partition("/")
         known = (CATALOG | DOUBLES).get(fault)
         if fault == OK:
-            raise ValueError(f"`{OK}` stands alone")
+            raise ValueError(f"`{OK}` cannot be combined with other faults")
         if known is None:
             near = difflib.get_close_matches(fault, [*CATALOG, *DOUBLES], n=1)
             raise ValueError(f"no fault `{fault}`" + (f"; did you mean {near[0]}?" if near else ""))
         if slash and not (every.isdecimal() and int(every)):
-            raise ValueError(f"`{each}`: after / stands a whole number, as in {fault}/3")
+            raise ValueError(f"`{each}`: expected a whole number after /, as in {fault}/3")
         parts.append(Part(known, int(every or 1)))
     return sorted(parts, key=lambda part: -part.every)
 

@@ -64,9 +64,11 @@ def _silent(said: Message) -> SimulatorError:
     delivery = said.delivery or Delivery()
     reason = "the human's model gave an empty reply"
     if delivery.refused:
-        reason = f"the human's model refuses to speak: {said.content[:200]}"
+        reason = f"the human's model refused to reply: {said.content[:200]}"
     elif delivery.cut:
-        reason += ": it was cut before its first word; --human-arg max_tokens=N allows more"
+        reason += (
+            ": it was cut off before its first word; --human-arg max_tokens=N raises the limit"
+        )
     elif delivery.filtered:
         reason = "the provider's filter withheld the human's reply"
     return SimulatorError(reason, kind="empty")

@@ -30,8 +30,8 @@ class ClientLoad:
         wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
         if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(
-                "the client held the run up: %.0f calls a second took %.0f %% of a core; client=aiohttp (--agent-arg, "
-                "--human-arg) takes a tenth of that",
+                "the HTTP client slows the run down: %.0f calls per second used %.0f %% of a "
+                "core; client=aiohttp (--agent-arg, --human-arg) uses a tenth of that",
                 self.calls / wall,
                 100 * cpu / wall,
             )

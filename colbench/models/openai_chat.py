@@ -106,7 +106,9 @@ class OpenAIChat:
         if azure:
             self.model, _, endpoint = spec.partition("@")
             if not self.model:
-                raise UserError("azure: names no deployment; write azure:DEPLOYMENT[@ENDPOINT]")
+                raise UserError(
+                    "azure: the deployment is missing; write azure:DEPLOYMENT[@ENDPOINT]"
+                )
             keys = {endpoint: azure_key(api_key_env)}
         else:
             self.model, urls = parse_spec(spec)
@@ -271,12 +273,10 @@ class OpenAIChat:
         if answer.status in SCHEMA_REFUSED and request.has_schema:
             return SchemaRefusedError(said)
         if answer.status in PICTURES_REFUSED and request.has_pictures:
-            return EndpointError(
-                f"{url}: the server refuses the pictures ({said})", kind="rejected"
-            )
+            return EndpointError(f"{url}: the server rejects images ({said})", kind="rejected")
         own = next((name for name in self._fields if name in said), None)
         if own:
-            return UserError(f"{url} refuses `{own}`; leave out that argument ({said})")
+            return UserError(f"{url} rejects `{own}`; leave out that argument ({said})")
         return EndpointError(f"{url}: {said}", kind="rejected")
 
     async def _back_off(
@@ -337,8 +337,8 @@ class OpenAIChat:
     def _message(self, request: _Request, completion: Completion, sent: float) -> Message:
         if request.tokens and completion.sampled is None:
             raise UserError(
-                f"{self.base_url} returns no token ids or no log-probabilities, which --record-tokens needs; vLLM does "
-                "from 0.10.2 on"
+                f"{self.base_url} does not return the token IDs and log-probabilities that "
+                "--record-tokens needs; vLLM 0.10.2 and later do"
             )
         waited = round(sent - request.start, 3)
         delivery = completion.message.delivery
@@ -383,5 +383,5 @@ def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) ->
         if close:
             raise UserError(
                 f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
-                f"A field of the request of that name is given in extra_body"
+                f"To send a request field with this name, use extra_body"
             )

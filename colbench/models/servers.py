@@ -40,7 +40,7 @@ class Wait(Struct, frozen=True, kw_only=True):
         if not self.url:
             return self.reason
         if not self.requests:
-            return f"{self.url} cannot be reached for {self.seconds} s: {self.reason}; trying again"
+            return f"{self.url} unreachable for {self.seconds} s: {self.reason}; retrying"
         waiting = f"{count(self.requests, 'request')} waiting for {self.seconds} s"
         return f"{self.url}: {waiting}: {self.reason}"
 
@@ -102,7 +102,8 @@ class Server:
             left = start + self.patience - time.monotonic()
             if left <= 0:
                 raise EndpointError(
-                    f"{self.url}: cannot be reached for {self.patience:g} s (--endpoint-patience): {self._reason}",
+                    f"{self.url}: unreachable for {self.patience:g} s (--endpoint-patience): "
+                    f"{self._reason}",
                     kind="connection",
                 )
             await asyncio.sleep(min(pause, left))

@@ -202,7 +202,8 @@ def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> Op
     address = endpoint or os.environ.get("AZURE_OPENAI_ENDPOINT")
     if not address:
         raise UserError(
-            "azure: names no server; write azure:DEPLOYMENT@https://NAME.openai.azure.com, or set the environment "
+            "azure: the server is missing; write azure:DEPLOYMENT@https://NAME.openai.azure.com, "
+            "or set the environment "
             "variable AZURE_OPENAI_ENDPOINT"
         )
     try:
@@ -223,7 +224,7 @@ async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
     async for chunk in chunks:
         content += chunk
         if len(content) > MAX_BODY:
-            raise BrokenError(f"the answer has more than {MAX_BODY:,} bytes")
+            raise BrokenError(f"the response has more than {MAX_BODY:,} bytes")
     return bytes(content)
 
 

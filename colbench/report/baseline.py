@@ -22,7 +22,7 @@ from colbench.stats.comparison import EPSILON
 from colbench.task import Task
 
 DIFFERENT = (
-    "the two runs were measured differently: this one with {mine}, the baseline with {theirs}"
+    "the two runs were measured differently: this run with {mine}, the baseline with {theirs}"
 )
 
 
@@ -40,7 +40,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
         """Raise UserError if it has none of these tasks; `flag` named it."""
         if not any(self.of(tasks)):
             raise UserError(
-                f"{flag} {self.source}: has none of this run's tasks; name a run on the same tasks"
+                f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
@@ -75,7 +75,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
         raise UserError(f"{flag} {source}: is neither a run folder nor a file of rollouts")
     dialogues = by_task(latest_rollouts(path))
     if not dialogues:
-        raise UserError(f"{flag} {source}: holds no rollouts")
+        raise UserError(f"{flag} {source}: has no rollouts")
     return Baseline(source=source, agent=agent, dialogues=dialogues)
 
 
@@ -92,7 +92,7 @@ def read_ceiling(source: str) -> Baseline:
     """Return a run of `--told all`. Raises UserError if the folder holds another one, DataError if it is malformed."""
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":
-        raise UserError(f"--ceiling {source}: is no folder of a run with --told all")
+        raise UserError(f"--ceiling {source}: is not the folder of a run with --told all")
     return read_baseline(source, "--ceiling")
 
 
@@ -183,7 +183,7 @@ def _measure(
     ]
     if lacking and domain.fallback:
         return domain.fallback, (
-            f"the {domain.fallback.label} is compared, because answers of {' and '.join(lacking)} "
+            f"the {domain.fallback.label} is compared because answers of {' and '.join(lacking)} "
             f"lack the {domain.primary.label}"
         )
     return domain.primary, ""

@@ -36,11 +36,11 @@ def print_report(report: RunReport, folder: Path, *, short: bool = False) -> Non
     """
     after = [f"{sentence(name)}: {page}" for name, page in pages(report, folder).items()]
     after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []
-    warned = sum(len(wrap(f"Take care: {warning}", WIDTH)) for warning in report.warnings)
+    warned = sum(len(wrap(f"Warning: {warning}", WIDTH)) for warning in report.warnings)
     lines = max(LINES - FRAME - len(after) - warned, FEWEST)
     console().print(render_brief(report, lines) if short else render_table(report))
     for warning in report.warnings:
-        text = f"Take care: {warning}"
+        text = f"Warning: {warning}"
         console().print(text, highlight=False, markup=False, soft_wrap=not console().is_terminal)
     for line in after:
         console().print(line, highlight=False, markup=False, soft_wrap=True)

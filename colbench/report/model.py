@@ -193,7 +193,8 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions that had been told after turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """By family and decision, those asked for most rarely first, and of these those hidden most often."""
+    """By family and decision, sorted by number of times asked (ascending), then by number of times hidden
+    (descending)."""
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
@@ -324,7 +325,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     def _only(self) -> DomainReport:
         if len(self.domains) != 1:
             raise UserError(
-                f"the run has tasks of {' and '.join(self.domains) or 'no domain'}; "
-                "take one from `report.domains`, such as `report.domains[NAME].value`"
+                f"the run has tasks of {' and '.join(self.domains) or 'no domain'}; use one of "
+                "`report.domains`, such as `report.domains[NAME].value`"
             )
         return next(iter(self.domains.values()))

@@ -47,7 +47,7 @@ class CodeSandbox:
     def environment(self) -> str:
         """Return tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
-            raise SandboxError("the sandbox has not been entered")
+            raise SandboxError("the sandbox is used outside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         limits = self._limits
         python = ", ".join((f"CPython {version}", *self._packages.versions))

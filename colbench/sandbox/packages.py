@@ -56,7 +56,8 @@ def _installed(name: str) -> Distribution:
         ) from cause
     if not _modules(found):
         raise UserError(
-            f"--sandbox-packages: {name} holds no modules that could be shown (installed with --editable?)"
+            f"--sandbox-packages: {name} has no modules that could be made visible (installed "
+            "with --editable?)"
         )
     return found
 

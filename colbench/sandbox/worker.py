@@ -62,9 +62,9 @@ class Worker:
             async with asyncio.timeout(patience + _GRACE_SECONDS):
                 return await self._run(payload, calls)
         except TimeoutError as cause:
-            raise SandboxError("the fork server does not answer") from cause
+            raise SandboxError("the fork server does not respond") from cause
         except OSError as cause:
-            raise SandboxError(f"the fork server is gone: {cause.strerror}") from cause
+            raise SandboxError(f"the fork server has exited: {cause.strerror}") from cause
         finally:
             self._jobs -= 1
 

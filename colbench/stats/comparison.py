@@ -12,7 +12,7 @@ from colbench.stats.multiple import holm
 
 EPSILON = 0.001
 """Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
-TIE_RULE = f"values that differ by at most {EPSILON} are a tie and count half"
+TIE_RULE = f"values that differ by at most {EPSILON} are ties and count half"
 TestName = Literal["McNemar", "sign flips", "signs"]
 
 

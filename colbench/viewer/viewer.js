@@ -104,7 +104,7 @@ async function load(stage) {
     if (place.querySelector(".lacking")) stage.dataset.address = address; // tried again at the next look
   } catch {
     stage.dataset.address = address;
-    place.firstElementChild.textContent = "The server does not answer; reload the page once it runs again.";
+    place.firstElementChild.textContent = "The server does not respond; reload the page when it is running again.";
   }
 }
 

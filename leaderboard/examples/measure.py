@@ -238,15 +238,18 @@ def parser() -> argparse.ArgumentParser:
         "--real",
         default="official:backend/test",
         metavar="SOURCE",
-        help="the real tasks (default: %(default)s)",
+        help="source of the official tasks (default: %(default)s)",
     )
     made.add_argument(
         "--limit", type=int, default=100, metavar="N", help="tasks of each set (default: 100)"
     )
     made.add_argument(
-        "--only", default="", metavar="TEXT", help="only rows whose name holds it; see --list"
+        "--only",
+        default="",
+        metavar="TEXT",
+        help="only rows whose name contains this text; see --list",
     )
-    made.add_argument("--list", action="store_true", help="print the names of the rows, and stop")
+    made.add_argument("--list", action="store_true", help="print the names of the rows, and exit")
     return made
 
 

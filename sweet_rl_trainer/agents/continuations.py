@@ -102,7 +102,7 @@ class HarnessContinuations:
                 found[rollout.task_id].append(rollout)
         if not any(found.values()):
             said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
-            raise UserError(f"the continuations in {folder} came to nothing:\n{said}")
+            raise UserError(f"the continuations in {folder} produced no scored dialogue:\n{said}")
         return list(found.values())
 
     def _plan(self, openings: Sequence[Opening], count: int) -> Plan:

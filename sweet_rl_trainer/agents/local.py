@@ -39,7 +39,8 @@ GATHER = 0.01
 HELD = 512
 """Tokens of an unfinished dialogue whose keys and values are held, on average over the rows of a batch."""
 SINGLE_PROCESS = (
-    "local: would load its weights in each process, and batches would be smaller; leave it at 1"
+    "local: each process would load the weights, and batches would be smaller; leave this "
+    "setting at 1"
 )
 """Why a run with such an agent or human has one process."""
 
@@ -195,7 +196,7 @@ class LocalChat:
             try:
                 replies = await asyncio.to_thread(self._generate, batch)
             except Exception as cause:
-                error = UserError(f"local: the model broke down\n{describe_exception(cause)}")
+                error = UserError(f"local: the model failed\n{describe_exception(cause)}")
                 for each in batch:
                     if not each.reply.done():
                         each.reply.set_exception(error)

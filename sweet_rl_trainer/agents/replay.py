@@ -85,7 +85,7 @@ class _Prefix:
             content = Path(plan).read_bytes()
             self.plan = msgspec.json.decode(content, type=Plan)
         except (OSError, msgspec.DecodeError) as cause:
-            raise DataError(f"{plan} is no plan of continuations: {cause}") from cause
+            raise DataError(f"{plan} is not a plan of continuations: {cause}") from cause
         self._digest = hashlib.sha256(content).hexdigest()
         spec, args = (getattr(self.plan, f"{self.kind}{part}") for part in ("", "_args"))
         self.then: Any = resolve(self.kind, spec, args)
@@ -136,7 +136,9 @@ class PrefixAgent(_Prefix):
         self.domains = getattr(self.then, "domains", None)
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
-            raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")
+            raise DataError(
+                f"{plan}: two of its dialogues have the same seed; use another seed for the plan"
+            )
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:

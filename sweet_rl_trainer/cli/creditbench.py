@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
         description=describe(__doc__),
     )
     add = parser.add_argument
-    add("--quick", action="store_true", help="few tasks, to see that all parts work")
+    add("--quick", action="store_true", help="use few tasks, to check that all parts work")
     add(
         "--policy",
         metavar="FOLDER",
@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        help="a critic that was trained from the policy, with or without a value head; may be repeated",
+        help="a critic trained from the policy, with or without a value head; may be repeated",
     )
     add(
         "--system",
@@ -51,21 +51,22 @@ def add_to(commands: Any) -> None:
         type=Path,
         help="the agent's system prompt (default: the built-in one; /dev/null: none)",
     )
-    add("--tasks", metavar="SOURCE", help="the source of the tasks (default: the frozen set's)")
-    add("--number", metavar="N", type=int, help="the number of tasks")
+    add("--tasks", metavar="SOURCE", help="source of the tasks (default: that of the frozen set)")
+    add("--number", metavar="N", type=int, help="number of tasks")
     add(
         "--read",
         metavar="N",
         type=int,
         default=200,
-        help="tasks that models read, one state each (default: 200)",
+        help="number of tasks that models read, one state each (default: 200)",
     )
     add(
         "--processes",
         metavar="N",
         type=int,
         default=min(MOST_PROCESSES, len(os.sched_getaffinity(0))),
-        help=f"processes for what needs no model (default: one for each core, at most {MOST_PROCESSES})",
+        help=f"processes for work without a model (default: one per core, at most "
+        f"{MOST_PROCESSES})",
     )
     add(
         "--out",
@@ -93,7 +94,9 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     out: Path = args.out or Path(f"{FOLDER}-quick" if args.quick else FOLDER)
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a new folder, or that of an earlier run")
+        raise UserError(
+            f"--out {out}: is a file; name a new folder or the folder of an earlier run"
+        )
     with hold(out / ".lock", out):
         found = bench(settings, out)
     Console(stderr=True).print(Text(summary(found)), soft_wrap=True)
@@ -107,16 +110,16 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
     for name in ("number", "read", "processes"):
         if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise UserError(f"--{name} {getattr(args, name)}: at least 1")
+            raise UserError(f"--{name} {getattr(args, name)}: must be at least 1")
     critics = dict(map(_critic, args.critic))
     if critics and args.policy is None:
-        raise UserError("--critic: name the model that the critics were trained from by --policy")
+        raise UserError("--critic: give --policy, the model that the critics were trained from")
     for flag, folder in (
         ("--policy", args.policy),
         *(("--critic", each) for each in critics.values()),
     ):
         if folder is not None and not folder.is_dir():
-            raise UserError(f"{flag} {folder}: there is no such folder")
+            raise UserError(f"{flag} {folder}: no such folder")
     default = QUICK if args.quick else FULL
     return Settings(
         selection=type(default)(

@@ -24,7 +24,7 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Stage
 
 NO_GPU = (
-    "no GPU: this recipe is for one (precision bfloat16), and PyTorch finds none on this machine"
+    "no GPU: this recipe needs one (precision bfloat16), but PyTorch finds none on this machine"
 )
 ON_CPU = 1e9
 """Parameters of a model that may be trained in bfloat16 without a GPU."""
@@ -97,7 +97,7 @@ def _notes(stages: Sequence[Stage], amounts: Sequence[Amount]) -> Iterator[Text]
         if amount.note:
             yield Text(f"[{number}] {stage.name}: {amount.note}")
     if any(amount.about for amount in amounts):
-        yield Text("about: counted from characters, as the model is not on this machine")
+        yield Text("about: estimated from characters because the model is not on this machine")
 
 
 def _numbers(amount: Amount) -> Iterator[str]:

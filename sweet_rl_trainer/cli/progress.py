@@ -35,7 +35,7 @@ def _run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], 
         name = f"[{number}/{len(stages)}] {stage.name}"
         report = stage.report(out)
         if report:
-            console.print(Text(f"{name}: done already{_summary(stage, report)}", style="dim"))
+            console.print(Text(f"{name}: already done{_summary(stage, report)}", style="dim"))
         else:
             page(stage)
             console.print(Text(f"{name}: {stage.folder(out)}"))

@@ -23,7 +23,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "run",
-        help="run the stages of a recipe, all or up to one",
+        help="run all stages of a recipe, or those up to one",
         description=describe(__doc__),
     )
     add = parser.add_argument
@@ -42,18 +42,19 @@ def add_to(commands: Any) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="another setting of the recipe, such as critic.train.beta=0.2; may be repeated",
+        help="override a setting of the recipe, such as critic.train.beta=0.2; may be repeated",
     )
     add(
         "--iterations",
         metavar="N",
         type=int,
-        help="repeat the method N times; each actor samples for the next one",
+        help="repeat the method N times; each actor collects the dialogues of the next iteration",
     )
     add(
         "--executor",
         metavar="NAME",
-        help="executor: where dialogues are held and scored, such as ray:ADDRESS, as for `colbench eval`",
+        help="executor: where dialogues run and are scored, such as ray:ADDRESS, as for "
+        "`colbench eval`",
     )
     add(
         "--out", metavar="DIR", type=Path, help=f"folder for all outputs (default: {FOLDER}/RECIPE)"
@@ -61,7 +62,7 @@ def add_to(commands: Any) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="print the plan, with examples, tokens, steps and memory, and stop",
+        help="print the plan with examples, tokens, steps and memory, and exit",
     )
     parser.set_defaults(run=run)
 

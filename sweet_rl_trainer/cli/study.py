@@ -30,20 +30,26 @@ def add_to(commands: Any) -> None:
         "--world",
         choices=WORLDS,
         default="asking",
-        help="the tasks, and who speaks in them (default: asking)",
+        help="the tasks and the policy that speaks in them (default: asking)",
     )
     which.add_argument(
         "--quick",
         action="store_true",
-        help="a few minutes in a world of its own, to see that all parts work",
+        help="run a separate small world for a few minutes, to check that all parts work",
     )
-    add("--seeds", metavar="N", type=int, default=6, help="number of seeds, from 0 (default: 6)")
+    add(
+        "--seeds",
+        metavar="N",
+        type=int,
+        default=6,
+        help="number of seeds, counted from 0 (default: 6)",
+    )
     add(
         "--only",
         metavar="ARM",
         action="append",
         default=[],
-        help="only this arm; may be repeated",
+        help="run only this arm; may be repeated",
     )
     add(
         "--out",
@@ -70,12 +76,12 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.study.world import read
 
     if args.seeds < 1:
-        raise UserError(f"--seeds {args.seeds}: at least 1")
+        raise UserError(f"--seeds {args.seeds}: must be at least 1")
     name = QUICK if args.quick else args.world
     world = read(name)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
+        raise UserError(f"--out {out}: is a file; name a new folder or the folder of the study")
     refuse_foreign_folder(out, mark=PROMPT)
     for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

@@ -101,8 +101,9 @@ def _check(folder: Path, selection: Selection) -> None:
         for name, expected in ((STATES, frozen.states_sha256), (TRUTHS, frozen.truths_sha256)):
             if file_digest(folder / name) != expected:
                 raise DataError(
-                    f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not {expected}; delete "
-                    "the file to generate it again, and take the tasks and the human of the version that froze it"
+                    f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not "
+                    f"{expected}; delete the file to regenerate it, with the tasks and the human "
+                    "of the version that froze the set"
                 )
 
 

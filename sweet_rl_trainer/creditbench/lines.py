@@ -53,7 +53,7 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; delete the file to make it again"
+                f"{path}:{number}: {cause}; delete the file to regenerate it"
             ) from cause
 
 

@@ -45,7 +45,7 @@ class Player:
         """Prepare a task of an installed family; `cost` is κ. Raises ValueError for another task."""
         table, design = guess_table(task), designs.of(task)
         if table is None or design is None:
-            raise ValueError(f"{task.id}: no installed family made it")
+            raise ValueError(f"{task.id}: the task belongs to no installed family")
         self._task, self._table, self._questions = task, table, design.questions
         self._cost = cost
         self.open: Facts = frozenset(table.hidden)

@@ -54,7 +54,7 @@ class Truths:
         """Enumerate the designs; `cost` is κ. Raises ValueError for a task of no installed family."""
         population, author = generator_belief(task), task_belief(task)
         if population is None or author is None:
-            raise ValueError(f"{task.id}: no installed family made it")
+            raise ValueError(f"{task.id}: the task belongs to no installed family")
         self._truths = {
             f"{kind} {measure}": _Truth(belief, measure, best=kind == OPTIMAL, cost=cost)
             for kind, belief in ((OPTIMAL, population), (POLICY, population), (HINDSIGHT, author))

@@ -33,8 +33,8 @@ class Chat:
         self.template_args = {**FIXED, **(template_args or {})}
         if not tokenizer.chat_template:
             raise DataError(
-                f"{self.name} has no chat template; take the tokenizer of a model that was tuned to converse, "
-                "or give it a template (`chat_template.jinja` in its folder)"
+                f"{self.name} has no chat template; use the tokenizer of a chat model, or add a "
+                "template (`chat_template.jinja` in its folder)"
             )
 
     def encode(self, text: str) -> list[int]:
@@ -66,7 +66,7 @@ class Chat:
         except Exception as cause:
             roles = ", ".join(each.role for each in messages[:3])
             raise DataError(
-                f"{where}: the chat template of {self.name} refuses the messages ({roles} …): "
+                f"{where}: the chat template of {self.name} rejects the messages ({roles} …): "
                 f"{describe_exception(cause)}"
             ) from cause
         return text
@@ -159,8 +159,8 @@ class Chat:
         )
         if text.strip() not in said:
             raise DataError(
-                f"{where}: its recorded tokens are not the reply {text[:60]!r}; "
-                f"it was not sampled with the tokenizer of {self.name}"
+                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r}; it was "
+                f"not sampled with the tokenizer of {self.name}"
             )
 
     def _decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:

@@ -235,7 +235,7 @@ class _Builder:
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
-                f"of {given} {unit} none is left to train on ({reasons or 'none was given'})",
+                f"of {given} {unit} none remains for training ({reasons or 'none was given'})",
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}

@@ -127,7 +127,7 @@ def read(path: Path) -> Examples:
     try:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:
-        raise DataError(f"{path}: {cause}; delete its folder to have it made again") from cause
+        raise DataError(f"{path}: {cause}; delete its folder to regenerate it") from cause
 
 
 def _examples(stored: _Stored) -> Examples:

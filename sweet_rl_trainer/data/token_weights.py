@@ -34,7 +34,7 @@ def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:
     if callable(rule):
         return rule(turns)
     if rule not in RULES:
-        raise UserError(f"token_weights {rule!r}: there are {', '.join(RULES)}")
+        raise UserError(f"token_weights {rule!r}: expected one of {', '.join(RULES)}")
     lengths = Counter(turn for turn in turns if turn >= 0)
     by_turn = {turn: _weight(rule, length, lengths) for turn, length in lengths.items()}
     return [by_turn.get(turn, 0.0) for turn in turns]

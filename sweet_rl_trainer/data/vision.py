@@ -69,8 +69,8 @@ class VisionChat:
             whole = self._render(conversation, generate=False)
             if not (prompt.startswith(done) and whole.startswith(prompt)):
                 raise DataError(
-                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's model changes what was "
-                    "said before; choose another model (critic.vision.model)"
+                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's "
+                    "model changes earlier messages; choose another model (critic.vision.model)"
                 )
             turn = whole[len(prompt) :].rstrip()
             pieces += [(prompt[len(done) :], OUTSIDE), (turn, number)]
@@ -81,7 +81,7 @@ class VisionChat:
         """Return the messages before the first request, with c in front."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
-            raise DataError(f"{trajectory.id}: the hidden page of the task cannot be shown")
+            raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
         pictures.append(picture)
         stated = [{"type": "text", "text": NOTE}, IMAGE, {"type": "text", "text": "\n"}]
         system = [each.content for each in trajectory.messages if each.role == "system"]
@@ -132,7 +132,8 @@ class VisionChat:
             turns += [turn] * len(wide)
         if next(sizes, None) is not None:
             raise DataError(
-                "the chat template of the critic's model leaves out pictures; choose another one (critic.vision.model)"
+                "the chat template of the critic's model leaves out pictures; choose another "
+                "model (critic.vision.model)"
             )
         return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
 

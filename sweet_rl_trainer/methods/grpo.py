@@ -97,7 +97,7 @@ def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - 
     """Return the steps of a training (`Stage.estimate`)."""
     return Amount(
         steps=settings.steps,
-        note=f"{settings.batch_size} dialogues a step",
+        note=f"{settings.batch_size} dialogues per step",
         missing=trl_missing() or not_installed(settings.report_to),
     )
 

@@ -292,19 +292,22 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
     if scores in PLAYED and recipe.data.given and not recipe.data.runs:
-        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; name some (data.runs)"
+        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; give runs (data.runs)"
     if recipe.table(ActorSettings).imitate == "successes" and scores not in CONSEQUENCES:
-        yield f"actor.imitate 'successes': which answers succeed is not known of rank.scores {scores!r}"
+        yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue
         if term.privileged == (critic.privileged == "none"):
             sees = "does not see" if critic.privileged == "none" else "sees"
-            yield f"rank.scores {scores!r} do not fit a critic that {sees} c (critic.privileged {critic.privileged!r})"
+            yield (
+                f"rank.scores {scores!r} is incompatible with a critic that {sees} c "
+                f"(critic.privileged {critic.privileged!r})"
+            )
         if (term.token_weights == "sum") != (critic.token_weights == "sum"):
-            yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
+            yield f"rank.scores {scores!r} is incompatible with critic.token_weights {critic.token_weights!r}"
         if term.score != critic.train.score:
-            yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"
+            yield f"rank.scores {scores!r} is incompatible with critic.train.score {critic.train.score!r}"
 
 
 def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
@@ -312,8 +315,8 @@ def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
     assert critic.vision  # noqa: S101
     yield from vision.problems(critic.vision, recipe.domain)
     if critic.train.score != "value":
-        yield 'critic.vision: a critic that sees pages is a regression head; set critic.train.score = "value"'
+        yield 'critic.vision: a critic that sees pages needs a regression head; set critic.train.score = "value"'
     if critic.privileged != "preamble":
         yield 'critic.vision: c is the picture of the hidden page; leave critic.privileged at "preamble"'
     if critic.train.share_beginnings:
-        yield "critic.train.share_beginnings: dialogues with pictures share none; set it to false"
+        yield "critic.train.share_beginnings: not supported for dialogues with pictures; set it to false"

@@ -37,7 +37,7 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
     if row.shares and not can_share(config):
         raise ValueError(
-            f"{config.model_type} with {implementation(config)} attention cannot share"
+            f"{config.model_type} with {implementation(config)} attention cannot share beginnings"
         )
     if row.shares:
         seen = tree_mask(row)
@@ -114,6 +114,7 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:
         raise UserError(
-            f"{config.model_type} with {implementation(config)} attention lets sequences that are packed into one "
-            "row see one another; turn packing off, or choose another attention implementation"
+            f"{config.model_type} with {implementation(config)} attention lets sequences packed "
+            "into one row attend to each other; turn packing off, or choose another attention "
+            "implementation"
         )

@@ -62,7 +62,8 @@ def _hub_id(name: str) -> tuple[str, str | None]:
     """Return repository and revision."""
     if not is_hub_id(name):
         raise UserError(
-            f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
+            f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
+            "OWNER/NAME@REVISION)"
         )
     repository, _, revision = name.partition("@")
     return repository, revision or None
@@ -83,18 +84,19 @@ def _download(repository: str, revision: str | None) -> Path:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
     except GatedRepoError as cause:
         raise UserError(
-            f"{where}: accept its licence at {ENDPOINT}/{repository}, then log in with `hf auth login`"
+            f"{where}: accept its license at {ENDPOINT}/{repository}, then log in with `hf auth "
+            "login`"
         ) from cause
     except RepositoryNotFoundError as cause:
         raise UserError(
-            f"{where}: there is neither a folder nor a model of that name at {ENDPOINT}; a private one needs "
-            "`hf auth login`"
+            f"{where}: neither a folder nor a model at {ENDPOINT} has this name; private models "
+            "need `hf auth login`"
         ) from cause
     except RevisionNotFoundError as cause:
-        raise UserError(f"{where}: it has no revision {revision}") from cause
+        raise UserError(f"{where}: the model has no revision {revision}") from cause
     except LocalEntryNotFoundError as cause:
         raise UserError(
-            f"{where}: it is not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
+            f"{where}: not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
             f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
             f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
         ) from cause

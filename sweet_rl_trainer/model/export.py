@@ -26,7 +26,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
     is written or nothing. Raises UserError if `out` is not empty, or what is given cannot be loaded.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise UserError(f"{out} is there already; choose another folder")
+        raise UserError(f"{out} already exists; choose another folder")
     tokenizer = load_tokenizer(trained if (trained / TOKENIZER).is_file() else base)
     model = merged(trained, base).to(getattr(torch, dtype))
     part = out.with_name(f"{out.name}.part")

@@ -106,7 +106,7 @@ def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: fl
     """Sample a token for each row."""
     logits = logits.float()
     if logits.isnan().any():
-        raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
+        raise RuntimeError("the model's logits are NaN; its weights may be damaged")
     if temperature:
         noise = torch.empty_like(logits)
         for row, generator in zip(noise, generators, strict=True):

@@ -164,7 +164,7 @@ def lay_out(
     sequences = [part for parts, _ in scored for part in parts]
     pictures = tuple(name for sequence in sequences for name in sequence.pictures)
     if pictures and share:
-        raise ValueError("sequences with pictures share no beginnings")
+        raise ValueError("sequences with pictures cannot share beginnings")
     tokens = _Tokens([list(sequence.ids) for sequence in sequences], share)
     counted = _Counted()
     paths = iter(tokens.paths)
@@ -243,7 +243,7 @@ class _Counted:
         """Add what counts of a sequence whose tokens stand at the places of `path`."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
-            raise ValueError("a sequence needs as many weights as tokens, and 0 for the first")
+            raise ValueError("a sequence needs one weight per token, and 0 for the first")
         for place in range(1, len(path)):
             if weights[place] or means[place]:
                 self.predictors.append(path[place - 1])

@@ -76,7 +76,9 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     missing = set(report["missing_keys"])
     reshaped = {key for key, *_ in report["mismatched_keys"]}
     if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
-        raise UserError(f"{folder}: {', '.join(wrong)} of the checkpoint do not fit a value model")
+        raise UserError(
+            f"{folder}: {', '.join(wrong)} of the checkpoint do not match a value model"
+        )
     model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:
         nn.init.zeros_(model.score.weight)

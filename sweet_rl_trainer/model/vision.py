@@ -65,5 +65,5 @@ class Pixels:
                 return image.convert("RGB")
         except OSError as cause:
             raise DataError(
-                f"{path}: {cause}; delete the stages critic-data and rank to have pages rendered again"
+                f"{path}: {cause}; delete the stages critic-data and rank to render the pages again"
             ) from cause

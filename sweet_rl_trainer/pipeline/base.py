@@ -58,12 +58,12 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
 def _absent(name: str, flag: str) -> str:
     """Return what to do about a folder that does not exist."""
     said = (
-        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
-        f"another one by {flag}"
+        f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
+        f"OWNER/NAME@REVISION); give another model with {flag}"
     )
     if study := STUDY_BASE.fullmatch(name):
         said += (
-            f", or make it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
+            f", or create it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
         )
     return said
 

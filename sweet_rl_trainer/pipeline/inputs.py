@@ -141,7 +141,7 @@ def _file(name: str) -> Source:
 def _run(folder: str) -> Source:
     path = Path(folder) / ROLLOUTS
     if not path.is_file():
-        raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
+        raise UserError(f"{folder} is not a run folder of `colbench eval`: {ROLLOUTS} is missing")
     return Source(path=path.parent, key=_run_digest(path))
 
 

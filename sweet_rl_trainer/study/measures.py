@@ -42,7 +42,7 @@ MEASURES: Mapping[str, Measure] = {
     "success": success,
     "tests passed": passed,
     "facts told at the answer": told,
-    "success, all facts told": success_if_told,
+    "success given all facts told": success_if_told,
 }
 
 

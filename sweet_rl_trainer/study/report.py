@@ -54,12 +54,12 @@ def write(results: Results, folder: Path) -> Path:
 
 def markdown(results: Results) -> str:
     """Return the report."""
-    head = f"# The study in world `{results.name}`\n\n{escape(results.world['what'])}."
+    head = f"# Study in world `{results.name}`\n\n{escape(results.world['what'])}."
     sections: dict[str, Callable[[Results], str]] = {
         "The base": based,
         "Results": measured,
         f"Against {NAMED[RIVAL].label}": compared,
-        "Who asks and who writes": separated,
+        "Asking and writing": separated,
         "Budgets": budgets,
         "Learning rates": rates,
         "Cost": cost,
@@ -86,9 +86,10 @@ def based(results: Results) -> str:
     low, high = ZERO_SHOT
     fit = low <= _mean(alone) <= high and _mean(told_all) >= WRITES
     return (
-        f"Zero-shot it succeeds in {percent(_mean(alone))}, and in {percent(_mean(told_all))} where the oracle asks. "
-        f"It is {'fit' if fit else '**not fit**'} for the comparison: wanted are {percent(low)} to {percent(high)}, "
-        f"and {percent(WRITES)} or more where all is known."
+        f"Its zero-shot success is {percent(_mean(alone))}, and {percent(_mean(told_all))} when "
+        f"the oracle asks. It is {'fit' if fit else '**not fit**'} for the comparison, which "
+        f"requires {percent(low)} to {percent(high)} zero-shot and at least {percent(WRITES)} "
+        "with the oracle's questions."
     )
 
 
@@ -105,8 +106,8 @@ def measured(results: Results) -> str:
         lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
     heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
     text = (
-        "Means over seeds and test tasks, in brackets the 95 % interval over tasks; after ± that over seeds "
-        "(Student's t)."
+        "Means over seeds and test tasks, with the 95 % interval over tasks in brackets and over "
+        "seeds after ± (Student's t)."
     )
     return f"{text}\n\n{table(heads, lines)}"
 
@@ -135,7 +136,7 @@ def separated(results: Results) -> str:
         found = [summary(exchanged(results, *pair), success) for pair in pairs]
         lines.append([escape(NAMED[name].label), *map(_share, found)])
     heads = ("arm", "asks and writes ", "oracle writes ", "oracle asks ", "base writes ")
-    text = "The oracle asks about all that is open, or writes what the facts told so far allow."
+    text = "The oracle asks about every open decision, or writes the best answer that the facts told so far allow."
     return f"{text}\n\n{table(heads, lines)}"
 
 
@@ -146,9 +147,9 @@ def budgets(results: Results) -> str:
             "arm",
             "dialogues ",
             "candidates ",
-            "steps of critics ",
+            "critic steps ",
             "steps ",
-            "supervised tokens a step ",
+            "supervised tokens per step ",
             "evaluation dialogues ",
             "minutes ",
         ),
@@ -196,7 +197,7 @@ def cost(results: Results) -> str:
         [each.stage, f"{each.runs}", number(each.seconds / each.runs), number(each.seconds / 60)]
         for each in sorted(results.costs, key=lambda each: -each.seconds)
     ]
-    return table(("stage", "runs ", "seconds of each ", "minutes of all "), lines)
+    return table(("stage", "runs ", "seconds per run ", "total minutes "), lines)
 
 
 def _share(found: Summary | None) -> str:

@@ -59,7 +59,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if empty := [goal for goal, rates in self.rates.items() if not rates]:
             raise ValueError(f"rates.{empty[0]}: give at least one")
         if unknown := {*self.exchanged} - {*self.arms}:
-            raise ValueError(f"exchanged: not among the arms: {', '.join(sorted(unknown))}")
+            raise ValueError(f"exchanged: not in the arms: {', '.join(sorted(unknown))}")
 
 
 def shipped() -> list[str]:

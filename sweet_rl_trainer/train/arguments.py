@@ -66,7 +66,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
         )
     except (ValueError, ImportError) as cause:
         raise UserError(
-            f"these settings do not work here: {' '.join(str(cause).split())}"
+            f"these settings do not work on this machine: {' '.join(str(cause).split())}"
         ) from cause
     found.mixed_precision = "no"  # `Trainer` does it, the same in however many processes
     return found

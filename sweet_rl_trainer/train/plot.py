@@ -55,7 +55,7 @@ PANELS = (
         (Line("reward_chosen", "chosen"), Line("reward_rejected", "rejected")),
     ),
     Panel(
-        "log π_ref − log π, a token (KL)",
+        "log π_ref − log π per token (KL)",
         (Line("kl", "training"), Line("eval_kl", "held-out")),
     ),
     Panel(
@@ -67,10 +67,10 @@ PANELS = (
             Line("length_rejected", "rejected"),
         ),
     ),
-    Panel("Turns a dialogue", (Line("turns", "training"),)),
+    Panel("Turns per dialogue", (Line("turns", "training"),)),
     Panel("Dialogues without an answer", (Line("unanswered", "training"),), percent=True),
 )
-ENTROPY = "Entropy, nats a token"
+ENTROPY = "Entropy, nats per token"
 STYLES = {
     "training": figures.SERIES[0],
     "held-out": figures.SERIES[1],

@@ -95,7 +95,9 @@ class ReferenceCache:
         """Return [1], or [number of weighted tokens], in float32. Raises UserError if it is not known."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
-            raise UserError(f"{self._folder} does not know all of these sequences; fill it first")
+            raise UserError(
+                f"{self._folder} does not contain all of these sequences; fill it first"
+            )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 
     def fill(
@@ -161,9 +163,7 @@ def _read(path: Path) -> Iterator[_Entry]:
         try:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
-            raise DataError(
-                f"{path}:{number}: {cause}; delete the file to compute it again"
-            ) from cause
+            raise DataError(f"{path}:{number}: {cause}; delete the file to recompute it") from cause
 
 
 def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:

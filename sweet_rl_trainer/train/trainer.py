@@ -115,12 +115,13 @@ class Trainer(BaseTrainer):
         narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
         if narrow:
             raise UserError(
-                f"the weights to train are {', '.join(sorted(narrow))}, in which small steps are rounded away; load "
-                "the model in float32 (precision bfloat16 is that of the products)"
+                f"the weights to train are {', '.join(sorted(narrow))}, which rounds small "
+                "updates to zero; load the model in float32 (precision bfloat16 applies only to "
+                "matrix products)"
             )
         if self.settings.share_beginnings and not can_share(model.config):
             raise UserError(
-                "share_beginnings: this model's attention cannot; see attention.can_share"
+                "share_beginnings: not supported by this model's attention; see attention.can_share"
             )
         if self._values != has_value_head(model):
             raise UserError(

@@ -194,7 +194,7 @@ def test_a_program_may_be_called_like_a_module(here, name):
     ("to", "why"),
     [
         ("full", "--to full: has files in it; name a new or an empty folder"),
-        ("full/file", "--to full/file: is a file; name a new or an empty folder"),
+        ("full/file", "--to full/file: is a file; name a new or empty folder"),
         ("none/deep", "--to none/deep: there is no folder none"),
         ("x" * 300, "cannot be made: File name too long"),
     ],

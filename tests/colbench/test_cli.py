@@ -229,7 +229,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
-    assert "the same command retries unscored dialogues" in capsys.readouterr().err
+    assert "repeat the command to retry unscored dialogues" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
@@ -268,7 +268,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         wait_for(lambda n=before: path.exists() and path.read_bytes().count(b"\n") > n)
         process.send_signal(number)
         said = process.communicate()[1]
-        assert said.endswith("interrupted; the same command continues\n")
+        assert said.endswith("interrupted; repeat the command to continue\n")
         assert "Traceback" not in said
         assert process.returncode == 128 + number
 
@@ -333,16 +333,16 @@ def test_a_torn_last_line_is_redone(here, capsys):
             "no model server answers at http://127.0.0.1:9/v1",
         ),
         (["eval", "--sandbox-tier", "T9"], "unknown sandbox tier T9; known: T0, T0b"),
-        (["eval", "--sandbox-tier", "T2"], "T2 is unsafe; it needs --allow-unsafe-sandbox"),
+        (["eval", "--sandbox-tier", "T2"], "T2 is unsafe; add --allow-unsafe-sandbox to use it"),
         (["tasks", "validate", "--sandbox-tier", "T9"], "unknown sandbox tier T9"),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
         (
             ["tasks", "validate", "--sandbox-packages", "numpi"],
             "numpi is not installed; pip install numpi",
         ),
-        (["score", "nowhere"], "nowhere is no run folder"),
-        (["report", "nowhere"], "nowhere is no run folder"),
-        (["view", "nowhere"], "nowhere is no run folder"),
+        (["score", "nowhere"], "nowhere is not a run folder"),
+        (["report", "nowhere"], "nowhere is not a run folder"),
+        (["view", "nowhere"], "nowhere is not a run folder"),
         (["tasks", "show", "no-such-task"], "bundled:backend has no task `no-such-task`"),
         (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
     ],
@@ -497,7 +497,7 @@ def test_validate_names_rows_that_are_the_same_task(here, capsys):
     name = load_tasks("rows.jsonl")[0].id
     assert main(["tasks", "validate", "rows.jsonl"]) == 0
     printed = capsys.readouterr().out
-    assert f"{name}-2: the same task as {name}\n" in printed
+    assert f"{name}-2: duplicate of {name}\n" in printed
     assert re.search(r"tasks that are the same as an earlier one +1 of 3", printed)
     assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}

@@ -281,7 +281,7 @@ def test_official_rows_say_their_licence_and_how_many_of_them_there_are(
         ([], "--licence: name the licence of"),
         (["--licence", "x", "--sample", "many"], "--sample many: expected a whole number"),
         (["--licence", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
-        (["--licence", "x", "--domain", "frontend"], "has no such task"),
+        (["--licence", "x", "--domain", "frontend"], "has no task of this domain"),
         (["--licence", "x", "--limit", "zero"], "--limit: expected a whole number"),
     ],
 )

@@ -208,7 +208,7 @@ def test_an_error_is_not_raised_while_another_one_is_handled():
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(colbench.DataError, match="is no run folder"):
+    with pytest.raises(colbench.DataError, match="is not a run folder"):
         colbench.load_run(tmp_path)
 
 

@@ -161,9 +161,9 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("missing/out.jsonl", "there is no folder"),
+        ("missing/out.jsonl", "does not exist"),
         (".", "is a folder; name a file in it"),
-        ("source.jsonl/out", "there is no folder"),
+        ("source.jsonl/out", "does not exist"),
         ("x" * 300, "cannot be written: File name too long"),
     ],
 )

@@ -14,7 +14,7 @@ from colbench.models.openai_chat import OpenAIChat
 HELLO = [Message(role="user", content="hello there")]
 NO_LIMIT = "it refuses `max_tokens`"
 SUGGESTED = Suggested(256)
-THINKS = "it thinks before it speaks"
+THINKS = "it reasons before it replies"
 
 
 @pytest.fixture(params=["openai", "aiohttp"])

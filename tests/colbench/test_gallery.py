@@ -244,7 +244,7 @@ def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
 
 def test_the_target_again_has_no_difference(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()])
-    assert "It is the same page." in shown.text
+    assert "The pages are the same." in shown.text
 
 
 def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store):

@@ -95,7 +95,7 @@ def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_lef
         *argv, lines="I WANT TO ANSWER:\ndef screen_price(message, runs):\n\n    return 1\n.\n"
     )
     assert "We look after the lockers" not in said
-    assert "No task is left to play." in said
+    assert "All tasks are played." in said
     first, second = played()
     assert (first.task_id, second.task_id) == tuple(TASKS.split(","))
     assert second.answer == "def screen_price(message, runs):\n\n    return 1"

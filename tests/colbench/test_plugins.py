@@ -168,7 +168,7 @@ def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
 
 
 def test_a_folder_in_place_of_a_file_is_said(tmp_path):
-    with pytest.raises(UserError, match="that is a folder; give a task file in it"):
+    with pytest.raises(UserError, match="this is a folder; name a task file in it"):
         plugins.resolve_tasks(str(tmp_path))
 
 

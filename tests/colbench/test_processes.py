@@ -274,7 +274,7 @@ async def test_the_limit_of_a_server_is_divided_among_the_processes():
 async def test_a_server_that_is_gone_stops_all_processes():
     broken = Fault(status=500, body="no")
     async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
-        with pytest.raises(colbench.EndpointError, match="20 dialogues in a row were lost"):
+        with pytest.raises(colbench.EndpointError, match="20 dialogues in a row failed"):
             await on_server(server, limit=100, concurrency=8, agent_args={"retries": 0})
         asked = len(server.requests)
     assert asked < 100
@@ -375,7 +375,7 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
         out, err = process.communicate(timeout=30)
     assert process.returncode == 128 + number
     assert time.monotonic() - start < 10
-    assert err.endswith("interrupted; the same command continues\n")
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
     assert gone(began, 10) == set()
@@ -390,7 +390,7 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
         _, err = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM
     assert time.monotonic() - start < 10
-    assert err.endswith("interrupted; the same command continues\n")
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert gone(began, 10) == set()
 
 

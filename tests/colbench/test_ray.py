@@ -355,7 +355,7 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(nodes):
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert err.endswith("interrupted; the same command continues\n")
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
     assert workers_left(10) == set()

@@ -57,7 +57,7 @@ def test_a_second_repair_adds_to_what_was_dropped_before(run):
 
 def test_what_is_no_run_or_in_use_is_refused(run, tmp_path, capsys):
     assert main(["repair", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     with run.lock():
         assert main(["repair", str(run.path)]) == 2
     assert "in use by another colbench process" in capsys.readouterr().err

@@ -125,7 +125,7 @@ def colbench(agent, *flags):
     ("agent", "reason"),
     [
         ("Blocks", "blocked the event loop: use asyncio.to_thread or a plain function"),
-        ("Swallows", "catches CancelledError, so it was left behind"),
+        ("Swallows", "catches CancelledError, so it was abandoned"),
     ],
 )
 @pytest.mark.parametrize("place", PLACES)
@@ -172,8 +172,8 @@ BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
     code, _, out, err = stop("WaitsInAThread", number)
     assert code == 128 + number
-    assert "stopping: what is finished is kept" in err
-    assert err.endswith("interrupted; the same command continues\n")
+    assert "stopping: finished dialogues are kept" in err
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
     assert json.loads(Path("out/report.json").read_text())["domains"]["backend"]["unscored"] == 11
@@ -217,7 +217,7 @@ def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
 
 def test_a_run_whose_folder_is_deleted_ends_and_rescues_what_is_finished(here, capsys):
     assert main(colbench("Deletes", "--limit", "6", "--in-process")[3:]) == 2
-    assert "was deleted or replaced during the run; its lines are rescued in" in (
+    assert "was deleted or replaced during the run; its lines were saved to" in (
         capsys.readouterr().err
     )
     (rescued, *_) = here.glob("out-*.rescued.jsonl")

@@ -280,7 +280,7 @@ async def test_what_no_server_answered_stays_pending_and_is_asked_again(tmp_path
         assert await synthesize(server, source, out, *flags) == 1
         assert out.read_bytes() == b""
         assert "our fault" in (said := capsys.readouterr().out)
-        assert "still pending; the same command continues" in said
+        assert "still pending; repeat the command to continue" in said
         assert await synthesize(server, source, out, *flags) == 0
     assert len(server.requests) == 4
     assert len(rows(out)) == 1
@@ -292,7 +292,7 @@ async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
     async with ScriptedServer(script, fault=lambda _: gone) as server:
         assert await synthesize(server, source, tmp_path / "new.jsonl", *flags) == 1
-    assert "20 texts in a row were lost" in capsys.readouterr().err
+    assert "20 texts in a row failed" in capsys.readouterr().err
     assert len(server.requests) < 25
 
 
@@ -327,7 +327,7 @@ BAD_FLAGS = {
     ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
     ("--against", "nowhere"): "--against nowhere: no such file",
     ("--model", "gpt-4o"): "--model gpt-4o: write openai:MODEL[@BASE_URL]",
-    ("--model", "openai:@http://x/v1"): "names no model",
+    ("--model", "openai:@http://x/v1"): "does not name a model",
     ("--model", "openai:m@http://127.0.0.1:9/v1"): "no model server answers",
     ("--source", "no.jsonl"): "--source no.jsonl: cannot be read: No such file",
     ("--out", "new.json"): "--out new.json: give a name that ends in .jsonl",

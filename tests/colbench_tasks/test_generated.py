@@ -94,10 +94,10 @@ def read(descriptor: int) -> bytes:
         ),
         (
             "backend/mine?number=100000&families=parking",
-            "family parking has only about .* ask for fewer or for more families",
+            "family parking has only about .* request fewer tasks or more families",
         ),
         ("backend/mine?families=parking,eggs", "no family 'eggs'"),
-        ("frontend/mine?difficulty=3", "difficulty is for backend tasks"),
+        ("frontend/mine?difficulty=3", "difficulty applies only to backend tasks"),
         ("frontend/mine?families=parking", "no family 'parking'"),
     ],
 )

@@ -251,7 +251,7 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
     [
         (
             "inspect/bin/inspect eval colbench/backend --model=mockllm/model -T domain=frontend",
-            "domain: the name of the task says it",
+            "domain: the name of the task sets it; use one of",
         ),
         (
             "verifiers/bin/vf-eval colbench-verifiers -m m --env.taskset.human nobody",

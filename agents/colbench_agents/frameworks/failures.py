@@ -45,7 +45,9 @@ def attributed(*, answered: bool) -> Iterator[None]:
             if _named(cause, REFUSED) and _status(cause):
                 if answered:
                     raise EndpointError(describe_exception(cause), kind="rejected") from error
-                raise UserError(f"--agent: its model server refuses: {cause}") from error
+                raise UserError(
+                    f"--agent: its model server rejects the request: {cause}"
+                ) from error
             cause = cause.__cause__
         raise
 

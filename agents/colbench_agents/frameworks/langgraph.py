@@ -28,7 +28,8 @@ class LangGraphAgent(Adapter):
         self.graph = own.compile() if hasattr(own, "compile") else own
         if "messages" not in self.graph.channels:
             raise UserError(
-                "the state of the graph has no `messages`; give a function that calls it"
+                "the state of the graph has no `messages`; give a function that calls the graph "
+                "instead"
             )
 
     def converse(self, episode: Episode) -> Agent:

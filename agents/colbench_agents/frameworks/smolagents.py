@@ -24,14 +24,14 @@ class SmolagentsAgent(Adapter):
         super().__init__(own, file)
         if any(getattr(one, "executor_type", "local") != "local" for one in _team(own)):
             raise UserError(
-                "each dialogue needs an executor of its own; leave `executor_type` at 'local'"
+                "each dialogue needs its own executor; leave `executor_type` at 'local'"
             )
         try:
             copied(own)
         except Exception as cause:
             said = describe_exception(cause)
             raise UserError(
-                f"each dialogue needs a copy of the agent, which fails: {said}"
+                f"each dialogue needs a copy of the agent, and copying fails: {said}"
             ) from cause
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go

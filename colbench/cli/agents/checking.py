@@ -93,7 +93,7 @@ class Checking:
         self._since = time.monotonic()
         missing = self._missing(needs)
         if missing:
-            self._tell(rule, "skipped", f"“{missing}” is not followed")
+            self._tell(rule, "skipped", f"requires “{missing}”, which failed")
             return
         try:
             with boundary(AgentError):
@@ -128,6 +128,6 @@ class Checking:
         left = [*self.own, *self.general][len(self.verdicts) :]
         for number, rule in enumerate(left):
             if number == 0:
-                self._tell(rule, "broken", f"nothing came back within {self._limit:g} s: {STUCK}")
+                self._tell(rule, "broken", f"no response within {self._limit:g} s: {STUCK}")
             else:
-                self._tell(rule, "skipped", "the agent never came back")
+                self._tell(rule, "skipped", "the agent did not respond")

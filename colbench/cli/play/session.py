@@ -99,7 +99,7 @@ class PlaySession(Evaluation):
             try:
                 await self._play(runner, left, earlier, done)
             except QuitError:
-                screen.note("Left; the unfinished dialogue is not kept.")
+                screen.note("Stopped; the unfinished dialogue is not kept.")
 
     async def _play(
         self,
@@ -115,7 +115,7 @@ class PlaySession(Evaluation):
             if isinstance(self.human, PersonHuman):
                 await self.human.brief(cell.task)
             await runner.run([cell], earlier, done)
-        screen.note("No task is left to play.")
+        screen.note("All tasks are played.")
 
     def finish(self) -> int:
         """Write the report, and print where it is. Return 1 if a dialogue has no score, else 0."""

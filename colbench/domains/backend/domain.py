@@ -54,7 +54,8 @@ class BackendDomain(Domain):
     own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
     unjudged = "no test could be counted"
     example_request = (
-        "Please write a function that adds up the numbers of a list, but not the ones that do not count."
+        "Please write a function that adds up the numbers of a list, but not the ones that do "
+        "not count."
         "\n\ndef {name}(numbers):"
     )
     play_rules = (

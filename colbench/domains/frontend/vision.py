@@ -79,7 +79,7 @@ class VisionHuman:
 
     async def _look(self, target: str, page: str | None) -> tuple[Render, Render]:
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages was given no renderer")
+            raise RuntimeError("a human who looks at pages needs a renderer")
         render = self._renderer.render
         return await asyncio.gather(render(target), render(page))
 

@@ -134,8 +134,8 @@ class RayExecutor(RemoteExecutor):
                 here, there = ours[part].get(name), values.get(name)
                 if here != there:
                     raise UserError(
-                        f"{self._cluster.flag}: {node.name} differs from the others in {part} {name}: "
-                        f"{there}, not {here}; install the same on every node"
+                        f"{self._cluster.flag}: {node.name} differs from the other nodes in "
+                        f"{part} {name}: {there}, not {here}; install the same on every node"
                     )
         self._ready = first
         self.isolation, self.environments = first.isolation, first.environments
@@ -180,7 +180,7 @@ class RayExecutor(RemoteExecutor):
                 return
             await worker.stop()
             self._give_back(worker, lost, queue)
-            logger.warning("%s; its dialogues start again", lost)
+            logger.warning("%s; its dialogues are restarted", lost)
             if queue.is_over:
                 return
             self._begin(place)
@@ -191,7 +191,7 @@ class RayExecutor(RemoteExecutor):
             return await self._starts[place]
         except UserError as error:
             if place.late:
-                logger.warning("%s; it takes no part", error)
+                logger.warning("%s; the node is not used", error)
             else:
                 queue.stop(error)
             return None

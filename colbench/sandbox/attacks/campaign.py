@@ -151,7 +151,7 @@ class _Lane:
         if took > BUDGET_SECONDS:
             faults.append(f"took {took:.1f} s")
         if harm := await waiting:
-            faults.append(f"an honest answer that waited behind it {harm}")
+            faults.append(f"an honest answer queued behind it {harm}")
         if harm := await self._harm():
             faults.append(f"the next honest answer {harm}")
         faults += self._canary.traces()
@@ -214,7 +214,7 @@ class _Footprint:
         if left := len(processes - self._processes):
             yield f"{left} processes left over"
         if gone := len(self._processes - processes):
-            yield f"{gone} processes of the sandbox died"
+            yield f"{gone} sandbox processes died"
         if (growth := _peak_bytes() - self._peak) > BUDGET_BYTES:
             yield f"the harness grew by {growth >> 20} MiB"
 

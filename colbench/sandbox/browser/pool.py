@@ -78,7 +78,7 @@ class Pool:
 
     async def _start(self, pages: int) -> Chromium:
         if self._closed:
-            raise RenderError("the renderer has been left")
+            raise RenderError("the renderer is closed")
         chromium = await Chromium.start(self._launcher, self._limits.killed_beyond(pages))
         self._running.add(chromium)
         return chromium

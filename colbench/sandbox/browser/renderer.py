@@ -95,7 +95,7 @@ class Renderer:
         except BaseException as error:
             await complete(self._stack.aclose())
             if isinstance(error, RenderError):
-                raise UserError(f"{error}; --browser names another one") from error
+                raise UserError(f"{error}; name another browser with --browser") from error
             raise
 
     async def __aexit__(
@@ -143,7 +143,7 @@ class Renderer:
             seconds = self._limits.wall_seconds
             return without_picture("timeout", f"the page was not rendered in {seconds:g} s")
         if sight is None:
-            return without_picture("crash", "the page brought down a browser of its own")
+            return without_picture("crash", "the page crashed the browser")
         fields = msgspec.structs.asdict(sight)
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
@@ -155,7 +155,7 @@ class Renderer:
         from playwright.async_api import Error
 
         if self._pool is None:
-            raise RenderError("the renderer has not been entered")
+            raise RenderError("the renderer is used outside `async with`")
         prepared = await asyncio.to_thread(assets.prepare, page)
         window = WINDOWS[mode]
         with suppress(Error, TimeoutError, VariesError):  # perhaps by the doing of another page

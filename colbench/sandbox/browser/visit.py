@@ -80,7 +80,7 @@ async def _bounded(
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
         if visitor.asked > visitor.limits.requests:
-            raise TooBigError(f"the page asks for more than {visitor.limits.requests:,} things")
+            raise TooBigError(f"the page makes more than {visitor.limits.requests:,} requests")
         if not looking.done():
             raise TimeoutError
         return looking.result()

@@ -43,7 +43,7 @@ def main(plan: str, *command: str) -> NoReturn:
     try:
         sys.exit(_Launch(json.loads(plan)).run(command))
     except OSError as error:
-        sys.exit(f"the agent could not be shut in: {error}")
+        sys.exit(f"the agent could not be isolated: {error}")
 
 
 class _Launch:

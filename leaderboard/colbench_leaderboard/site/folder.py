@@ -30,7 +30,8 @@ class Folder:
             self.before.replace(self.out)  # a build was killed while it moved its site into place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
-                f"--out {self.out}: that folder holds something other than a site; name another, or empty it"
+                f"--out {self.out}: this folder contains something other than a site; give "
+                "another folder, or empty it"
             )
         for left in (self.before, self.draft):
             shutil.rmtree(left, ignore_errors=True)
@@ -38,7 +39,7 @@ class Folder:
             self.draft.mkdir(parents=True)
         except OSError as cause:
             raise UserError(
-                f"--out {self.out}: cannot be written ({cause.strerror}); name another place"
+                f"--out {self.out}: cannot be written ({cause.strerror}); give another path"
             ) from cause
         for name in KEPT:
             if (self.out / name).is_dir():

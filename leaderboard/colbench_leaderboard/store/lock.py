@@ -33,7 +33,8 @@ def locked(store: Path) -> Iterator[None]:
         yield
     except BlockingIOError as cause:
         raise UserError(
-            f"{store} is in use by another colbench process; repeat the command when that has ended"
+            f"{store} is in use by another colbench process; repeat the command when that "
+            "process has ended"
         ) from cause
     finally:
         os.close(file)

@@ -84,8 +84,8 @@ def sign_store(store: Path, key: Path) -> Head:
     keepers = read_keepers(store)
     if keepers is None:
         raise UserError(
-            f"{store / SIGNERS}: is missing, the list of the keepers' public keys; a line is a keeper's name, a space, "
-            f"and the content of {key}.pub"
+            f"{store / SIGNERS}: the list of the keepers' public keys is missing; each line has "
+            f"a keeper's name, a space, and the content of {key}.pub"
         )
     with writing(store) as writer:
         log = writer.log
@@ -132,7 +132,7 @@ def _faults_of_heads(
         except DataError as error:
             yield str(error)
         if head.follows != before:
-            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing; {name} follows it"
+            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing, but {name} follows it"
         before = head.records
 
 

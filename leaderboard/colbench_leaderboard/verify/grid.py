@@ -43,15 +43,16 @@ class Grid:
 
     def _flaw(self, rollout: Rollout, task: Task | None) -> tuple[str, str] | None:
         if task is None:
-            return "grid.unknown-task", f"the tasks hold no {shown(rollout.task_id)}"
+            return "grid.unknown-task", f"the tasks do not contain {shown(rollout.task_id)}"
         if rollout.task_hash != task.hash:
             return "grid.task-hash", (
-                f"{task.id}: its content has the hash {rollout.task_hash[:12]}…, "
-                f"the receiver's own task {task.hash[:12]}…"
+                f"{task.id}: its content has the hash {rollout.task_hash[:12]}…, but the "
+                f"receiver's task has {task.hash[:12]}…"
             )
         if rollout.trial >= self._trials:
             return "grid.extra-trial", (
-                f"{task.id}: trial {rollout.trial}, where the lock has {self._trials}, counted from 0"
+                f"{task.id}: trial {rollout.trial}, but the lock has {self._trials} trials, "
+                "counted from 0"
             )
         if rollout.seed != cell_seed(self._seed, task.id, task.hash, rollout.trial):
             return (

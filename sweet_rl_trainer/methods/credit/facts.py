@@ -143,7 +143,7 @@ def _arguments(task: Task, call: str) -> CodeType:
             ast.literal_eval(each)
     except (SyntaxError, ValueError, AssertionError) as cause:
         raise DataError(
-            f"{task.id}: the test {call[:80]!r} is no call with literal arguments"
+            f"{task.id}: the test {call[:80]!r} is not a call with literal arguments"
         ) from cause
     arguments = ast.Expression(ast.Tuple(elts=body.args, ctx=ast.Load()))
     return compile(ast.fix_missing_locations(arguments), "<arguments>", "eval")

@@ -36,7 +36,10 @@ def best_of_n(
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:
         if not 1 <= count <= fewest:
-            raise UserError(f"best of {count}: every group must have so many; one has {fewest}")
+            raise UserError(
+                f"best of {count}: every group must have at least that many "
+                f"dialogues; one has {fewest}"
+            )
     return [
         BestOf(
             count=count,
@@ -55,7 +58,7 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
     scores are drawn at random: each has the mean reward of its equals.
     """
     if len(rewards) != len(scores):
-        raise ValueError(f"{len(rewards)} rewards and {len(scores)} scores")
+        raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")
     equals: dict[float, list[float]] = {}
     for reward, score in zip(rewards, scores, strict=True):
         equals.setdefault(score, []).append(reward)

@@ -118,7 +118,7 @@ def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagno
 
 def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) -> list[Scored]:
     if RANKED not in job.inputs:
-        missing["candidates"] = "there are none yet"
+        missing["candidates"] = "not available yet"
         return []
     return read_scored(job.inputs[RANKED], {each.id: each for each in held_out})
 
@@ -134,7 +134,7 @@ def _continuations(
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
-            "diagnose.continuations is 0" if not asked.continuations else "no candidate of a run"
+            "diagnose.continuations is 0" if not asked.continuations else "no candidates from runs"
         )
         return None
     sample = sample_turns(
@@ -216,7 +216,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         found = preference(self.candidates(states)) if states else None
         if found is None:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
-            missing["states"] = f"there is no such state ({reasons or 'nothing is held out'})"
+            missing["states"] = f"no state qualifies ({reasons or 'nothing is held out'})"
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:

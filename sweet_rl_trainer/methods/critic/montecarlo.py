@@ -62,7 +62,8 @@ def sample_turns(
     """
     if turns < 1 or candidates < 2:
         raise UserError(
-            f"continuations: {turns} turns of {candidates} candidates; there must be at least 1, of 2"
+            f"continuations: {turns} turns with {candidates} candidates; expected at least 1 "
+            "turn with 2 candidates"
         )
     usable = []
     for each in scored:
@@ -89,7 +90,7 @@ def compare(
     fewer than one continuation.
     """
     if count < 1:
-        raise UserError(f"continuations: {count} of each candidate; there must be at least 1")
+        raise UserError(f"continuations: {count} per candidate; expected at least 1")
     openings = [
         opening(each.candidates.turn, each.candidates.replies[number].text, tasks)
         for each, numbers in sample

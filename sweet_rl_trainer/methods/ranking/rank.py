@@ -342,7 +342,7 @@ def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(
-            "rank.calibrate: the turns at which dialogues answered do not tell when to (successes, failures and other "
-            "candidates are needed); set it to false"
+            "rank.calibrate: the answered dialogues do not determine when to answer (successes, "
+            "failures and other candidates are needed); set it to false"
         )
     return found

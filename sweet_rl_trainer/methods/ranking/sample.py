@@ -125,7 +125,7 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
     if known.absent - {"model"}:
-        return Amount(note="when there are dialogues")
+        return Amount(note="once dialogues exist")
     if known.waits:
         return Amount(note="after the dialogues are collected")
     settings = recipe.table(SampleSettings)
@@ -149,8 +149,8 @@ def check_prompts(data: Data, recipe: Recipe) -> None:
         return
     if any(each.prompts for each in (*data.train, *data.held_out)):
         raise UserError(
-            "data.official: the files hold the agent's system prompt in prompt strings alone, which a server is not "
-            'given; give it (data.system), or sample by these strings (sample.server="in-process")'
+            "data.official: the files contain the agent's system prompt only inside prompt strings, which are not "
+            'sent to a server; give the prompt (data.system), or sample from these strings (sample.server="in-process")'
         )
 
 

@@ -120,8 +120,8 @@ def _with_tokens(key: str, turn: Turn, replies: Sequence[Message]) -> Record:
     prompts = {each.prompt for each in sampled}
     if len(prompts) != 1:
         raise UserError(
-            f"{turn.name}: the server read the same messages as {len(prompts)} different prompts; "
-            "does its chat template state the time?"
+            f"{turn.name}: the server turned the same messages into {len(prompts)} different "
+            "prompts; does its chat template include the time?"
         )
     said = zip(replies, sampled, strict=True)
     return Record(

@@ -94,7 +94,7 @@ def turns_of(
     overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
-        raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")
+        raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
     order = sorted(
         range(len(trajectories)),
         key=lambda n: (derive_seed("fraction", seed, trajectories[n].id), n),

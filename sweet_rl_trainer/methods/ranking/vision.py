@@ -42,7 +42,7 @@ class Sight:
     def unseen(self) -> dict[str, int]:
         """The number of pages that could not be shown, by reason; empty if there are none."""
         count = self._camera.unseen
-        return {"pages that cannot be shown": count} if count else {}
+        return {"pages that cannot be rendered": count} if count else {}
 
 
 def _pages(candidates: Candidates) -> Iterator[str]:

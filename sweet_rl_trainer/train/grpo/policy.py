@@ -97,7 +97,7 @@ class _Speaker:
         prompt = self._prompt([*self._system, *dialogue])
         said = await self._sampler.sample(prompt, self._dialogue)
         if not said.ids:
-            raise AgentError("the model said nothing")
+            raise AgentError("the model produced no text")
         self._ids = [*prompt, *said.ids]
         self._last = self._chat.tokenizer.decode(
             list(said.ids), skip_special_tokens=True, clean_up_tokenization_spaces=False

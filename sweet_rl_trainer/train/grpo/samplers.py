@@ -190,7 +190,7 @@ class Server:
             (choice,) = msgspec.json.decode(content, type=_Completion).choices
         except (msgspec.DecodeError, ValueError) as cause:
             raise EndpointError(
-                f"{self._url} gives no tokens ({cause}); is it vLLM 0.10.2 or newer?"
+                f"{self._url} returns no token IDs ({cause}); is it vLLM 0.10.2 or newer?"
             ) from cause
         logprobs = tuple(0.0 if each is None else each for each in choice.logprobs.token_logprobs)
         return Said(ids=choice.token_ids, logprobs=logprobs)

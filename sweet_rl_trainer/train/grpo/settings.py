@@ -116,6 +116,6 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(
-            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} tasks, of which there are "
-            f"{tasks}; lower it, or give more tasks"
+            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} "
+            f"tasks, but there are only {tasks}; lower it, or give more tasks"
         )

@@ -129,8 +129,9 @@ def _check_model(model: Any, settings: GrpoSettings) -> None:
     source = model.config.name_or_path
     if settings.beta and not (source and Path(source).is_dir()):
         raise UserError(
-            f"beta {settings.beta}: TRL loads the reference from the folder that the model was loaded from, and this "
-            f"one was loaded from {source or 'none'}; load it from a folder, or train without beta"
+            f"beta {settings.beta}: TRL loads the reference from the folder that the model was "
+            f"loaded from, and this model was loaded from {source or 'none'}; load it from a "
+            "folder, or train without beta"
         )
 
 
@@ -258,8 +259,8 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     trainer.remove_callback(PrinterCallback)
     if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
         raise UserError(
-            "the model is sharded over processes, and dialogues of different lengths cannot be sampled from it there; "
-            "give a vLLM server (`server`)"
+            "the model is sharded over processes, so dialogues of different lengths cannot be "
+            "sampled from it; give a vLLM server (`server`)"
         )
     return trainer
 
@@ -324,7 +325,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
         )
     except (ValueError, ImportError) as cause:
         raise UserError(
-            f"these settings do not work here: {' '.join(str(cause).split())}"
+            f"these settings do not work on this machine: {' '.join(str(cause).split())}"
         ) from cause
 
 

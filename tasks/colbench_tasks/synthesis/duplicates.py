@@ -63,9 +63,9 @@ class NearDuplicates:
         """Return the task that this one nearly duplicates, with the reason; empty if there is none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
-            return f"the request is {found[1]:.0%} that of {found[0]}"
+            return f"the request is {found[1]:.0%} the same as {found[0]}"
         found = self._codes.nearest(code_shingles(task.hidden.reference))
-        return f"the reference is {found[1]:.0%} that of {found[0]}" if found else ""
+        return f"the reference is {found[1]:.0%} the same as {found[0]}" if found else ""
 
 
 class _Index:

@@ -216,7 +216,7 @@ def test_other_tasks_do_not_compare_and_by_force_only_common_ones_do(played, tmp
     pages = colbench.evaluate(
         agent="blank", tasks="bundled:frontend", limit=1, out=tmp_path / "pages"
     )
-    with pytest.raises(colbench.UserError, match="no task in common"):
+    with pytest.raises(colbench.UserError, match="share no task"):
         colbench.compare(few, pages, force=True)
 
 
@@ -253,11 +253,11 @@ def test_the_json_has_every_number(played, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{a}"], "name two runs or more"),
-        (["{a}", "{a}"], "a run is named twice"),
-        (["{a}", "/nowhere"], "/nowhere is no run folder"),
+        (["{a}"], "name at least two runs"),
+        (["{a}", "{a}"], "the same run is given twice"),
+        (["{a}", "/nowhere"], "/nowhere is not a run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),
-        (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: there is no folder"),
+        (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: the folder"),
         (["{a}", "{b}", "--html", "."], "--html .: is a folder; name a file in it"),
     ],
 )

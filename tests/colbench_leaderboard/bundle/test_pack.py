@@ -119,7 +119,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     with (mixed / "rollouts.jsonl").open("a") as file:
         file.write(json.dumps(other) + "\n")
     said = refused(mixed, meta, capsys)
-    assert "1 of another configuration than run.json's" in said
+    assert "1 of a different configuration than run.json" in said
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,10 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
             lambda r: r["config"].update(max_turns=20),
             "`config` and `pins` do not agree on max_turns",
         ),
-        (lambda r: r["pins"].update(colbench="9"), "its digest is not that of its pins"),
+        (
+            lambda r: r["pins"].update(colbench="9"),
+            "its digest does not match its pins; the file was edited by hand",
+        ),
     ],
 )
 def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, meta, copied, capsys):
@@ -138,7 +141,7 @@ def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, met
 
 def test_the_standard_track_is_refused_with_every_reason(run, meta, copied, capsys):
     said = refused(run, track(meta, "standard"), capsys)
-    assert 'not for the track "standard", but for "open"' in said
+    assert 'does not qualify for the track "standard", only for "open"' in said
     assert "it has 3 of the 1000 tasks of bundled:backend" in said
 
 
@@ -156,7 +159,7 @@ def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
 
 def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert pack(tmp_path, meta) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     assert main(["submit", "pack", str(run)]) == 2
     assert "--meta is missing" in capsys.readouterr().err
     assert pack(run, tmp_path / "none.toml") == 2

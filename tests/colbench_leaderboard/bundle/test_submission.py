@@ -128,7 +128,7 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
     assert (out / "MANIFEST.sha256").exists()
     again = ask()
     assert again.returncode == 2
-    assert f"is there already; say --meta {meta} without --interactive" in again.stderr
+    assert f"already exists; to use it, give --meta {meta} without --interactive" in again.stderr
 
 
 def test_who_stops_answering_has_no_traceback(run, tmp_path):
@@ -143,8 +143,8 @@ def test_who_stops_answering_has_no_traceback(run, tmp_path):
 @pytest.mark.parametrize(
     ("folder", "meta", "said"),
     [
-        ("nowhere", "submission.toml", "is no run folder"),
-        ("", "no/where.toml", "there is no folder"),
+        ("nowhere", "submission.toml", "is not a run folder"),
+        ("", "no/where.toml", "does not exist"),
     ],
 )
 def test_nobody_answers_a_dozen_questions_in_vain(folder, meta, said, run, tmp_path, capsys):

@@ -124,7 +124,7 @@ def refused_bundle_kept(store, one, record):
 def deleted_bundle_kept(store, one, record):
     removed = next(r.bundle for r in audit_records(store) if r.decision == "removed")
     shutil.copytree(bundle_folder(store, one.digest), bundle_folder(store, removed))
-    return r"says that it was deleted"
+    return r"marks it as deleted"
 
 
 def torn(store, one, record):
@@ -172,7 +172,7 @@ def test_a_rewritten_log_is_no_store_to_audit(kept):
     store, *_ = kept
     path = store / LOG
     path.write_bytes(path.read_bytes().replace(b"copied", b"sorry!"))
-    with pytest.raises(DataError, match="line 4: .*changed, moved or cut"):
+    with pytest.raises(DataError, match="line 4: .*changed, moved or removed"):
         audit(store)
 
 

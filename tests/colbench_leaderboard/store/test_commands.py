@@ -116,7 +116,7 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert main(["leaderboard", "accept", store, str(packed(run, "another"))]) == 0
     assert "flag     audit.duplicates: 2 of 2 dialogues" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
-    assert "2 verified again and the same" in capsys.readouterr().out
+    assert "2 verified again with the same result" in capsys.readouterr().out
 
 
 def accepting(store, bundle):
@@ -169,7 +169,7 @@ def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken
     capsys.readouterr()
     take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
     assert main(take) == 2
-    assert "was not made against an entry that stands: 2 of 2 dialogues" in capsys.readouterr().err
+    assert "was not made against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 
@@ -233,10 +233,13 @@ MISTAKES = [
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),
     (["audit", "nowhere"], "is not a store"),
-    (["audit", "nowhere", "--until", "a" * 40], "--until: needs --added-since"),
-    (["audit", "nowhere", "--added-since", "a" * 40, "--verify"], "--added-since: goes without"),
+    (["audit", "nowhere", "--until", "a" * 40], "--until: requires --added-since"),
+    (
+        ["audit", "nowhere", "--added-since", "a" * 40, "--verify"],
+        "--added-since: cannot be combined",
+    ),
     (["build", "nowhere"], "--out is missing"),
-    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: needs --serve"),
+    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: requires --serve"),
     (["init", "."], "is not empty"),
 ]
 

@@ -75,17 +75,17 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
     assert not list(out.glob("actor-*/done.json"))
     model, said = run(small_recipe, out, capsys)
     assert model_digest(model) == model_digest(whole)
-    assert "[2/8] critic: done already" in said
+    assert "[2/8] critic: already done" in said
     assert "[7/8] actor: done in" in said
 
     before = times(out)
     again, said = run(small_recipe, out, capsys)
     assert again == model
-    assert said.count("done already") == 8
+    assert said.count("already done") == 8
     assert times(out) == before
 
     changed, said = run(small_recipe, out, capsys, "--set", "actor.train.learning_rate=1e-2")
-    assert said.count("done already") == 6
+    assert said.count("already done") == 6
     assert "[7/8] actor: done in" in said
     assert "[8/8] export: done in" in said
     assert model_digest(changed) != model_digest(model)

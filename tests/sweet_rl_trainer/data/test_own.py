@@ -93,15 +93,15 @@ WRONG = {
     r"messages\[1\].content: expected a text": line(TALK[0], ("assistant", ["B."])),
     "reward: expected a number; given: True": line(reward=True),
     'reward: expected a number; given: "1.0"': line(reward="1.0"),
-    "messages: there are none": line() | {"messages": []},
-    r"messages\[0\]: the assistant speaks first": line(*TALK[1:]),
+    "messages: empty": line() | {"messages": []},
+    r"messages\[0\]: the first message is the assistant's": line(*TALK[1:]),
     r"messages\[2\]: assistant after assistant; .* expected user": line(*TALK[:2], TALK[1]),
     r"messages\[2\]: system after assistant": line(*TALK[:2], ("system", "Be kind."), *TALK[2:]),
     "messages: the last one is the user's; .* add the assistant's reply": line(*TALK[:3]),
     "domain: unknown domain `backnd`; .* backend": line(domain="backnd"),
     "with finite numbers": json.dumps(line(reward=float("nan"))),
     "out of range .* finite numbers": json.dumps(line()).replace("1.0", "1e999"),
-    "write one JSON object to a line": "{",
+    "write one JSON object per line": "{",
     "expected a table": "[]",
 }
 

@@ -168,7 +168,7 @@ def test_a_task_file_that_is_gone_is_named(run):
     record = json.loads((run / "run.json").read_text())
     record["tasks"]["source"] = "nowhere.jsonl"
     (run / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=r"its tasks cannot be found again: .*nowhere\.jsonl"):
+    with pytest.raises(DataError, match=r"its tasks cannot be loaded: .*nowhere\.jsonl"):
         read_run(run)
 
 
@@ -196,7 +196,7 @@ def test_a_run_without_rewards_is_refused(run):
     (run / "rollouts.jsonl").unlink()
     with pytest.raises(DataError, match="holds no rollout with a reward .it is empty."):
         read_run(run)
-    with pytest.raises(DataError, match="is no run folder"):
+    with pytest.raises(DataError, match="is not a run folder"):
         read_run(run / "nothing")
 
 

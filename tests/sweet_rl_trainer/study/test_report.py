@@ -39,7 +39,7 @@ def test_each_arm_has_its_measures(found):
     assert cells[1] == "2"
     assert cells[2].startswith("80.0 % (")
     assert cells[4].startswith("100.0 %"), "facts told"
-    assert cells[5].startswith("80.0 % ("), "success, all facts told"
+    assert cells[5].startswith("80.0 % ("), "success given all facts told"
     assert line(markdown(found), "Zero-shot", "Results").split(" | ")[5] == "–"
 
 

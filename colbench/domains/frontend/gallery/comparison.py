@@ -12,8 +12,8 @@ from colbench.presentation import Comparison, Picture
 from colbench.task import Task
 
 LEGEND = (
-    "Difference: blue-green is on the target only, red on the render only, violet has another color; "
-    "gray is the same."
+    "Difference: blue-green is only on the target, red only on the render, violet differs in "
+    "color; gray is the same."
 )
 
 

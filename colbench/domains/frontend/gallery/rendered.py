@@ -22,7 +22,9 @@ from colbench.task import Task
 if TYPE_CHECKING:
     from colbench.sandbox.browser import Renderer
 
-OTHER_BROWSER = "The run's own renders are gone; these pictures are by the browser of this machine."
+OTHER_BROWSER = (
+    "The renders of the run are missing; these pictures were made by the browser of this machine."
+)
 WORKERS = 2
 
 

@@ -49,7 +49,7 @@ class PageHuman:
         Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
         """
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages was given no renderer")
+            raise RuntimeError("a human who looks at pages needs a renderer")
         said = dialogue[-1].content
         page = extract_page(said)
         target, made = await asyncio.gather(

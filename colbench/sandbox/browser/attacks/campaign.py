@@ -121,7 +121,7 @@ class _Lane:
             outcome = render.outcome
             faults += self._faults(attack, render)
             if attack.aim == "vary" and (await self._render(attack)).picture != render.picture:
-                faults.append("looked different the second time")
+                faults.append("looked different on the second render")
         except Exception as error:  # whatever an attack brings about in the harness is its success
             faults.append(f"the renderer failed: {type(error).__name__}: {error}")
         took = time.monotonic() - started
@@ -148,12 +148,12 @@ class _Lane:
         if attack.aim == "honest" and render.outcome != "rendered":
             yield f"{render.outcome} instead of rendered"
         if len(msgspec.json.encode(msgspec.structs.replace(render, picture=b""))) > _LARGEST_RENDER:
-            yield "more is told of it than can be kept"
+            yield "it has more blocks than can be stored"
         if render.outcome == "rendered":
             if shows_canary(render.picture):
                 yield "shows a file"
             if attack.kind == "measuring" and not HEIGHT <= render.height <= HEIGHT + 100:
-                yield f"pictured {render.height} pixels high"
+                yield f"was rendered {render.height} pixels high"
 
     async def _harm_to_the_next(self) -> list[str]:
         try:

@@ -296,7 +296,7 @@ def test_other_presets_and_critics_that_are_not_there_are_refused(
 def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidates, chat):
     wrong = Reply(text="hi", ids=(70, 71, 72))
     turn = Candidates(turn=candidates[1].turn, replies=(Reply(text="a"), wrong))
-    with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens are not"):
+    with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens do not"):
         encode_candidates(turn, chat, "sum")
 
 
@@ -406,5 +406,5 @@ def test_a_critic_without_values_needs_its_reference(candidates, byte_model, mak
     critic = make_scorer(byte_model())
     with pytest.raises(UserError, match="scores 'pmi' are a reference's, and there is none"):
         score_candidates(candidates, chat, "pmi", **LIMITS)
-    with pytest.raises(UserError, match="need the reference that it was trained from"):
+    with pytest.raises(UserError, match="need the reference model that it was trained from"):
         score_pairs([], critic=critic, budget=900)
