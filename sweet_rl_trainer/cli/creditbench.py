@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags, console, errors, print_document
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def add_to(commands: Any) -> None:
         type=Path,
         help=f"folder for all outputs (default: {FOLDER}, or {FOLDER}-quick)",
     )
+    add_output_flags(parser, document="the results")
     parser.set_defaults(run=run)
 
 
@@ -83,7 +85,6 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.console import quiet
 
     quiet()
-    from rich.console import Console
     from rich.text import Text
 
     from colbench.run_folder import hold
@@ -99,8 +100,12 @@ def run(args: argparse.Namespace) -> None:
         )
     with hold(out / ".lock", out):
         found = bench(settings, out)
-    Console(stderr=True).print(Text(summary(found)), soft_wrap=True)
-    print(out / REPORT / PAGE)
+    page = out / REPORT / PAGE
+    errors().print(Text(summary(found)), soft_wrap=True)
+    if args.json:
+        print_document({"report": page, "results": found})
+    else:
+        console().out(page, highlight=False)
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

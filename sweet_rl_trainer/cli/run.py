@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="print the plan with examples, tokens, steps and memory, and exit",
     )
+    add_output_flags(parser, document="the stages and the result, or the plan,")
     parser.set_defaults(run=run)
 
 
@@ -102,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     paper = paper_recipe(recipe.domain)
     stages = plan(recipe, args.until, offline=True)
     if args.dry_run:
-        return dry_run.show(recipe, paper, stages, out)
+        return dry_run.show(recipe, paper, stages, out, as_json=args.json)
     if lacks := missing(stages, out):
         raise UserError("\n".join(lacks))
     if any(stage.planned_only for stage in stages):
@@ -111,5 +113,5 @@ def run(args: argparse.Namespace) -> int:
         goal = args.until or recipe.method
         page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
         progress.run_all(stages, out, partial(write_page, page))
-    progress.show_result(page)
+    progress.show_result(page, as_json=args.json)
     return 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags, console, errors, print_document
 
 WORLDS = ("population", "finetuned", "asking")
 QUICK = "quick"
@@ -57,6 +58,7 @@ def add_to(commands: Any) -> None:
         type=Path,
         help="folder for all outputs (default: training/study-WORLD, or training/study-quick)",
     )
+    add_output_flags(parser, document="the results")
     parser.set_defaults(run=run)
 
 
@@ -66,8 +68,6 @@ def run(args: argparse.Namespace) -> None:
 
     os.environ[THREADS] = "1"
     quiet()
-    from rich.console import Console
-
     from colbench.errors import UserError
     from sweet_rl_trainer.pipeline.stage import refuse_foreign_folder
     from sweet_rl_trainer.study import report
@@ -85,5 +85,9 @@ def run(args: argparse.Namespace) -> None:
     refuse_foreign_folder(out, mark=PROMPT)
     for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")
-    Console(stderr=True).print(report.console_table(results))
-    print(out / "report" / report.PAGE)
+    page = out / "report" / report.PAGE
+    errors().print(report.console_table(results))
+    if args.json:
+        print_document({"report": page, "results": results})
+    else:
+        console().out(page, highlight=False)

@@ -57,7 +57,7 @@ def no_dialogues(recipe: Recipe) -> str:
     return (
         "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] "
         "table; this command makes a run with a rule-based human:\n  "
-        "{eval_command(collecting(recipe), out)}\n"
+        f"{eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the comment at the top of a recipe names the tasks and the "
         "human of the paper)"
     )

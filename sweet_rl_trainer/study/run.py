@@ -21,9 +21,9 @@ from pathlib import Path
 import msgspec
 import torch
 from msgspec.structs import replace
-from rich.console import Console
 from rich.text import Text
 
+from colbench.console import errors
 from colbench.errors import UserError
 from colbench.run_folder import hold
 from colbench.version import __version__
@@ -44,7 +44,6 @@ class Runner:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self._console = Console(stderr=True)
         self.part = ""
         """What the next stages are for, in words."""
 
@@ -53,7 +52,7 @@ class Runner:
         for stage in order(last):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
-                self._console.print(Text(f"{self.part}: {stage.name}: {name}"))
+                errors().print(Text(f"{self.part}: {stage.name}: {name}"))
                 stage.run(self.out)
         return last.folder(self.out)
 

@@ -119,7 +119,7 @@ def test_the_hash_is_of_the_exported_bytes_and_no_row_is_shown(sheet, tmp_path):
         str(number) for number in sorted({task.difficulty for task in tasks})
     ]
     stated = sum(fact.stated for task in tasks for fact in task.hidden.facts)
-    assert f"Requests give {stated} further decision" in text
+    assert f"Requests state {stated} further decision" in text
     assert "Guessing" not in text
     assert not any(task.request in text or task.hidden.reference in text for task in tasks)
 
@@ -145,7 +145,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
         share = f"{100 * sum(those) / len(those):.1f} %"
         assert cells[f"{family}.{name}"] == [str(len(those)), share, share]
     asked = sum(len(decision(task, fact.name).asks) for task, fact in hidden)
-    assert cells["a plain question about a hidden decision gets its fact"][0].endswith(
+    assert cells["a direct question about a hidden decision gets its fact"][0].endswith(
         f" of {asked:,}"
     )
     assert cells["an unrelated question gets no fact"][0].endswith(f" of {12 * len(tasks)}")

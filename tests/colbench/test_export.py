@@ -223,7 +223,7 @@ def test_an_unknown_format_names_the_known_ones(capsys):
 
 def test_a_source_that_is_not_there_leaves_no_file(tmp_path, capsys):
     assert main(["tasks", "export", "nothing.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
-    assert "nothing.jsonl: no such file" in capsys.readouterr().err
+    assert "nothing.jsonl: neither a file nor a known source" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
 
 

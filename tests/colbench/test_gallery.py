@@ -253,7 +253,7 @@ def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store)
     folder = run_folder(tmp_path / "run", lost)
     shown = written(folder, [task(), task("b")])
     assert f"Failed: simulator: down {ATTACK}" in shown.text
-    assert "has not been held yet" in shown.text
+    assert "has not run yet" in shown.text
     assert "Target, b" not in [each["alt"] for each in shown.all("img")]
 
 

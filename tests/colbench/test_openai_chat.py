@@ -324,7 +324,7 @@ async def test_a_server_that_loads_its_model_is_waited_for(client):
 async def test_a_forgotten_v1_is_named(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
-        with pytest.raises(UserError, match=f"it is under /v1: write scripted@{root}/v1"):
+        with pytest.raises(UserError, match=f"the API is under /v1: write scripted@{root}/v1"):
             async with OpenAIChat(f"scripted@{root}", client=client):
                 pass
 
@@ -386,8 +386,8 @@ async def test_fields_that_a_model_refuses_are_learned_once_and_told(client):
         await asyncio.gather(*(ask(chat) for _ in range(10)))
         assert len(server.requests) == 13
         assert chat.learned() == [
-            "it refuses `temperature`, which is not sent",
-            "it refuses `max_tokens`",
+            "it rejects `temperature`, so this field is not sent",
+            "it rejects `max_tokens`",
         ]
     assert server.requests[-1] == {
         "model": "scripted",
@@ -429,7 +429,7 @@ async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
         async with chat:
             with pytest.raises(
-                UserError, match="refuses `reasoning_effort`; leave out that argument"
+                UserError, match="rejects `reasoning_effort`; leave out that argument"
             ):
                 await ask(chat)
 

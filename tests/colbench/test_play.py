@@ -108,7 +108,7 @@ def test_failed_tests_are_shown_at_the_end_and_not_before(here):
     before, _, after = said.partition("the end")
     assert "expected 8512" not in before
     assert "locker_charge(1991, True): expected 8512" in after
-    assert "the last: what you say now is your answer" in before
+    assert "the last: what you write now is your answer" in before
 
 
 def test_the_pipe_of_the_documentation_works_as_written(here):
@@ -163,7 +163,7 @@ def test_a_file_can_be_the_message_and_the_answer(here):
 def test_an_answer_without_an_editor_is_pasted_and_one_of_nothing_is_not_sent(here):
     lines = "/help\n/nonsense\n/answer\n.\n/answer\ndef f():\n\n    return '/quit'\n.\n"
     said = play("--task-ids", TASKS, "--out", "out", lines=lines)
-    assert "There is no /nonsense here" in said
+    assert "Unknown command /nonsense" in said
     assert "nothing was sent" in said
     assert played()[0].answer == "def f():\n\n    return '/quit'"
 
@@ -177,7 +177,7 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
     assert "Every block costs 80 cents." in brief
     assert "return fee" in brief
     assert said.count("Every block costs 80 cents.") == 2
-    assert "There is no /answer here" in said
+    assert "Unknown command /answer" in said
     (rollout,) = played()
     assert [turn.human for turn in rollout.turns[:2]] == ["25 minutes.", f"```\n{code}\n```"]
     assert rollout.turns[1].leak.identifiers > 0
@@ -206,7 +206,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
 def test_a_folder_of_another_run_is_refused(here, capsys):
     assert main(["eval", "--agent", "blank", "--limit", "1", "--out", "out"]) == 0
     before = Path("out/report.json").read_bytes()
-    assert "another configuration" in play("--out", "out", lines="/quit\n", code=2)
+    assert "a different configuration" in play("--out", "out", lines="/quit\n", code=2)
     assert Path("out/report.json").read_bytes() == before
 
 
@@ -306,7 +306,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
     terminal.type("half a wo\x03", after="> ")
     code, settings = terminal.close()
     assert (code, settings) == (130, terminal.settings)
-    assert "the same command continues" in terminal.screen
+    assert "repeat the command to continue" in terminal.screen
     assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
     assert record()["config"]["task_ids"] == ["parking-test-0001"]
     assert Path("out/report.html").exists()

@@ -296,7 +296,7 @@ async def test_what_was_learned_of_a_model_is_in_the_record():
     )
     async with server:
         run = await on_server(server, limit=4)
-    learned = ["it refuses `temperature`, which is not sent"]
+    learned = ["it rejects `temperature`, so this field is not sent"]
     assert run.folder.record().learned == {"agent": learned}
 
 

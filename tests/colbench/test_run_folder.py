@@ -96,7 +96,7 @@ def test_lines_of_a_folder_that_is_deleted_during_the_run_are_rescued(tmp_path):
         with pytest.raises(UserError, match="was deleted or replaced during the run") as lost:
             writer.append(rollout("b"))
     (rescued,) = tmp_path.glob("run-*.rescued.jsonl")
-    assert str(lost.value).endswith(f"rescued in {rescued}")
+    assert str(lost.value).endswith(f"saved to {rescued}")
     assert read_rollouts(rescued) == [rollout("a"), rollout("b")]
 
 

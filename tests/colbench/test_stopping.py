@@ -195,7 +195,7 @@ def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, ag
     code, seconds, _, err = stop(agent, signal.SIGTERM, *place)
     assert code == 128 + signal.SIGTERM
     assert seconds < 10
-    assert "the same command continues" in err
+    assert "repeat the command to continue" in err
     failures = [rollout.failure for rollout in read_rollouts(Path("out/rollouts.jsonl"))]
     assert [failure for failure in failures if failure] == []
 
@@ -210,7 +210,7 @@ def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
     argv = colbench("Raises", "--limit", "60", "--concurrency", "2")[3:]
     assert main(argv) == 1
     said = capsys.readouterr().err
-    assert "failed by the agent's own exception: ValueError: boom (mine.py:" in said
+    assert "failed with an exception raised by the agent: ValueError: boom (mine.py:" in said
     assert "--retry-failed exception" in said
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
 

@@ -204,7 +204,7 @@ async def test_what_an_agent_solves_at_once_is_rejected_and_its_tokens_are_count
     words = sum(usage["completion_tokens"] for usage in spent)
     assert len(spent) == 4
     shown = capsys.readouterr().out
-    assert f"tokens for writing: {sum(used):,} in" in shown
+    assert f"tokens of the author: {sum(used):,} in" in shown
     assert f"${sum(used) / 1000:,.2f}" in shown
     assert f"{words} out; ${words:,.2f}" in shown
 
@@ -303,7 +303,7 @@ async def test_what_a_server_did_not_count_is_not_said_to_be_free(tmp_path, caps
         await synthesize(server, source, out, *flags)
         for path, said in (
             (out, "; 1 reply not counted"),
-            (tmp_path / "new.rejected.jsonl", "tokens for writing: not counted"),
+            (tmp_path / "new.rejected.jsonl", "tokens of the author: not counted"),
         ):
             (row,) = rows(path)
             row["synthesis"]["usage"] = None
@@ -354,8 +354,8 @@ def test_a_bad_flag_gives_one_clear_line(flags, tmp_path, capsys, monkeypatch):
 
 
 BAD_SOURCES = {
-    b"": "has no text",
-    b"\n \n": "has no text",
+    b"": "contains no text",
+    b"\n \n": "contains no text",
     b"\xff\xfe": "is not UTF-8, at byte 0",
     b'{"text": "a"}\n{"txt": "b"}\n': "line 2: Object missing required field `text`",
     b'{"text": "a"}\nplain\n': "line 2: JSON is malformed",

@@ -94,7 +94,7 @@ SERVERS = [
     Case("has-no-such-page", "Says `ready`", "it responded with HTTP 404"),
     Case("is-elsewhere", "Says `ready`", "it responded with HTTP 302"),
     Case("speaks-another-version", "Says `ready`", "it speaks 'colbench-agent/2'"),
-    Case("hangs-at-the-start", "Takes `start`", "did not answer /v1/episodes within 1 s", 1.0),
+    Case("hangs-at-the-start", "Takes `start`", "did not respond to /v1/episodes within 1 s", 1.0),
     Case("begins-nothing", "Takes `start`", "it responded with HTTP 409"),
     Case("fails", "Replies to requests", "it responded with HTTP 500"),
     Case(
@@ -279,11 +279,11 @@ class Owes:
             Restless(),
             "broken",
             "Has the same description every time",
-            "`run` was '1', and then '2'",
+            "`run` was '1', then '2'",
         ),
         (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
         (Blocks(), "advice", "Blocks no other dialogue", "nothing else could run"),
-        (Owes(), "broken", "Counts no tokens below zero", "it counts 1 and -1"),
+        (Owes(), "broken", "Counts no tokens below zero", "it reports 1 and -1 tokens"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -345,7 +345,7 @@ def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
     ("words", "said"),
     [
         (["nobody"], "--agent nobody: unknown"),
-        (["cmd:./nowhere"], "there is no program ./nowhere"),
+        (["cmd:./nowhere"], "the program ./nowhere was not found"),
         (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*is it running"),
         (["blank", "--agent-arg", "x=1"], "unexpected keyword argument 'x'"),
         (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),

@@ -267,7 +267,7 @@ async def test_one_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_to
     with pytest.raises(UserError, match="starting it failed\nOSError: no licence server"):
         await play(agent_of("NoStart"))
     await play(agent_of("NoStop"))
-    assert "the agent did not stop well: OSError: gone" in caplog.text
+    assert "stopping the agent failed: OSError: gone" in caplog.text
 
 
 @pytest.mark.parametrize(

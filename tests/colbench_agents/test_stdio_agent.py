@@ -193,7 +193,7 @@ def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reas
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("./nowhere --flag", "there is no program ./nowhere"),
+        ("./nowhere --flag", "the program ./nowhere was not found"),
         ("", "the program is missing; write cmd:./my_agent --flag"),
         ("'half", "cannot be split into words"),
         (str(FAULTY), f"not executable; chmod \\+x {FAULTY}"),

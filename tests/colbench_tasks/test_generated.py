@@ -96,9 +96,9 @@ def read(descriptor: int) -> bytes:
             "backend/mine?number=100000&families=parking",
             "family parking has only about .* request fewer tasks or more families",
         ),
-        ("backend/mine?families=parking,eggs", "no family 'eggs'"),
+        ("backend/mine?families=parking,eggs", "unknown family 'eggs'"),
         ("frontend/mine?difficulty=3", "difficulty applies only to backend tasks"),
-        ("frontend/mine?families=parking", "no family 'parking'"),
+        ("frontend/mine?families=parking", "unknown family 'parking'"),
     ],
 )
 def test_a_description_that_cannot_be_met_says_what_is_wrong(argument: str, words: str) -> None:

@@ -110,7 +110,7 @@ def test_a_new_column_alone_is_a_warning(folder: Path, caplog: pytest.LogCapture
     assert len(official.load("backend/train")) == 3
     told = [record.getMessage() for record in caplog.records if "level_of" in record.getMessage()]
     assert told == [
-        "BackendRow: rows have more than is known of them: `level_of_this_test`; it is not read"
+        "BackendRow: rows have unknown columns, which are ignored: `level_of_this_test`"
     ]
 
 
@@ -162,7 +162,7 @@ def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder
 @pytest.mark.parametrize("name", ["frontend", "backend/validation", "frontend/dev", ""])
 def test_an_unknown_name_lists_those_known(name: str) -> None:
     known = "official:backend/test, official:backend/train, official:frontend/test, official:frontend/train"
-    with pytest.raises(UserError, match=f"official:{name}: there is no such set; known: {known}$"):
+    with pytest.raises(UserError, match=f"official:{name}: unknown set; known: {known}$"):
         official.load(name)
 
 

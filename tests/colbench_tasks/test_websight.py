@@ -100,9 +100,7 @@ def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path) -> 
 def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": ["<html>"], "llm_generated_idea": [7]}), path)
-    with pytest.raises(
-        DataError, match=r"row 1: .*`llm_generated_idea` is of another type .*`int`"
-    ):
+    with pytest.raises(DataError, match=r"row 1: .*`llm_generated_idea` has another type .*`int`"):
         load(str(path))
 
 

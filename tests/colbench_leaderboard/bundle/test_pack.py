@@ -71,10 +71,10 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
     assert pack(run, meta, "--out", str(out)) == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     meta.write_text(meta.read_text().replace("Guesser", "Other"))
-    assert "holds something else" in refused(run, meta, capsys, "--out", str(out))
+    assert "contains something else" in refused(run, meta, capsys, "--out", str(out))
     mine = tmp_path / "mine.tar.gz"
     mine.write_text("mine")
-    assert "holds something else" in refused(run, meta, capsys, "--out", str(mine))
+    assert "contains something else" in refused(run, meta, capsys, "--out", str(mine))
     assert mine.read_text() == "mine"
 
 
@@ -147,7 +147,7 @@ def test_the_standard_track_is_refused_with_every_reason(run, meta, copied, caps
 
 @pytest.mark.parametrize(
     ("commit", "reason"),
-    [("abc-dirty", "changed and not committed: abc-dirty"), ("", "is not known")],
+    [("abc-dirty", "has uncommitted changes: abc-dirty"), ("", "is unknown")],
 )
 def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
     commit, reason, run, meta, copied, capsys

@@ -142,7 +142,7 @@ FORGED = [
     ({"deleted": True}, "`deleted` is allowed only for removed"),
     ({"reference_line": True}, "are allowed only for accepted"),
     ({"reruns": A}, "are allowed only for accepted"),
-    ({"decision": "accepted", "reason": None, "reruns": C}, f"no entry {C} stands"),
+    ({"decision": "accepted", "reason": None, "reruns": C}, f"{C} is not a current entry"),
     ({"decision": "accepted", "reason": None, "reruns": A, "reference_line": True}, "not both"),
     ({"decision": "kept"}, "kept cannot come after nothing"),
     ({"decision": "kept", "bundle": A, "receipt": "e" * 64}, "must be the current receipt"),

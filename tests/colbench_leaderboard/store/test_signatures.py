@@ -90,7 +90,7 @@ def rewritten(store, keys):
 
 def without_a_head(store, keys):
     (store / HEADS / "1.txt").unlink()
-    return r"heads/1\.txt: is missing; .*heads/3\.txt follows it"
+    return r"heads/1\.txt: is missing, but .*heads/3\.txt follows it"
 
 
 def without_the_last_head(store, keys):

@@ -270,12 +270,12 @@ def test_a_rewritten_log_shows_nothing(store, take):
 def test_scores_of_another_grid_cannot_share_a_board(store, take):
     take("one"), take("short", FAIR[:4])
     with pytest.raises(
-        DataError, match="has 0 cells of the task 'task-4', unlike the others.*rescore"
+        DataError, match="has 0 cells of the task 'task-4', unlike the other entries.*rescore"
     ):
         read_standings(store)
 
 
 def test_scores_of_a_task_that_no_other_has_cannot_share_a_board(store, take):
     take("short", FAIR[:4]), take("one")
-    with pytest.raises(DataError, match="has the task 'task-4', unlike the others.*rescore"):
+    with pytest.raises(DataError, match="has the task 'task-4', unlike the other entries.*rescore"):
         read_standings(store)

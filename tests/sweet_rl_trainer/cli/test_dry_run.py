@@ -138,7 +138,7 @@ def test_runs_without_rewards_are_said_with_the_command_that_continues_them(
     (folder / "rollouts.jsonl").write_text(content)
     code, said = planned(small_recipe, *CRITIC, "--runs", folder)
     assert code == 2
-    assert said.startswith(f"Missing: {folder} holds no rollout with a reward (no reward: 8)")
+    assert said.startswith(f"Missing: {folder} has no rollout with a reward (no reward: 8)")
     assert commands(said)[0][-2:] == ["--out", str(folder)]
 
 

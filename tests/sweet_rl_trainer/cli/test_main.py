@@ -147,7 +147,9 @@ def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
 
 def test_runs_that_are_none_are_named(fails, small_recipe, tmp_path):
     said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", tmp_path / "no")
-    assert said == f"{tmp_path}/no is not a run folder of `colbench eval`: it has no rollouts.jsonl"
+    assert (
+        said == f"{tmp_path}/no is not a run folder of `colbench eval`: rollouts.jsonl is missing"
+    )
 
 
 def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path):
@@ -157,7 +159,7 @@ def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path
     content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
     (folder / "rollouts.jsonl").write_text(content)
     said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", folder)
-    assert said.startswith(f"{folder} holds no rollout with a reward (no reward: 8); `colbench sc")
+    assert said.startswith(f"{folder} has no rollout with a reward (no reward: 8); `colbench sc")
 
 
 def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):

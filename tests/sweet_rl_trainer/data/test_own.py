@@ -68,7 +68,7 @@ def test_privileged_text_is_stated_in_words_for_any_task_or_in_those_of_the_doma
 
 def test_a_missing_privileged_text_is_named_with_its_line(tmp_path):
     (found,) = read(tmp_path, line())
-    said = r"my.jsonl:1: there is no privileged information .*critic.privileged = .none."
+    said = r"my.jsonl:1: privileged information is missing .*critic.privileged = .none."
     with pytest.raises(UserError, match=said):
         preface_of(found, "preamble")
 

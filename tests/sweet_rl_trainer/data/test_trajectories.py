@@ -139,7 +139,7 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
     for lose in (lambda file: file.write_text("Ask no more."), Path.unlink):
         lose(tmp_path / "prompt.txt")
         with pytest.raises(
-            DataError, match=r"another system prompt .*prompt\.txt.*give the prompt"
+            DataError, match=r"a system prompt from a file .*prompt\.txt.*give the prompt"
         ):
             read_run(Path("out"))
     given = read_run(Path("out"), system="Ask {max_turns} times.")
@@ -190,11 +190,11 @@ def test_dialogues_without_a_reward_are_left_out_and_counted(run):
 def test_a_run_without_rewards_is_refused(run):
     edit(run, lambda _, row: row.update(scores={}))
     with pytest.raises(
-        DataError, match=r"holds no rollout with a reward \(no reward: 6\); `colbench sc"
+        DataError, match=r"has no rollout with a reward \(no reward: 6\); `colbench sc"
     ):
         read_run(run)
     (run / "rollouts.jsonl").unlink()
-    with pytest.raises(DataError, match="holds no rollout with a reward .it is empty."):
+    with pytest.raises(DataError, match="has no rollout with a reward .it is empty."):
         read_run(run)
     with pytest.raises(DataError, match="is not a run folder"):
         read_run(run / "nothing")

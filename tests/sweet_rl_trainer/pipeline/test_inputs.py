@@ -135,7 +135,7 @@ def test_dialogues_without_a_reward_are_an_error_that_says_what_to_do(collected,
     lines = [json.loads(line) for line in (folder / "rollouts.jsonl").read_text().splitlines()]
     content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
     (folder / "rollouts.jsonl").write_text(content)
-    with pytest.raises(DataError, match=r"holds no rollout with a reward .*`colbench score"):
+    with pytest.raises(DataError, match=r"has no rollout with a reward .*`colbench score"):
         loaded(runs=(str(folder),))
 
 

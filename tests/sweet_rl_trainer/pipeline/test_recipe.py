@@ -251,7 +251,10 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("actor.train.score=value", r"likelihood_weight 0\.01: the score value"),
         ("train.score=value", r"likelihood_weight 0\.01: the score value|only the critic"),
         ("model.name=x", r"model\.name and model\.tiny: give only one of the two$"),
-        ("iterations=2", r"iterations: collecting from the actor needs a \[\[collect\]\] table with \{model\}"),
+        (
+            "iterations=2",
+            r"iterations: collecting from the actor needs a \[\[collect\]\] table with \{model\}",
+        ),
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
         (
             "critic.privileged=none",

@@ -51,7 +51,7 @@ def test_arms_are_held_against_rejection_fine_tuning(found):
 
 
 def test_who_asks_and_who_writes_stand_apart(found):
-    cells = line(markdown(found), "Rejection", "Who asks and who writes").split(" | ")
+    cells = line(markdown(found), "Rejection", "Asking and writing").split(" | ")
     shares = [cell.split(" %")[0] for cell in cells[1:]]
     assert shares == ["40.0", "100.0", "20.0", "20.0"]
 

@@ -319,7 +319,7 @@ def test_the_folder_of_another_run_is_refused(make_model, tmp_path, changes, nam
 def test_a_folder_with_something_else_in_it_is_refused(make_model, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").write_text("")
-    with pytest.raises(UserError, match="holds no run"):
+    with pytest.raises(UserError, match="contains no run"):
         run(make_model(), pairs(3), tmp_path / "run")
 
 

@@ -63,7 +63,7 @@ def test_more_than_there_are_cannot_be_drawn(count):
 
 
 def test_as_many_rewards_as_scores_are_needed():
-    with pytest.raises(ValueError, match="2 rewards and 1 scores"):
+    with pytest.raises(ValueError, match="2 rewards but 1 scores"):
         expected_best([1, 0], [1], 1)
 
 

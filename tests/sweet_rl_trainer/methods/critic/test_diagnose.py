@@ -106,11 +106,11 @@ def test_a_sound_critic_raises_no_alarm():
         ),
         (
             {"by_turns": correlated(0.51)},
-            "Scores of dialogues go with their number of turns: correlation +0.51 over 9.",
+            "Scores of dialogues correlate positively with their number of turns (+0.51 over 9).",
         ),
         (
             {"by_length": Correlation(pearson=0.1, spearman=-0.6, count=4)},
-            "Scores of dialogues go against their length: correlation -0.60 over 4.",
+            "Scores of dialogues correlate negatively with their length (-0.60 over 4).",
         ),
         (
             {"candidates_by_length": correlated(0.9)},
@@ -153,7 +153,7 @@ def test_the_table_shows_every_part():
         "reward of the best of 2 40.0 % 30.0 to 50.0 %; 7 tasks",
         "all known: questions preferred to answer 50.0 % 40.0 to 60.0 %; 12 states of 5 tasks",
         "all known: best question preferred to answer 80.0 % 70.0 to 90.0 %",
-        "all known: mean scores 1.5; -0.25 the right answer's; a question's",
+        "all known: mean scores 1.5; -0.25 right answer; question",
         "agrees with returns 62.5 % 52.5 to 72.5 %; 24 candidates, 6 turns with different returns",
         "rank correlation with returns +0.30 +0.20 to +0.40",
         "candidates – not measured: not available yet",
