@@ -355,7 +355,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             pins[role] = without_address(pins[role])
             args = pins[f"{role}_args"]
             pins[f"{role}_args"] = {k: args[k] for k in args.keys() - EXECUTION_ARGS}
-        if self.told == "asked":  # as in runs of before there was a choice
+        if self.told == "asked":  # as in runs made before this setting existed
             del pins["told"]
         for name in ("agent_prompt", "human_prompt"):
             pins[name] = _file_hash(pins[name], name) if pins[name] else None

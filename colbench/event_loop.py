@@ -39,7 +39,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     finally:
         loop.run_until_complete(_end_tasks())
         loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.set_exception_handler(lambda *_: None)  # tasks left behind are no news
+        loop.set_exception_handler(lambda *_: None)  # ignore abandoned tasks
         loop.close()
         asyncio.set_event_loop(None)
 

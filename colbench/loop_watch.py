@@ -107,7 +107,7 @@ class LoopWatch:
         with self._lock:
             before, self._looked = self._looked, now
             if self._asked is None:
-                # when this look was due: code that keeps the GIL holds up this thread as well
+                # when this check was due: code that holds the GIL delays this thread as well
                 self._asked = self._accounted = min(now, before + TICK)
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:

@@ -66,7 +66,9 @@ def make_record(
 ) -> RunRecord:
     """Return the record of a run that starts now; `resolved` describes the agent and the human."""
     values = {"colbench": __version__, "config": config.pins(), **resolved}
-    pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are read back
+    pins = msgspec.json.decode(
+        msgspec.json.encode(values)
+    )  # in the form in which they are read back
     return RunRecord(
         commit=_commit(),
         started=now(),

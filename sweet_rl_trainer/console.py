@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from colbench.console import errors
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -1,4 +1,4 @@
-"""Child processes that exit with their parent, so that none keeps writing after a `kill -9` of the parent.
+"""Child processes that exit with their parent, so that no child keeps writing after a `kill -9` of the parent.
 
 The child's standard input is a pipe whose writing end the parent keeps open; the child exits when it is closed.
 """

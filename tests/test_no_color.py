@@ -21,6 +21,7 @@ def printed(line, **variables):
         [sys.executable, "-m", *line.split()],
         capture_output=True,
         text=True,
+        check=False,
         env={**environment, "FORCE_COLOR": "1", **variables},
     )
     assert "Traceback" not in done.stderr

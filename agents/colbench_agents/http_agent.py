@@ -94,7 +94,7 @@ class HTTPAgent(OutsideAgent):
             finally:
                 with suppress(
                     AgentError, EndpointError
-                ):  # what was said counts, whatever this does
+                ):  # the reply counts whatever the server does now
                     await client.request("DELETE", path_of(episode.id), tries=1)
 
     def _connect(self, timeout: float | None = None) -> AbstractAsyncContextManager[Client]:

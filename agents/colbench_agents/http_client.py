@@ -52,7 +52,7 @@ async def connected(
 
 
 def _standing_while_connecting() -> aiohttp.TraceConfig:
-    """Return the callbacks with which the clock of a dialogue stands while a connection is made."""
+    """Return the callbacks that pause the clock of a dialogue while a connection is made."""
     import aiohttp
 
     async def start(_session: object, trace: SimpleNamespace, _: object) -> None:

@@ -78,7 +78,7 @@ def recognise(request: str) -> tuple[Family, Theme] | None:
 
 
 def _signature(request: str) -> str:
-    """Return the signature that ends a request; empty if there is none."""
+    """Return the signature at the end of a request, or "" if there is none."""
     start = request.rfind("def ")
     return request[start:].strip() if start >= 0 else ""
 

@@ -29,7 +29,7 @@ STARTUP_TIMEOUT = 1800.0
 """Seconds; a large model is long in loading."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait in a run that was interrupted; the watchdog then goes on killing without us."""
+"""Seconds to wait in an interrupted run; the watchdog then continues to kill processes on its own."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -258,7 +258,7 @@ async def _is_healthy(port: int) -> bool:
 
 
 async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Let the watchdog go and wait until it has stopped everything, less long if the run was cancelled."""
+    """Release the watchdog and wait until it has stopped everything, for a shorter time if the run was canceled."""
     cancelled = error is not None and issubclass(error, asyncio.CancelledError)
     timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:

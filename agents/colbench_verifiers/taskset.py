@@ -1,4 +1,4 @@
-"""ColBench's tasks as a taskset of verifiers: the requests, and nothing of what is hidden."""
+"""ColBench's tasks as a taskset of verifiers: only the requests, without hidden information."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import BACKEND
 
 
 class ColBenchConfig(vf.TasksetConfig):
-    """What is asked, by whom, and how it is judged."""
+    """The tasks, the human and the scoring."""
 
     domain: str = BACKEND
     """Name of an installed domain."""

@@ -153,11 +153,11 @@ class AgentProcess(Program):
             ready = read_ready(line)
         except AgentError:
             raise
-        except Exception as mistake:  # the user's, as it says
+        except Exception as mistake:  # a message meant for the user
             if not self._ready.done():
                 self._ready.set_exception(mistake)
             raise AgentError(str(mistake)) from mistake
-        if not self._ready.done():  # it may come too late
+        if not self._ready.done():  # it can arrive too late
             self._ready.set_result(ready)
 
     def _take(self, line: bytes) -> None:

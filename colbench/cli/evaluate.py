@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         except EndpointError as error:
             say(f"stopped: {error}; repeat the command to continue")
         except AgentError:
-            say("stopped")  # why is said with the report
+            say("stopped")  # the reason is printed with the report
         code = finish(evaluation, interrupted=bool(stop.code), as_json=args.json)
         return stop.code or code
 

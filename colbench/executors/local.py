@@ -92,7 +92,7 @@ class LocalExecutor:
         if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)
         roles: tuple[tuple[Role, Any], ...] = (("agent", self._agent), ("human", self._human))
-        for role, participant in roles:  # the agent first: the human may use a server it starts
+        for role, participant in roles:  # start the agent first: the human may use its server
             await start(stack, role, participant)
         for _, participant in roles:
             self._resources.equip(participant)

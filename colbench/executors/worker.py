@@ -58,9 +58,7 @@ def main(handle: int, parent: int) -> None:
     if os.getppid() != parent:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, _leave_to_the_run
-        )  # ignored signals would be inherited by what it starts
+        signal.signal(number, _leave_to_the_run)  # child processes would inherit ignored signals
     with suppress(asyncio.CancelledError):
         event_loop.run(_take_part(socket.socket(fileno=handle)))
 
@@ -103,7 +101,7 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
         async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
             await executor.run(source)
         link.send(Over(learned=executor.learned))
-        await reading  # the resources last as long as those of the run's other workers
+        await reading  # keep the resources as long as the other workers of the run do
 
 
 @asynccontextmanager

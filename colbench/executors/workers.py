@@ -146,7 +146,7 @@ class Worker:
     async def _hand_out(self, queue: CellQueue, places: Mapping[str, int]) -> None:
         try:
             job = await queue.next()
-        except ColBenchError as error:  # such as a task of which not all can be told
+        except ColBenchError as error:  # such as a task whose decisions cannot all be told
             queue.stop(error)
             return
         if job is None:

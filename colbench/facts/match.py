@@ -172,7 +172,7 @@ class Matcher:
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """Read the examples: for each fact, what people say when they ask for it: questions, phrases, words."""
-        # "nothing" first: a word has a number once a class has it, and questions are read by these numbers
+        # "nothing" first: classes number words in this order, and questions are read by these numbers
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
         )

@@ -97,7 +97,7 @@ class _Model:
         except Exception as error:
             self.error = error
             raise EndpointError(describe_exception(error)) from error
-        if said.output.stop_reason == "model_length":  # its words are then the server's refusal
+        if said.output.stop_reason == "model_length":  # its text is the server's refusal
             raise AgentError(f"the model refuses the dialogue's length: {said.output.completion}")
         return str(said.output.completion)
 

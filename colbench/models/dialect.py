@@ -72,7 +72,7 @@ class Dialect:
             if name == self.limit:
                 self._drop(name)
                 if TOO_LARGE.search(error_text(content)):
-                    return True  # no limit is sent: the server's own holds
+                    return True  # no limit is sent; the server's own limit applies
                 other = LIMITS[1 - LIMITS.index(name)]
                 self.limit = name if other in self.dropped else other
                 return True

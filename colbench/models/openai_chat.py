@@ -187,7 +187,7 @@ class OpenAIChat:
             tokens=tokens,
             start=time.monotonic(),
         )
-        # always the same server for a dialogue: it has the beginning in its prefix cache
+        # always use the same server for a dialogue: its prefix cache has the beginning
         first = hash(tuple(m.content for m in messages[:2]))
         with waiting():
             return await self._reply(request, first)
@@ -258,7 +258,7 @@ class OpenAIChat:
         if known:
             return known
         if too_long(answer.status, answer.content):
-            # the rest of the context is less than the limit on the reply, so none is needed
+            # the remaining context is smaller than the reply limit, so no limit is needed
             if not set(LIMITS) & body.keys():
                 return TooLongError(words(answer))
             request.max_tokens = 0

@@ -154,7 +154,7 @@ class ScriptedServer:
             return
         for site in tuple(self._runner.sites):
             await site.stop()
-        await asyncio.sleep(0.05)  # what was accepted last becomes a connection
+        await asyncio.sleep(0.05)  # the last accepted one becomes a connection
         for each in self._runner.server.connections:
             _cut(each.transport)
         await self._runner.cleanup()

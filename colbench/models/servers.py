@@ -118,7 +118,7 @@ class Server:
     def _end_poll(self, poll: asyncio.Task[None]) -> None:
         self._poll = self._down_since = None
         if not poll.cancelled():
-            poll.exception()  # those who wait raise it; where nobody does, nothing is lost
+            poll.exception()  # waiting requests raise it; without any, nothing is lost
 
     def stop(self) -> None:
         """Stop waiting for the server."""

@@ -72,7 +72,7 @@ class AiohttpTransport:
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            trust_env=bool(getproxies()),  # looking for a proxy costs more than the request
+            trust_env=bool(getproxies()),  # looking up a proxy costs more than the request
         )
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:

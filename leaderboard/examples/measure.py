@@ -75,7 +75,7 @@ class Row(NamedTuple):
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield all rows, those of the rule-based agents first."""
+    """Yield all rows, rule-based agents first."""
     models = [(*each, "") for each in arguments.model]
     models += [(*each, TRAINED) for each in arguments.trained]
     for place in ("bundled", "real"):
@@ -90,7 +90,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
-    """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if a receipt is not that of before."""
+    """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if its receipt has changed."""
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
         given = [f"--agent-arg={each}" for each in row.args]

@@ -1,4 +1,4 @@
-"""Continuations of dialogues by the harness, in a process of its own: the dialogues begin by a script.
+"""Continuations of dialogues by the harness, in a separate process: the dialogues begin by a script.
 
 FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each

@@ -1,4 +1,4 @@
-"""Dialogues with scores: a run of `colbench`, in a process of its own.
+"""Dialogues with scores: a run of `colbench` in a separate process.
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
 

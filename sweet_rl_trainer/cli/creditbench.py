@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return what the flags say. Raises UserError naming a flag that is wrong."""
+    """Return the settings of the flags. Raises UserError naming an invalid flag."""
     from sweet_rl_trainer.creditbench.data import FULL, QUICK
     from sweet_rl_trainer.creditbench.run import Settings
 

@@ -67,7 +67,7 @@ def show(
 def _print(
     stages: Sequence[Stage], amounts: Sequence[Amount], out: Path, absent: Sequence[str]
 ) -> None:
-    """Print what is missing, and the stages."""
+    """Print the missing inputs and the stages."""
     for lack in absent:
         console().print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
     console().print(Text(f"Stages, in {out}"), soft_wrap=True)

@@ -91,7 +91,7 @@ def _document(run: Run, output: Path, command: str) -> dict[str, Any]:
 
 
 def _summary(stage: Stage, report: Report) -> str:
-    """Return the plain values of a stage's report, and what it left out, by reason."""
+    """Return the plain values of a stage's report, and the numbers of left-out items by reason."""
     parts = [f"{name} {value}" for name, value in outcome.numbers(stage, report)]
     parts += [f"left out: {reason}: {count}" for reason, count in outcome.left_out(report)]
     return f" ({', '.join(parts)})" if parts else ""

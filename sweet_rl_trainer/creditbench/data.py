@@ -64,7 +64,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; what the folder lacks is generated.
+    """Return the tasks with their states and truths; missing files are generated.
 
     Raises DataError if a file is damaged, or if the bytes of a frozen set are not the frozen ones.
     """
@@ -108,7 +108,7 @@ def _check(folder: Path, selection: Selection) -> None:
 
 
 def frozen_name(selection: Selection) -> str:
-    """Return the name of the frozen set of a selection; empty if it is none."""
+    """Return the name of the frozen set that a selection matches, or ""."""
     return next((each.name for each in frozen_sets() if each.selection == selection), "")
 
 

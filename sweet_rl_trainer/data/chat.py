@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, asked only for what a server asks them for when sampling."""
+"""A tokenizer and its chat template, used only in the ways a server uses them for sampling."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Chat:
             )
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, in which special tokens are read as plain words."""
+        """Return the ids of a text, in which special tokens are read as plain text."""
         ids: list[int] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True
         ).input_ids
@@ -52,7 +52,7 @@ class Chat:
 
     @property
     def bos(self) -> list[int]:
-        """The BOS token in a list, which is empty if the tokenizer has none."""
+        """The BOS token in a list; empty if the tokenizer has none."""
         bos: int | None = self.tokenizer.bos_token_id
         return [] if bos is None else [bos]
 
@@ -103,7 +103,7 @@ class Chat:
 
     @cached_property
     def end(self) -> int:
-        """The token that ends a turn: the one that the template writes after a reply, else the tokenizer's EOS."""
+        """The token that ends a turn: the one the template writes after a reply, or else the tokenizer's EOS."""
         messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
         text = self.render(messages, where="a question and a reply", generate=False)
         after = text.partition(PROBE)[2].partition(PROBE)[2].lstrip()
@@ -151,7 +151,7 @@ class Chat:
         return ids
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
-        """Raise DataError unless recorded ids are those of a reply: what they decode to holds it."""
+        """Raise DataError unless recorded ids belong to a reply: their decoded text must contain it."""
         said = (
             self._decode(ids, skip_special_tokens=True)
             if max(ids, default=0) < len(self.tokenizer)

@@ -24,7 +24,7 @@ FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant":
 """The role of the next message."""
 
 OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "value": "content"}
-"""Keys of other formats, each with the one that it stands for."""
+"""Keys of other formats, each with the key to use instead."""
 
 
 class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,7 +26,7 @@ from sweet_rl_trainer.settings import NotNegative
 Rule = Literal["best-vs-worse", "all-ordered"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
-"""The reward of which `best-vs-worse` speaks."""
+"""The reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
 """Rewards are sums of floats: a difference smaller than the margin by so little is not."""
 

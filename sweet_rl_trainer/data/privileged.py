@@ -1,4 +1,4 @@
-"""Privileged information c as text: what the critic alone sees before the conversation.
+"""Privileged information c as text, which only the critic sees, before the conversation.
 
 | template | position |
 |---|---|

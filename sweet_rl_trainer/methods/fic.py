@@ -123,7 +123,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     dialogue: Trajectory
     single: Trajectory
-    """The teacher's view: the system prompt, then the request with what the teacher knows."""
+    """The teacher's view: the system prompt, then the request with the information the teacher has."""
 
     @property
     def turn(self) -> Turn:
@@ -219,7 +219,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return the teacher's answers after the dialogue; what is no answer or too long is counted in `lost`."""
+    """Return the teacher's answers after the dialogue; invalid and too long ones are counted in `lost`."""
     replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")

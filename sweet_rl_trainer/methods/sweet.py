@@ -170,7 +170,7 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model that a critic which sees starts from; None: that of the policy."""
+        """The model that a critic with pictures starts from; None: the policy's model."""
         if self._critic.vision is None:
             return None
         name, offline = self._critic.vision.model, self._iteration.offline
@@ -215,9 +215,9 @@ class SweetStages:
             "server",
             "server_args",
             "concurrency",
-        ):  # the place of a server does not matter
+        ):  # the address of a server does not matter
             del settings[name]
-        if not self._sample.all_answers:  # the key stays that of recipes without it
+        if not self._sample.all_answers:  # keep the key of recipes without it
             del settings["all_answers"]
         here = self._sample.server == sample.IN_PROCESS
         precision = self._actor.train.precision
@@ -230,9 +230,7 @@ class SweetStages:
         """The stage that scores the candidates and makes pairs of them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
-        if (
-            not self._rank.calibrate
-        ):  # the key stays that of recipes made before there was this setting
+        if not self._rank.calibrate:  # keep the key of recipes made before this setting existed
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]
@@ -241,7 +239,7 @@ class SweetStages:
         if self._rank.scores != "facts":
             del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
-            settings["header"] = True  # rankings of before the header counted have another key
+            settings["header"] = True  # rankings made before the header counted have another key
         precision = self._critic.train.precision
         settings["precision"] = precision
         settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))

@@ -100,12 +100,12 @@ def _download(repository: str, revision: str | None) -> Path:
             f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
             f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
         ) from cause
-    except Exception as cause:  # the client's classes differ by version
+    except Exception as cause:  # the error classes of the client differ by version
         raise UserError(f"{where}: {describe_exception(cause)}") from cause
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Return the tokenizer of a checkpoint. Raises UserError if there is none that can be read."""
+    """Return the tokenizer of a checkpoint. Raises UserError if it cannot be read."""
     from transformers import AutoTokenizer
 
     with readable(folder, "tokenizer"):
@@ -113,7 +113,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_processor(folder: Path) -> Any:
-    """Return the processor of a checkpoint that sees. Raises UserError if there is none that can be read."""
+    """Return the processor of a checkpoint that sees. Raises UserError if it cannot be read."""
     from transformers import AutoProcessor
 
     made: Any = AutoProcessor

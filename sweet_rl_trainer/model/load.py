@@ -29,7 +29,7 @@ from sweet_rl_trainer.model.value_head import load_value_model
 from sweet_rl_trainer.settings import Precision, Quantize, Score
 
 LACK = re.compile(r"out of memory|can't allocate memory")
-"""How torch says so, of a GPU and of the host."""
+"""Error texts of torch for a GPU and for the host."""
 
 
 def load_model(
@@ -68,7 +68,7 @@ def load_model(
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are in the report
+            ignore_mismatched_sizes=True,  # these are in the report
             **options,
         )
     model, report = found

@@ -1,4 +1,4 @@
-"""Sequences in one row: without padding, blind to one another, and with what they have in common computed once.
+"""Sequences packed into one row: without padding, isolated from each other, with common beginnings computed once.
 
 `pack` chooses what goes together. `lay_out` writes it into a `Row`: positions restart with every sequence, and each
 token that counts is listed with the place that predicts it. With `share` the row is the sequences' prefix tree, in
@@ -27,7 +27,7 @@ LikelihoodOver = Literal["replies", "everything"]
 
 
 class Weighted(Protocol):
-    """A sequence of tokens, some of which count."""
+    """A sequence of tokens, some of which count toward the loss."""
 
     @property
     def ids(self) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""The model that training starts from: one that is there, one that is made on the spot, or what a stage exported."""
+"""The model that training starts from: an existing one, one created for the run, or the export of a stage."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
+    """Return the values that the dialogues of a run depend on: its configuration and the content of its tasks."""
     file = Path(config.tasks).expanduser()
     tasks = file_digest(file) if file.is_file() else __version__
     return config.pins() | config.selection() | {"content": tasks}

@@ -1,4 +1,4 @@
-"""Examples as a stage: from trajectories to what a training reads.
+"""Examples as a stage: from trajectories to training data.
 
 FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
 FOLDER/shown.json                         a few of them (`view`)

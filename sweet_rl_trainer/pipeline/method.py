@@ -57,7 +57,7 @@ class Method(ABC):
         return {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what is wrong with a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
+        """Yield the errors of a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
         for name in self.tables:
             train = getattr(recipe.tables[name], "train", None)
             if isinstance(train, TrainSettings):

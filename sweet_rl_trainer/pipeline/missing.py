@@ -19,7 +19,7 @@ from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, traini
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 
 TRIALS = 3
-"""Dialogues for each task, of which pairs can be made. Paper."""
+"""Dialogues per task that pairs can be made from. Paper."""
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:

@@ -142,7 +142,7 @@ def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_domain(recipe: Recipe) -> Recipe:
-    """Return the recipe in which what names no tasks, or no agent, has the domain's own."""
+    """Return the recipe, with the domain's defaults for missing tasks and agents."""
     tiny = recipe.model.tiny
     defaults = get_domain(recipe.domain).defaults
 

@@ -126,7 +126,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return what is shown of a training; nothing if it was done before there were summaries."""
+    """Return the display of a training; nothing if it was run before summaries existed."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PAGE, PICTURE = "report.md", "success"
 QUICK = "quick"
-"""The world that a flag of its own asks for."""
+"""The world that has its own flag."""
 RIVAL = "rft"
 """The arm that all others are held against."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
@@ -78,7 +78,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return what the base is worth, and whether it is fit for the comparison."""
+    """Return the measures of the base, and whether it is fit for the comparison."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:

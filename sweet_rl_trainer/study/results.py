@@ -8,7 +8,7 @@ from msgspec import Struct
 
 SCHEMA = "colbench.study/3"
 BASE, ORACLE = "zero-shot", "oracle"
-"""Names of speakers in exchanges, next to those of arms."""
+"""Names of speakers in exchanges other than arms."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     supervised: float
     """Reply tokens in the loss of a step of the policy, on average."""
     evaluations: int
-    """Dialogues on validation tasks by which the rate was chosen, over all seeds."""
+    """Dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
     """Of all stages of this row after the base, shared ones included, and without choosing the rate."""
 
@@ -69,7 +69,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """Dialogues on the test tasks in which one asks, and another one writes the answers."""
+    """Dialogues on the test tasks in which one model asks and another writes the answers."""
 
     asker: str
     writer: str

@@ -40,7 +40,7 @@ PROMPT, BASE, RESULTS = "no-prompt.txt", "base", "results.json"
 
 
 class Runner:
-    """Runs the stages that are asked for, and says so."""
+    """Runs the requested stages and reports them."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
@@ -57,7 +57,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage likewise. Raises NotMadeError if another process runs one of those it needs."""
+        """Run a stage in the same way. Raises NotMadeError if another process runs one of its dependencies."""
         for stage in order(last):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -125,7 +125,7 @@ def _is_made(part: Part, runner: Runner) -> bool:
 
 
 def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:
-    """Return results with what is done of the parts."""
+    """Return results with the finished parts."""
     found = [each for part in parts if (each := _found(part, runner)) is not None]
     return replace(
         head,

@@ -31,7 +31,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trials: Count
     """Dialogues about each of them in an iteration. Paper: 3."""
     validation: str
-    """The tasks by which learning rates are chosen."""
+    """The tasks for choosing learning rates."""
     test: str
     """The tasks of the tables."""
     max_tokens: Count
@@ -52,7 +52,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Trainings of the base, each with the learning rate high again at its beginning."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
-    """The recipe by which the base learns from its own dialogues before anything is compared; empty: none."""
+    """The recipe by which the base learns from its own dialogues before the comparison; empty: none."""
     recipe: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables in which the values of `above` hold, and those of `below` elsewhere."""
+    """Return tables with the values of `above`, and those of `below` elsewhere."""
     found = {**below, **above}
     for key in below.keys() & above.keys():
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):

@@ -1,4 +1,4 @@
-"""Alarms of a training: signs that a policy is coming apart, from what is logged.
+"""Alarms of a training: signs in the logged values that a policy is degenerating.
 
 | value | alarm |
 |---|---|
@@ -76,7 +76,7 @@ def alarms(
 
 
 POLICY = {"reply_tokens": "tokens per reply", "turns": "turns per dialogue"}
-"""Values of the policy's own dialogues, and what they are."""
+"""Values of the policy's own dialogues, and their units."""
 
 
 def _entropy(name: str, value: float, first: float | None) -> Iterator[tuple[str, str]]:

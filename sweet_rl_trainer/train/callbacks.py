@@ -40,13 +40,13 @@ class Alarms(TrainerCallback):
 
 
 class LogFile(TrainerCallback):
-    """Writes what is logged to a file; a resumed run begins it again with what its checkpoint remembers."""
+    """Writes logged values to a file; a resumed run starts the file again from its checkpoint's history."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Write what was logged before the checkpoint."""
+        """Write the values logged before the checkpoint."""
         if state.is_world_process_zero:
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 

@@ -142,7 +142,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimizer steps of a run, the last one of an epoch with what is left."""
+    """The optimizer steps of a run; the last step of an epoch has the remaining examples."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer

@@ -27,7 +27,7 @@ WINDOW = 20
 
 
 class Line(Struct, frozen=True):
-    """A value of the log, and what the legend calls it."""
+    """A value of the log and its name in the legend."""
 
     name: str
     label: str

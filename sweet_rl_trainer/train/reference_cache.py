@@ -43,7 +43,7 @@ Kind = Literal["sum", "tokens", "value"]
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
-    """Return what a value is found by within one model: ids, pictures and, as far as they matter to it, weights."""
+    """Return the key of a value within one model: ids, pictures and, if they affect it, weights."""
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         weights = np.asarray(part.token_weights, dtype="<f4")
@@ -110,7 +110,7 @@ class ReferenceCache:
         share: bool = False,
         name: str = "",
     ) -> None:
-        """Compute and keep what is not known yet of the groups' sequences; `name` is for the console.
+        """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
         `loss.row_logprobs` does; `share` as in `packing.lay_out`. It waits for a process that writes the same file.

@@ -122,7 +122,7 @@ def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) 
 
 
 def save_whole(trainer: Any, folder: Path) -> None:
-    """Save what a trainer of transformers has trained: all of it or nothing."""
+    """Save the result of a trainer of transformers atomically."""
     part = folder.with_name(f"{folder.name}.part")
     trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()

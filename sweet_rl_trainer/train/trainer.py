@@ -80,7 +80,7 @@ class Trainer(BaseTrainer):
         best = (CHOICE if self._paired else "nll") if held_out else None
         args = arguments(settings, folder, len(examples), best)
         self._rank, self._world = args.process_index, args.world_size
-        args._n_gpu = min(1, args.n_gpu)  # one device a process
+        args._n_gpu = min(1, args.n_gpu)  # one device per process
         self.plan = Plan(self._packer(examples), settings)
         self._sums: dict[str, Tensor] = {}
         stop = (
@@ -93,7 +93,7 @@ class Trainer(BaseTrainer):
             args=args,
             data_collator=_only,
             train_dataset=self.plan,
-            eval_dataset=self.plan if held_out else None,  # only asked whether there is one
+            eval_dataset=self.plan if held_out else None,  # only checks whether there is one
             processing_class=tokenizer,
             callbacks=[*callbacks, *stop],
         )
@@ -134,7 +134,7 @@ class Trainer(BaseTrainer):
             check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
-        """Compute what the cache does not know of all examples with the model as it is: before `train`."""
+        """Compute the missing cache values of all examples with the model before training."""
         if self.reference is None:
             return
         model: Any = self.model
@@ -176,7 +176,7 @@ class Trainer(BaseTrainer):
             self.accelerator.gradient_state._set_sync_gradients(last)
             with nullcontext() if last else self.accelerator.no_sync(model):
                 metrics, loss = self._run(model, packed)
-                loss = loss * (packed.counts * self._world / step.size)  # processes are averaged
+                loss = loss * (packed.counts * self._world / step.size)  # averaged over processes
                 self.accelerator.backward(loss)
             wrong += _not_finite(packed, metrics["loss"])
             _count(self._sums, metrics, packed.counts)
@@ -249,7 +249,7 @@ class Trainer(BaseTrainer):
         return {name: value / count for name, value in named.items()}
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
-        """Log with the means of what was counted since the last log: see `loss.PairLosses.metrics`."""
+        """Log with the means of the values counted since the last log: see `loss.PairLosses.metrics`."""
         if "loss" in logs:
             means = self._means(self._sums)
             logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}
@@ -292,7 +292,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add up what was measured of the examples of a row, if it counts, and their number."""
+    """Add up the measures of the examples of a row, if it counts, and their number."""
     for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
         sums[name] = sums.get(name, 0) + counts * values.float().sum()
 

@@ -173,7 +173,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw the names of so many decisions that no guess is right too often; of more, or all, if necessary."""
+    """Draw enough decisions that no guess is right too often; more, or all, if necessary."""
     for size in range(number, len(family.decisions)):
         groups = [
             group

@@ -159,7 +159,7 @@ def main():
     prctl(36, 1)  # orphans become children of this process
     prctl(
         0x59616D61, 2**64 - 1
-    )  # may be traced by any process of its user, where that is restricted
+    )  # may be traced by any process of its user, where tracing is restricted
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

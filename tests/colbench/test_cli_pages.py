@@ -155,7 +155,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
     record = json.loads(Path("out/run.json").read_text())
-    record["config"]["clip_weights"] = None  # as where the weights were at their usual place
+    record["config"]["clip_weights"] = None  # as if the weights were at their default path
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2

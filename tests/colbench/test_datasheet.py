@@ -39,7 +39,7 @@ BY_HAND = {
     "some value cannot be compared": 1,  # strange
     "no call can be scored": 2,  # hangs, chance
     "the reference does not score 1 (in the default mode)": 0,
-    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to nothing; chance: nothing is left
+    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to nothing; chance: nothing remains
     "the reference does not score 1 officially": 6,
 }
 

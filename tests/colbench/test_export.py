@@ -235,7 +235,7 @@ def test_a_parquet_file_of_another_schema_or_cut_off_is_named(tasks, write, tmp_
     whole = write(tasks, "whole.parquet", "--format", "parquet").read_bytes()
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(whole[: len(whole) // 2])
-    for path, message in ((other, "problem_description"), (cut, "cut off")):
+    for path, message in ((other, "problem_description"), (cut, "truncated")):
         assert main(["tasks", "export", str(path), "--out", str(tmp_path / "out.jsonl")]) == 2
         said = capsys.readouterr().err
         assert str(path) in said

@@ -272,7 +272,7 @@ class Terminal:
         assert ready, self.screen
         try:
             self.screen += os.read(self.tty, 1 << 16).decode(errors="replace")
-        except OSError:  # how Linux says that nobody has the terminal any more
+        except OSError:  # the error by which Linux reports that the terminal has no owner
             return False
         return True
 

@@ -158,7 +158,7 @@ def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     run = mine("DiesAlways")
     lost = [rollout for rollout in run.rollouts if rollout.failure]
     assert Path("victim").read_text() in [rollout.request for rollout in lost]
-    assert len(lost) <= 2  # one may have been in scoring beside it, both times
+    assert len(lost) <= 2  # another one may have been scoring at the same time, both times
     for rollout in lost:
         assert (rollout.failure.boundary, rollout.failure.kind) == ("worker", "exception")
         assert "was ended by signal 9" in rollout.failure.reason

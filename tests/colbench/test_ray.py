@@ -102,7 +102,7 @@ def cluster():
             "num_cpus": 0,
             "object_store_memory": MEMORY,
             "include_dashboard": False,
-            "_system_config": {"worker_niceness": 0},  # else they starve where other tests run
+            "_system_config": {"worker_niceness": 0},  # otherwise they starve while other tests run
         },
     )
     yield cluster

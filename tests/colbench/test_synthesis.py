@@ -248,13 +248,13 @@ async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
         assert await synthesize(server, source, killed, *flags) == 0
         again = len(server.requests) - asked
         assert await synthesize(server, source, killed, *flags) == 0
-        assert len(server.requests) == asked + again  # nothing is pending, so nobody is asked
+        assert len(server.requests) == asked + again  # nothing is pending, so no model is asked
     assert killed.read_bytes() == whole.read_bytes()
     assert killed.with_suffix(".rejected.jsonl").read_bytes() == (
         whole.with_suffix(".rejected.jsonl").read_bytes()
     )
     assert asked == len(BUNDLED) + len(ROWS)
-    assert again <= asked + 2 * 2 * 3  # each kill loses no more than the backlog
+    assert again <= asked + 2 * 2 * 3  # each kill loses at most the backlog
     assert len(read_tasks(whole)) > len(BUNDLED) / 2
 
 

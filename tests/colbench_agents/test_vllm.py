@@ -49,7 +49,7 @@ class Slow:
 def _stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLBENCH_VLLM", str(STAND_IN))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # to be read from TMPDIR again
+    monkeypatch.setattr(tempfile, "tempdir", None)  # read TMPDIR again
 
 
 @pytest.fixture

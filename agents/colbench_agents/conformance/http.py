@@ -47,7 +47,7 @@ class HTTPRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         talk, rule, where = self._talk, self._findings.rule, "`http://`"
         ready, starts = (READY,), (READY, STARTS)
         replies = (*starts, REPLIES)

@@ -1,4 +1,4 @@
-"""What rules of the protocol have in common: what is sent, how an answer is judged, and how findings become rules."""
+"""Code shared by the rules of both protocols: messages to send, checks of replies, findings for each rule."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Findings:
 
 
 class Scripted(msgspec.Struct, frozen=True):
-    """A dialogue of which one request is sent, with fields that no page names if wanted."""
+    """A dialogue with one request, optionally with unknown fields."""
 
     episode: Episode
 

@@ -34,7 +34,7 @@ ONCE = "Replies once to one request"
 OVER = "Sends nothing after a dialogue ends"
 ENDS = "Ends when its standard input is closed"
 QUIET = 0.5
-"""Seconds in which it is listened to where it has nothing to say."""
+"""Seconds to listen for output while no output is expected."""
 LINES = 100
 """Lines that are kept of one that does not stop talking."""
 STANDARD_ERROR = "Write messages only to standard output, and everything else to standard error."
@@ -59,7 +59,7 @@ class StdioRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         talk, anew, long, several = self._talk, self._anew, self._long, self._several
         rule, stdio = self._findings.rule, "`cmd:`"
         ready, replies = (READY,), (READY, REPLIES)
@@ -172,7 +172,7 @@ class StdioRules:
                     raise AgentError(f"in a third dialogue after two had ended: {cause}") from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return what a further process says of itself; ignore further known messages."""
+        """Return the `ready` of another process, and ignore further valid messages."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -196,7 +196,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose lines are only collected, so that whoever listens can say which of them is out of place."""
+    """A program whose lines are only collected, so that the caller can decide which of them are out of place."""
 
     async def spawn(self) -> None:
         """Start it, and listen."""
@@ -258,7 +258,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Return what it says once nothing more comes, which its own buffer had held back."""
+        """Return its output after its input is closed, which its own buffer held back."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

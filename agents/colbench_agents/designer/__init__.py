@@ -37,7 +37,7 @@ class Designer:
 
 
 class Draughtsman:
-    """Replays the dialogue from its start: each reply is a function of what was said alone."""
+    """Replays the dialogue from its start: each reply depends only on the messages."""
 
     def __init__(self, max_turns: int) -> None:
         self._max_turns = max_turns

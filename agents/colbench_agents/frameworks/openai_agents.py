@@ -20,7 +20,7 @@ class OpenAIAgentsAgent(Adapter):
     """
 
     def converse(self, episode: Episode) -> Agent:
-        """Return the agent with a history of its own."""
+        """Return the agent with its own history."""
         return _Conversation(self.own, episode)
 
 

@@ -87,7 +87,7 @@ class Checking:
             await start(stack, "agent", self._agent)
             for rule in self.general:
                 await self._judge(rule, rule.needs)
-        self._since = time.monotonic() - self._limit  # threads that still run are not awaited
+        self._since = time.monotonic() - self._limit  # do not wait for threads that still run
 
     async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
         self._since = time.monotonic()

@@ -134,6 +134,6 @@ def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
         yield UNSTEADY
     for mode in MODES:
         worth = _worth(own[mode])
-        if worth not in (1, None):  # None: nothing to measure by, without CLIP's weights
+        if worth not in (1, None):  # None: not measured without CLIP's weights
             why = own[mode].note or f"{own[mode].metrics}"
             yield f"the reference scores {worth} in {mode} mode: {why}"

@@ -158,7 +158,7 @@ def _multiply_with_onednn(tower: Module) -> None:
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of TorchScript, which it uses
+        warnings.simplefilter("ignore", FutureWarning)  # raised by TorchScript, which it uses
         from torch.utils.mkldnn import to_mkldnn
 
         for block in list(tower.modules()):

@@ -26,7 +26,7 @@ class NodeActor:
         """
         if version != __version__:
             return f"has ColBench {__version__}, and the run {version}"
-        with suppress(OSError):  # a node need not have it
+        with suppress(OSError):  # the package is optional on a node
             os.chdir(folder)
         ours, theirs = socket.socketpair()
         self._reader, self._writer = await asyncio.open_connection(sock=ours)

@@ -49,7 +49,7 @@ class Cluster:
         try:
             async with asyncio.timeout(JOINED_WITHIN):
                 cluster = await asyncio.to_thread(_join, flag, executor.partition(":")[2])
-        except TimeoutError as cause:  # Ray itself would try for minutes
+        except TimeoutError as cause:  # Ray would retry for minutes
             raise UserError(
                 f"{flag}: no Ray cluster answers within {JOINED_WITHIN:g} s; is one running there (`ray status`)?"
             ) from cause
@@ -91,7 +91,7 @@ def _join(flag: str, address: str) -> Cluster:
     _require_reachable(flag, address)
     try:
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as cause:  # of many classes, RuntimeError and ConnectionError among them
+    except Exception as cause:  # errors of many classes, including RuntimeError and ConnectionError
         reason = " ".join(str(cause).split()).rstrip(".")
         raise UserError(
             f"{flag}: the cluster cannot be joined: {reason}; this machine has to be a node of it (`ray start`)"

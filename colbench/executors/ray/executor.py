@@ -159,7 +159,7 @@ class RayExecutor(RemoteExecutor):
             self._tell_alone(queue, alone_since)
             await self._look()
         for start in self._starts.values():
-            start.cancel()  # those that wait for a CPU; the others are done
+            start.cancel()  # those that wait for a CPU; the others have finished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
         """Tell that no node takes part, and stop the run when patience is over."""

@@ -56,7 +56,7 @@ class NodeHost:
     async def _to_worker(self, reader: asyncio.StreamReader) -> None:
         from ray.exceptions import RayError
 
-        with suppress(RayError):  # the other direction ends, too
+        with suppress(RayError):  # the other direction ends as well
             while data := await reader.read(CHUNK):
                 await self._actor.write.remote(data)
             await self._actor.close.remote()

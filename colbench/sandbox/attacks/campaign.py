@@ -145,7 +145,9 @@ class _Lane:
         waiting = asyncio.create_task(self._harm())
         try:
             faults = list(self._judged(await self._scores(attack), control))
-        except Exception as error:  # whatever an attack brings about in the harness is its success
+        except (
+            Exception
+        ) as error:  # any effect of an attack on the harness is a success of the attack
             faults = [f"the harness failed: {type(error).__name__}: {error}"]
         took = time.monotonic() - started
         if took > BUDGET_SECONDS:

@@ -158,7 +158,7 @@ class Renderer:
             raise RenderError("the renderer is used outside `async with`")
         prepared = await asyncio.to_thread(assets.prepare, page)
         window = WINDOWS[mode]
-        with suppress(Error, TimeoutError, VariesError):  # perhaps by the doing of another page
+        with suppress(Error, TimeoutError, VariesError):  # possibly caused by another page
             async with self._pool.shared() as chromium:
                 return await visit(chromium, prepared, window, self._limits)
         self.repeated += 1

@@ -60,7 +60,7 @@ class ThreadCount:
             fcntl.ioctl(self.descriptor, _RECEIVE, notification)
             (number,) = struct.unpack_from("=Q", notification)
             fcntl.ioctl(self.descriptor, _SEND, _ANSWER.pack(number, 0, 0, _CONTINUE))
-        except OSError:  # it died meanwhile
+        except OSError:  # it died in the meantime
             return
         self.started += 1
 

@@ -94,7 +94,7 @@ class _Held:
         self.places: dict[str, int] = {}
         self.unfinished: set[str] = set()
         self.homes: set[str] = set()
-        """Keys of those in which the user's home folder is named."""
+        """Keys of the dialogues that contain the path of the user's home folder."""
         self.foreign = 0
         self.first = ""
         """The first one of another configuration, for people."""
@@ -146,7 +146,7 @@ def _domain(tasks: Sequence[Task]) -> str:
 
 
 def _mixed(record: RunRecord, held: _Held) -> list[str]:
-    """Return the signs that the folder holds another configuration than that of `run.json`."""
+    """Return the signs that the folder has another configuration than `run.json`."""
     flaws = []
     if digest(record.pins) != record.digest:
         flaws.append("run.json: its digest does not match its pins; the file was edited by hand")
@@ -161,7 +161,7 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
 
 
 def _changed(record: RunRecord) -> list[str]:
-    files = {"agent_prompt", "human_prompt"}  # pinned by their content, and may no longer exist
+    files = {"agent_prompt", "human_prompt"}  # pinned by content; the files may no longer exist
     stated = replace(record.config, agent_prompt=None, human_prompt=None).pins()
     stated = msgspec.json.decode(msgspec.json.encode(stated))  # in the form in which pins are read
     pinned = record.pins.get("config", {})

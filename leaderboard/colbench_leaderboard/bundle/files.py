@@ -125,7 +125,7 @@ def parse_manifest(content: bytes) -> dict[str, str]:
 
 
 def require_manifest(folder: Path, digests: Mapping[str, str], names: set[str]) -> None:
-    """Raise Refused unless the files are those of the manifest.
+    """Raise Refused unless the files match the manifest.
 
     Rules: `manifest.missing`, `manifest.unlisted`, `manifest.digest`, `blob.digest`.
     """

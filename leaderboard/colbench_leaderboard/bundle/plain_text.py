@@ -85,7 +85,7 @@ def skeleton(name: str) -> str:
     Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
-    for _ in range(2):  # what a compatible form stands for may be confusable, too
+    for _ in range(2):  # the character that a compatibility form replaces may be confusable, too
         seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
     seen = seen.casefold().replace("i", "l")
     return "".join(filter(_tells_apart, seen)) or name

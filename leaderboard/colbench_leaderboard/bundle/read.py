@@ -1,4 +1,4 @@
-"""Reading a bundle that somebody sent, a folder or a `.tar.gz`, without trusting anything in it.
+"""Reading a submitted bundle, a folder or a `.tar.gz`, without trusting anything in it.
 
     with read_bundle(path) as bundle:
         bundle.submission, bundle.lock, bundle.digest
@@ -63,7 +63,7 @@ class Cell(NamedTuple):
 
 
 class Bundle:
-    """A bundle whose files are those of its manifest; leaving it (`with`) removes what was unpacked."""
+    """A bundle whose files match its manifest; leaving it (`with`) removes unpacked files."""
 
     def __init__(
         self, folder: Path, unpacked: tempfile.TemporaryDirectory[str] | None = None

@@ -68,7 +68,7 @@ SCORES = {
     "win",
     "wins",
 }
-"""Words in keys that would be scores; a submission has none, because every number is recomputed."""
+"""Words in keys that would be scores; a submission states none, because every number is recomputed."""
 TEMPLATE = {
     "name": "",
     "organisation": "",

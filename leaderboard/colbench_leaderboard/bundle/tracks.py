@@ -12,7 +12,7 @@ TURNS = 10
 
 
 def own_sources() -> frozenset[str]:
-    """Return the task sources that a bundle may name, because the receiver has the same: those of installed domains."""
+    """Return the task sources that a bundle may name because the receiver has them: those of installed domains."""
     return frozenset().union(*(domain.own_sources for domain in installed_domains()))
 
 

@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment in which this machine renders pictures; "" if no board has any, or without a browser."""
+    """Return the environment in which this machine renders pictures; "" without a browser or boards with pictures."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)

@@ -61,7 +61,7 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """Print how to decide about an entry that has no rank because of its flags; nothing if it has none of these."""
+    """Print how to decide about an entry that is not ranked because of its flags; nothing for other entries."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):

@@ -45,13 +45,13 @@ def add_key_flag(parser: Any, *, required: bool = False) -> None:
 
 
 def sign(args: argparse.Namespace) -> int:
-    """Sign what is not signed yet."""
+    """Sign the unsigned receipts and the head of the log."""
     sign_with(Path(args.store), args.key)
     return 0
 
 
 def sign_with(store: Path, key: str) -> None:
-    """Sign a store with a key, and say what the signature covers."""
+    """Sign a store with a key, and print what the signature covers."""
     from colbench_leaderboard.store.signatures import sign_store
 
     signed = sign_store(store, Path(key).expanduser())
@@ -60,7 +60,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Sign a store after a decision if there is a `--key`; if there is none but the store is signed, say how."""
+    """Sign a store after a decision if `--key` is given; without it, print how to sign a store that is signed."""
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers, signed_records
 

@@ -71,7 +71,7 @@ def _add_pack(actions: Any) -> None:
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Draft the bundle, print what is in it, and write it."""
+    """Draft the bundle, print its content, and write it."""
     if args.template is not None:
         return _write_template(args.template)
     from colbench_leaderboard.bundle import pack as packing
@@ -122,7 +122,7 @@ def _ask(folder: Path, meta: Path) -> None:
     from colbench_leaderboard.bundle.submission import to_toml
     from colbench_leaderboard.cli.questions import ask
 
-    RunFolder(folder).record()  # a missing run is reported before any question
+    RunFolder(folder).record()  # report a missing run before asking questions
     if meta.exists():
         raise UserError(
             f"--interactive: {meta} already exists; to use it, give --meta "
@@ -150,7 +150,7 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 
 
 def _show(ready: Draft) -> None:
-    """Print what is sent, and what is not."""
+    """Print what is sent and what is left out."""
     from colbench.numbers import count
 
     tasks = ready.lock.tasks

@@ -1,4 +1,4 @@
-"""An entry: its numbers, what the verification found, what pins it, and how to verify it."""
+"""An entry: its numbers, the findings of the verification, its pins, and how to verify it."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if other bundles hold transcripts of this one, and its receipt does not say so.
+    """Raise UserError if other bundles share transcripts with this one, and its receipt does not report it.
 
     `against`: the folders of the other bundles.
     """

@@ -147,7 +147,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
 
 
 def _time() -> datetime:
-    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, with which a store is built twice to the same bytes.
+    """Return the current time, or SOURCE_DATE_EPOCH, which makes builds of a store reproducible.
 
     Raises UserError if that is not a number of seconds.
     """
@@ -228,7 +228,7 @@ def writing(store: Path) -> Iterator[LogWriter]:
 
 
 def _require_one_name(path: Path, file: int) -> None:
-    """Raise DataError if the open log has another name, so that it may be changed there or change what is there."""
+    """Raise DataError if the open log has a hard link, through which either file could change the other."""
     if os.fstat(file).st_nlink != 1:
         raise DataError(
             f"{path}: has another name (a hard link), so appending would change that file, too. "

@@ -70,7 +70,7 @@ def _workflow(path: str, packages: Sequence[str]) -> str:
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
-    """Write those of the repository's own files that are missing, and return their paths.
+    """Write the missing ones of the repository's own files, and return their paths.
 
     `packages`: see `make_store`.
     """

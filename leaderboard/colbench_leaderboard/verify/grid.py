@@ -22,7 +22,7 @@ def tasks_hash(tasks: Sequence[Task]) -> str:
 
 
 class Grid:
-    """The required cells, and which of them were seen."""
+    """The required cells, and the set of those seen so far."""
 
     def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
         self._tasks = {task.id: task for task in tasks}
@@ -31,7 +31,7 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's own task of a cell; None, with a finding, if there is no such cell."""
+        """Return the receiver's own task of a cell; None, with a finding, for an unknown cell."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:

@@ -84,7 +84,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
 def of_dialogues(
     trajectories: Sequence[Trajectory], scores: Mapping[str, float]
 ) -> DialogueCurve | None:
-    """Return the curve over the tasks with two or more scored dialogues; None if there are none.
+    """Return the curve over the tasks with at least two scored dialogues; None if there are none.
 
     `scores` are S by the dialogue's id: `ranking.score.score_sides` of `examples.side_examples`.
     """

@@ -50,7 +50,7 @@ def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, fl
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What held-out dialogues and ranked candidates say of a critic. What was not measured is None."""
+    """Measures of a critic on held-out dialogues and ranked candidates; None: not measured."""
 
     accuracy: Interval
     pairs: int

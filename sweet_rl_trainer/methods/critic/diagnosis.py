@@ -103,7 +103,7 @@ def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagno
     ]
     if not pairs:
         missing["accuracy"] = "no held-out pair"
-    # before a model is loaded, as a server that continues dialogues may need all the memory
+    # before loading a model, because a server that continues dialogues may need all the memory
     continuations = _continuations(ranked, tasks, recipe, job, missing)
     return put_together(
         pairs,
@@ -203,7 +203,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return what it prefers when everything is known."""
+        """Return the critic's preference when every decision is known."""
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(

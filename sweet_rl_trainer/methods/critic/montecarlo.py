@@ -38,7 +38,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """How scores go with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
-    """The share of two candidates with different returns of which the better has the higher score; a tie is half."""
+    """The share of pairs of candidates with different returns in which the better scores higher; ties count half."""
     spearman: Interval
     """Of the ranks in a turn, where scores and returns vary."""
     turns: int

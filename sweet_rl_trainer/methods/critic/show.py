@@ -25,7 +25,7 @@ NAMES: dict[Part, str] = {
 
 
 def view(folder: Path) -> View:
-    """Return what is shown of the diagnosis of a stage."""
+    """Return the display of a stage's diagnosis."""
     return View(tables=(table(decode((folder / DIAGNOSIS).read_bytes())),))
 
 

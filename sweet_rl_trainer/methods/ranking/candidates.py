@@ -45,7 +45,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
             )
 
     def key(self, context: object) -> str:
-        """Return the key by which the candidates after a context are found."""
+        """Return the key that identifies the candidates after a context."""
         return digest({"context": context, "sampler": msgspec.to_builtins(self)})
 
 

@@ -34,7 +34,7 @@ ROUNDING = 1e-6
 CANDIDATE = ", candidate "
 """What stands between the name of a turn and the number of a reply."""
 Choice = tuple[int, int]
-"""The numbers of the reply that is chosen and of the one that is rejected."""
+"""The indices of the chosen and of the rejected reply."""
 
 
 def choose(

@@ -174,7 +174,7 @@ class _Pairing:
             yield each
 
     def check(self) -> None:
-        """Raise DataError if there is no pair to train on."""
+        """Raise DataError if no pair is left to train on."""
         if not self.pairs:
             raise no_pairs(self._to_train, self.dropped)
 
@@ -305,7 +305,7 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential that a recipe's scores are of, and the one of answers now, to which rewards are fitted.
+    """Yield the potential of a recipe's scores, and the potential of answers, to which rewards are fitted.
 
     The reference of `gain`, which has one potential, is the model that training starts from.
     """
@@ -338,7 +338,7 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset of answers, fitted to the dialogues to train on. Raises UserError if there is none."""
+    """Return the offset of answers, fitted to the training dialogues. Raises UserError if there are none."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

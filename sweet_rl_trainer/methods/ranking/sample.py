@@ -60,13 +60,13 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def problems(settings: SampleSettings) -> Iterator[str]:
-    """Yield what is wrong with the settings."""
+    """Yield the errors of the settings."""
     if settings.server not in {IN_PROCESS, VLLM} and "@http" not in settings.server:
         yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
+    """Sample at the turns of a share of both sides' trajectories; `precision` applies to sampling in process."""
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
@@ -80,7 +80,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the server is that of the recipe's table."""
+    """Sample at these turns, write the candidates, and return a summary; the recipe's table sets the server."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),

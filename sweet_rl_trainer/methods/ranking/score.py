@@ -259,7 +259,7 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Return Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
+    """Return Σ w log π, or Σ w v, of each reply of each turn; None for replies that are too long."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]

@@ -38,7 +38,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name in messages, in which turns are counted from 1."""
+        """The name in messages, which count turns from 1."""
         return f"{self.trajectory.id}, turn {self.number + 1}"
 
 
@@ -47,7 +47,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     ids: tuple[int, ...] = ()
-    """Its tokens as they were sampled, the one that ended it included; empty where they were not recorded."""
+    """Its sampled tokens, including the one that ended it; empty if they were not recorded."""
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
@@ -178,7 +178,7 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield what comes of each wording of each turn's candidates, without the space around it.
+    """Yield the result for each wording of each turn's candidates, without surrounding whitespace.
 
     `tasks` are by their hash; turns of other tasks have None. `play` is called once, with the dialogues of all turns up
     to each wording, and returns what came of each.

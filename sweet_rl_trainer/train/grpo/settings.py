@@ -52,7 +52,8 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
     differs for tasks with facts (`credit`). TRL, paper: dialogue."""
     facts_weight: NotNegative = 0.5
-    """The weight of the share of facts told in the credit of turns; 0: they have that of their dialogue. Ours."""
+    """The weight of the share of facts told in the credit of turns; 0: turns have the credit of their dialogue.
+    Ours."""
 
     temperature: Positive = 1.0
     """Of sampling, and of the log-probabilities that are trained. TRL, and the agent of the harness."""

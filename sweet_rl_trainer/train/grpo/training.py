@@ -156,9 +156,7 @@ class _Run:
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
-            continues(
-                chat, self._prompts[domain]
-            )  # a template that refuses the prompt is refused now
+            continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
         """Run a dialogue on each of the tasks of these ids; return tokens, masks and rewards as TRL wants them."""
@@ -184,7 +182,7 @@ class _Run:
     def _by_turn(
         self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
     ) -> dict[str, list[Any]]:
-        """Return what the credit of turns is made of."""
+        """Return the inputs of the credit of turns."""
         return {
             SETTLED: [self._settled(each) for each in rollouts],
             TURNS: [each.turns for each in rows],
@@ -197,7 +195,7 @@ class _Run:
     def reward(
         self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
     ) -> list[float | None]:
-        """Return what `rollouts` found, and log what it measured besides."""
+        """Return the results of `rollouts`, and log its other measures."""
         for name, value in self.measured.items():
             log_metric(name, value)
         return reward

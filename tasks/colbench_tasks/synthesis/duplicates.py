@@ -1,4 +1,4 @@
-"""Near-duplicates: tasks whose request or reference is almost the same as that of another one.
+"""Near-duplicates: tasks whose request or reference is almost identical to that of another task.
 
 Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
 compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized

@@ -121,7 +121,7 @@ def test_every_run_has_a_folder_and_the_same_command_only_compares_them_again(
         "short",
     ]
     printed = capsys.readouterr().out
-    assert "Not alike: max_turns: 10 | 10 | 2" in printed
+    assert "Different settings: max_turns: 10 | 10 | 2" in printed
     assert "A − B" in printed
     assert (out / "short" / "report.html").exists()
     before = {

@@ -79,7 +79,7 @@ def test_an_address_is_pushed_to_only_when_that_was_said(
     bare = tmp_path / "board.git"
     repository("clone", "--quiet", "--bare", str(repository.folder), str(bare))
     address = bare.as_uri()
-    assert push(archived(packed), address) == 2  # nobody can be asked
+    assert push(archived(packed), address) == 2  # standard input is not a terminal
     assert "add --yes" in capsys.readouterr().err
     assert branches(repository, bare) == ["main"]
     assert push(archived(packed), address, "--yes") == 0

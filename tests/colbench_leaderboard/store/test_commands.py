@@ -132,7 +132,7 @@ def test_of_two_accepts_at_once_one_is_told_to_repeat_and_none_skips_the_others_
     ended = [each.communicate() for each in [accepting(made, bundle) for bundle in bundles]]
     told = [error for _, error in ended if "in use by another colbench process" in error]
     assert len(told) == 2 - len(read_log(made).standing())
-    for bundle in bundles:  # a second time: what was taken is refused
+    for bundle in bundles:  # a second time: an accepted bundle is refused
         main(["leaderboard", "accept", str(made), str(bundle)])
     standing = read_log(made).standing().values()
     found = [duplicated(read_receipt(made, record)) for record in standing]

@@ -59,7 +59,7 @@ def test_little_is_kept_of_a_dialogue(judged, tasks):
                 tally.add(found)
         return grid, findings, transcripts, tally
 
-    fed(1)  # what is made once
+    fed(1)  # objects created once
     gc.collect()
     tracemalloc.start()
     kept = fed(TRIALS)

@@ -85,7 +85,7 @@ def test_without_dialogues_the_first_thing_said_is_the_command_that_makes_them(
     assert code == 2
     (command,) = commands(said)
     assert command[:3] == ["eval", "--agent", "vllm:meta-llama/Llama-3.1-8B-Instruct"]
-    command.remove("--record-tokens")  # which the agent below has none of
+    command.remove("--record-tokens")  # the agent below has none
     assert command[command.index("--trials") + 1] == "3"
     assert re.search(r"critic +to do +\d\d\.\d GiB", said)
     command[2] = "guesser" if "backend" in command else "designer"

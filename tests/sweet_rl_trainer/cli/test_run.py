@@ -43,7 +43,9 @@ def stopped(words, pattern, stop):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         stop(process.pid)
-        said = process.stderr.read()  # to its end: the children, who write there too, are gone
+        said = (
+            process.stderr.read()
+        )  # read to the end: the child processes, which also write there, have exited
     return process.returncode, said.decode()
 
 
@@ -120,4 +122,4 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_reci
     )
     assert code == 130
     assert "Traceback" not in said
-    assert said.endswith("sweet-rl: interrupted; the same command continues\n")
+    assert said.endswith("sweet-rl: interrupted; repeat the command to continue\n")

@@ -212,7 +212,7 @@ def test_facts_put_questions_that_settle_something_first_until_all_is_told(small
         if number % 2:
             return (USELESS, BLIND)[number // 2]
         speaker = (Interviewer(), Interviewer(max_questions=0))[number // 2]
-        with ThreadPoolExecutor(1) as thread:  # the server has a loop of its own
+        with ThreadPoolExecutor(1) as thread:  # the server has its own event loop
             return thread.submit(asyncio.run, speaker.reply(dialogue)).result().content
 
     with served(script) as server:

@@ -302,7 +302,7 @@ def test_four_steps_equal_a_plain_loop_however_rows_are_packed(
     plan = Plan(Packer(examples, None, settings(**changes)), settings(**changes))
     head = torch.zeros(1, HIDDEN, requires_grad=True)
     expected = by_hand(causal, head, examples, plan.numbers, lr=1e-3, steps=4, warmup=1)
-    assert expected[0] == expected[1] == pytest.approx(math.log(2))  # the first rate is 0
+    assert expected[0] == expected[1] == pytest.approx(math.log(2))  # the first learning rate is 0
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     trained = load_file(done / "model.safetensors")
     torch.testing.assert_close(trained.pop("score.weight"), head.detach(), atol=1e-5, rtol=0)

@@ -207,7 +207,7 @@ def test_a_reply_ends_with_the_first_token_that_ends_it(dialogue, file, byte_mod
     assert {reply.ids[-1] for reply in ended} == {chat.end, 1}
     assert all(not {chat.end, 1} & set(reply.ids[:-1]) for reply in found.replies)
     assert all(len(reply.ids) == 40 for reply in found.replies if reply not in ended)
-    encode_candidates(found, chat, "turn-mean")  # which checks words against tokens
+    encode_candidates(found, chat, "turn-mean")  # it compares words with tokens
 
 
 def test_what_a_checkpoint_says_of_sampling_does_not_matter(

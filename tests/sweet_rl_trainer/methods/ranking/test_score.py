@@ -99,7 +99,10 @@ def by_hand(preset, critic, reference, chat, turn, reply, stated):
 
 @pytest.mark.parametrize(
     ("preset", "kind"),
-    [*((preset, "llama") for preset in RATIOS), ("critic", "mistral")],  # which cannot share
+    [
+        *((preset, "llama") for preset in RATIOS),
+        ("critic", "mistral"),
+    ],  # this model cannot share beginnings
 )
 def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
     critic, reference = byte_model(1, kind).eval(), byte_model(0, kind).eval()
@@ -330,7 +333,7 @@ def mean_value(model, head, example):
     return (head[0] @ privileged[said].mean(0)).item()
 
 
-@pytest.mark.parametrize("kind", ["llama", "mistral"])  # of which the second cannot share
+@pytest.mark.parametrize("kind", ["llama", "mistral"])  # the second model cannot share beginnings
 @pytest.mark.parametrize(
     ("preset", "stated"), [("value", "preamble"), ("value-unprivileged", None)]
 )
