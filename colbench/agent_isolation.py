@@ -50,7 +50,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
 
 
 def find_agent(config: RunConfig) -> Any:
-    """Return the agent that a configuration names; one of others' code in a process of its own, if not `in_process`.
+    """Return the agent that a configuration names; third-party code gets its own process unless `in_process` is set.
 
     Raises UserError if the agent does not exist.
     """
@@ -61,7 +61,7 @@ def find_agent(config: RunConfig) -> Any:
 
 
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
-    """Isolate the agent as far as the configuration says. Return what it may still reach, for people, if anything.
+    """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
     A Python agent in a process of its own is isolated in any case if this machine can do that; else a warning is
     logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow it.
@@ -80,7 +80,7 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the record: in this process, in one of its own, as a program, or on a server."""
+    """Return where an agent runs, for the record: in this process, in its own, as a program, or on a server."""
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):
@@ -119,7 +119,7 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if the agent is in what is hidden, as in a package that tasks come from."""
+    """Raise SandboxError if the agent's own files are hidden, as in a package that tasks come from."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
@@ -167,6 +167,6 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return what a Python agent names: its file or package, and the files in its arguments."""
+    """Return the files that a Python agent names: its file or package, and the files in its arguments."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

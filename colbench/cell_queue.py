@@ -28,13 +28,13 @@ class Job(Struct, frozen=True, kw_only=True):
 
     cell: Cell
     kept: Rollout | None = None
-    """Its dialogue from an earlier attempt, of which only the scoring is to be done again."""
+    """Its dialogue from an earlier attempt, which only needs to be scored again."""
     lost: int = 0
     """Workers that were lost while they had it."""
 
 
 class CellSource(Protocol):
-    """Where a runner gets cells, and whom it tells what became of them: a `CellQueue`, or one in another process."""
+    """The source of a runner's cells, which is told their outcomes: a `CellQueue`, or one in another process."""
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""

@@ -372,7 +372,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def settings() -> dict[str, Setting]:
-    """Return what is declared about each field of RunConfig, by its name."""
+    """Return the declared options of each field of RunConfig, by name."""
     return read_settings(RunConfig)
 
 

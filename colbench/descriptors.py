@@ -9,7 +9,7 @@ from colbench.errors import UserError
 OF_THE_HARNESS = 200
 """Open files without any dialogue: the interpreter, sandbox workers, a browser, the run's folder."""
 OF_A_DIALOGUE = 3
-"""Open files of one dialogue: connections of both sides. An agent that needs more says so in `descriptors`."""
+"""Open files of one dialogue: connections of both sides. An agent that needs more sets `descriptors`."""
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:

@@ -46,7 +46,7 @@ class Move(Struct, frozen=True, kw_only=True):
     answer: str | None
     """The text after the answer marker; None without one."""
     thoughts: str
-    """The agent's thoughts before it spoke; nobody is shown them."""
+    """The agent's thoughts before its message, which are shown to no one."""
     usage: Usage | None
     delivery: Delivery | None
     sampled: Sampled | None
@@ -163,7 +163,7 @@ class Dialogue:
         self.messages = (*said, Message(role="user", content=words, images=seen))
 
     def _refuse_silence(self) -> None:
-        """Raise EndpointError if a model server delivered nothing but empty replies: that is no dialogue to score.
+        """Raise EndpointError if a model server returned only empty replies: such a dialogue is not scored.
 
         Recorded tokens are what a policy did, so such a dialogue stands.
         """
@@ -238,7 +238,7 @@ def read_reply(reply: object) -> Message:
 
 
 def read_move(reply: object) -> Move:
-    """Parse a reply into what it says and the answer if it gives one. Raises AgentError if it is not a message."""
+    """Parse a reply into its message and its answer, if any. Raises AgentError if it is not a message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, words = split_thoughts(raw)
@@ -269,7 +269,7 @@ def read_words(reply: object) -> Message:
 
 
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
-    """Return what a speaker said and the seconds it took; its `clock` raises its error if it is late.
+    """Return a speaker's message and the seconds it took; its `clock` raises its error if it is late.
 
     A speaker that would end the process, or cancels itself, raises RuntimeError.
     """

@@ -58,7 +58,7 @@ class ColBenchError(Exception):
 
 
 class UserError(ColBenchError):
-    """The user's input is wrong; the message names the file, line or flag and says how to mend it."""
+    """The user's input is wrong; the message names the file, line or flag and the fix."""
 
 
 class DataError(UserError):
@@ -88,11 +88,11 @@ class InfrastructureError(BoundaryError):
 
 
 class TooLongError(Exception):
-    """The dialogue is longer than the model's context: the failure of whoever asked (`boundary`)."""
+    """The dialogue exceeds the model's context: a failure of the participant who sent the request (`boundary`)."""
 
 
 class EndpointError(InfrastructureError):
-    """A model server did not answer, whoever was asking it."""
+    """A model server did not respond, for any participant."""
 
     boundary: Boundary = "endpoint"
 

@@ -18,7 +18,7 @@ KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return reasons, which may be given as one text with commas. Raises UserError if there is no such reason."""
+    """Return reasons, which may be given as one text separated by commas. Raises UserError for an unknown reason."""
     words = reasons.split(",") if isinstance(reasons, str) else reasons
     found = tuple(word.strip() for word in words if word.strip())
     for reason in found:
@@ -58,7 +58,7 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return what to say of an agent whose own code raised in every dialogue; empty if one went otherwise.
+    """Return the message about an agent whose own code raised in every dialogue; "" if any dialogue went otherwise.
 
     Dialogues that failed for what is not under test say nothing about it.
     """

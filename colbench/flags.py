@@ -164,7 +164,7 @@ def environment_values(
 
 
 def _refuse_misspelled(environment: Mapping[str, str]) -> None:
-    """Raise UserError for a variable whose name is nearly that of a known one; others belong to somebody else."""
+    """Raise UserError for a variable whose name almost matches a known one; other variables are ignored."""
     known = {setting.variable for setting in settings().values()} | OTHER_VARIABLES.keys()
     endings = [name.removeprefix(PREFIX) for name in known]
     for variable in environment:

@@ -32,7 +32,7 @@ NAMED = 5
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """A merged run: where it is, its report, and what the shards did not have or had too much."""
+    """A merged run: its folder, its report, and the missing or surplus dialogues of the shards."""
 
     path: Path
     report: RunReport
@@ -119,7 +119,7 @@ def _require_different(folders: Sequence[RunFolder]) -> None:
 def require_alike(
     folders: Sequence[RunFolder], records: Sequence[RunRecord], *, force: bool
 ) -> list[str]:
-    """Return the versions and sandboxes in which shards differ, one text each.
+    """Return the versions and sandboxes that differ between shards, one text each.
 
     Raises UserError that names what differs if that is the configuration or the tasks or, unless `force` is given, a
     version or a sandbox.
@@ -149,7 +149,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return each pin that some have otherwise than the first, with both values; one that is not known is no other."""
+    """Return each pin that differs from the first shard's, with both values; unknown pins do not count as different."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [

@@ -39,7 +39,7 @@ class Sampled(Struct, frozen=True, kw_only=True):
     prompt: tuple[int, ...]
     """Ids of everything that the model was given."""
     ids: tuple[int, ...]
-    """Ids of what it said, the token that ended it included."""
+    """Token IDs of the message, including the token that ended it."""
     logprobs: tuple[float, ...]
     """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
 
@@ -54,7 +54,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     request_id: str = ""
     """The provider's id of the request, for its support."""
     retries: int = 0
-    """Requests that failed before the one that was answered."""
+    """Number of requests that failed before the successful one."""
     waited: float = 0.0
     """Seconds before the answered request was sent: for a slot, after refusals, in failed requests."""
 
@@ -80,7 +80,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: Usage | None = None
     delivery: Delivery | None = None
     sampled: Sampled | None = None
-    """Where tokens are recorded, those of this message."""
+    """The tokens of this message, if tokens are recorded."""
     images: tuple[bytes, ...] = ()
     """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
 

@@ -26,7 +26,7 @@ def find_participant(role: Role, config: RunConfig) -> Any:
 
 
 def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
-    """Return what the agent or the human is built with: its arguments, and its prompt if it has one."""
+    """Return the constructor arguments of the agent or the human: its arguments, and its prompt if it has one."""
     args: dict[str, ArgValue] = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
@@ -64,7 +64,7 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
 
 
 def learned(agent: object, human: object) -> dict[str, list[str]]:
-    """Return what the participants learned of their models and servers, by role."""
+    """Return the properties of models and servers that the participants found, by role."""
     found = {
         role: list(each.learned())
         for role, each in (("agent", agent), ("human", human))
@@ -86,7 +86,7 @@ def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> 
 
 
 def require_tokens(agent: object, config: RunConfig) -> None:
-    """Raise UserError if tokens are to be recorded of an agent that has none."""
+    """Raise UserError if tokens of an agent must be recorded that provides none."""
     if config.record_tokens and not getattr(agent, "records_tokens", False):
         raise UserError(
             f"--record-tokens: {config.agent} records no tokens; use vllm:MODEL, or "

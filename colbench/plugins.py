@@ -1,4 +1,4 @@
-"""From what a flag says to the object it means: agents, humans and task sources.
+"""Resolving the value of a flag to the object it names: agents, humans and task sources.
 
 A spec is tried in this order:
   NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
@@ -163,7 +163,7 @@ def location(kind: Kind, name: str) -> str:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """Return a plug-in's description for the record: its class, the hash of its file if it is not ours, its own words.
+    """Return a plug-in's description for the record: its class, the hash of a third-party file, its own description.
 
     Raises UserError if its `describe` fails.
     """
@@ -203,7 +203,7 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
 
 
 def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
-    """Return what a spec names, the arguments that it holds, and the name of its module."""
+    """Return the object that a spec names, the arguments in the spec, and the name of its module."""
     name, colon, rest = spec.partition(":")
     point = _entry_points(kind).get(name)
     if point is not None:
@@ -326,7 +326,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe what a factory takes: the first parameter of an installed name follows the colon, others are named."""
+    """Describe the arguments of a factory: the first parameter of an installed name follows the colon."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

@@ -86,7 +86,7 @@ def _entry_point(name: str) -> EntryPoint:
 
 
 def _flaws(domain: object, name: str) -> Iterator[str]:
-    """Yield what is wrong with a domain, the gravest first."""
+    """Yield the errors of a domain, the most severe first."""
     if not isinstance(domain, Domain):
         yield "is not a subclass of colbench.Domain"
         return

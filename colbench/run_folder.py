@@ -146,7 +146,7 @@ class RunFolder:
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def note_learned(self, learned: dict[str, list[str]]) -> None:
-        """Write into `run.json` what was learned of the models, if that is new; a deleted folder stays deleted."""
+        """Write newly learned properties of the models into `run.json`; a deleted folder stays deleted."""
         if not self.record_path.exists():
             return
         record = self.record()

@@ -27,7 +27,7 @@ GROUP = "colbench.scorers"
 
 
 class ExtraScorer(Protocol):
-    """Measures answers by metrics of its own.
+    """Measures answers by its own metrics.
 
     The entry point is a class, or a function without arguments, that builds it; or a function of the task and the
     answer that returns a number, whose metric has the entry point's name (`FunctionScorer`).

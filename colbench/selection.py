@@ -1,4 +1,4 @@
-"""The tasks of a run: its source, and which of the source's tasks."""
+"""The tasks of a run: its source, and the selected tasks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks that were given as objects. Raises UserError if there is none, or something else among them."""
+    """Return tasks given as objects. Raises UserError if there are none, or other objects among them."""
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
@@ -73,7 +73,7 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
 
 
 def task_source(source: str, tasks: list[Task]) -> TaskSource:
-    """Return what a run records about its tasks."""
+    """Return the run's record about its tasks."""
     return TaskSource(source=source, count=len(tasks), hash=_hash(tasks))
 
 

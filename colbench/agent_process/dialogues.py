@@ -1,4 +1,4 @@
-"""The dialogues of an agent in its host: a task for each, in which the agent is opened, asked and closed."""
+"""The dialogues of an agent in its host: one asyncio task per dialogue opens, asks and closes the agent."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Talk:
         self._requests.put_nowait(request)
 
     def end(self) -> None:
-        """Close the agent; a reply that is still due is cancelled."""
+        """Close the agent; a pending reply is canceled."""
         if self._asked:
             self.task.cancel()
         self._requests.put_nowait(None)

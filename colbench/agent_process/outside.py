@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class OutsideAgent(ABC):
-    """An agent that is not in this process; `spec` is what `--agent` says of it."""
+    """An agent outside this process; `spec` is the value of `--agent`."""
 
     spec: str
 
@@ -26,7 +26,7 @@ class OutsideAgent(ABC):
 
     @cached_property
     def ready(self) -> Ready:
-        """Return what it says of itself; it is asked at first use. Raises UserError if it does not answer."""
+        """Return its description, requested at first use. Raises UserError if it does not respond."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:

@@ -58,7 +58,7 @@ class AgentProcess(Program):
         self._ending = False
 
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
-        """Start it, and wait so many seconds at most until it is ready.
+        """Start it, and wait at most this many seconds until it is ready.
 
         Raises AgentError if it is not, UserError if it says that it was asked for something wrong, EndpointError
         if this machine cannot start another process.
@@ -130,7 +130,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until it has taken what was written; if it no longer can, fail."""
+        """Wait until it has read everything written to it; fail if it cannot."""
         try:
             await self.taken()
         except OSError:

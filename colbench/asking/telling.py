@@ -74,7 +74,7 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return what `heard` does of a statement; those of a task are compared with every reply of its dialogues."""
+    """Return what `heard` tells of a statement; a task's statements are compared with every reply of its dialogues."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _moved(command: str) -> Mapping[str, str]:
-    """Return the old spellings of commands; a package that cannot be loaded has none."""
+    """Return the old spellings of commands; packages that cannot be loaded are skipped."""
     found = dict(MOVED)
     for point in _installed(command):
         with suppress(Exception):

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_plan(evaluation: Evaluation) -> None:
-    """Print what the flags were resolved to."""
+    """Print the resolved settings."""
     config, record = evaluation.config, evaluation.record
     turns = count(config.max_turns, "turn")
     for name, value in (
@@ -104,7 +104,7 @@ def _size(evaluation: Evaluation) -> str:
 
 
 def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
-    """Write and show the report of what is finished.
+    """Write and show the report of the finished dialogues.
 
     Return 1 if a cell is still pending or every dialogue failed by an exception of the agent's own, else 0.
     """
@@ -133,7 +133,7 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
 
 
 def _is_unsettled(report: RunReport) -> bool:
-    """Return True if dialogues failed for what is not the agent's fault."""
+    """Return True if dialogues failed for reasons other than the agent."""
     return any(each.failures.keys() - {"agent"} for each in report.domains.values())
 
 

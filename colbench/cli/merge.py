@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def notes(merged: Merged) -> list[str]:
-    """Return what a person must know about a merge besides the report."""
+    """Return the warnings about a merge that the report does not contain."""
     found = [f"warning: the shards differ in {each}" for each in merged.differences]
     if merged.left_out:
         found.append(
@@ -69,7 +69,7 @@ def notes(merged: Merged) -> list[str]:
 
 
 def command(merged: Merged) -> str:
-    """Return the command line that runs what is missing."""
+    """Return the command line that runs the missing dialogues."""
     from colbench.flags import command_flags
     from colbench.run_folder import RunFolder
 

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
-    """Return where the dialogues of a run are in its file, in the order in which they ended first.
+    """Return the positions of a run's dialogues in its file, in the order in which they first ended.
 
     Raises UserError if the run has no dialogues, or if scoring again would remove metrics that cannot be computed here.
     """

@@ -36,7 +36,7 @@ class Stop:
         return 128 + self._number if self._number else 0
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work in an event loop of its own, until it ends or a signal cancels it."""
+        """Run work in a separate event loop, until it ends or a signal cancels it."""
         try:
             event_loop.run(self._cancellable(work))
         except asyncio.CancelledError:

@@ -37,7 +37,7 @@ T = TypeVar("T")
 GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments with which an agent that normally asks answers at once."""
+"""Arguments that make an agent answer at once although it normally asks."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
     ("--source", "FILE", "the seed texts: one JSON object with a `text` per line, or plain lines"),

@@ -57,13 +57,13 @@ class Summary(Struct, frozen=True, kw_only=True):
     official: int | None
     """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
     blank: int
-    """Tasks on which an empty answer scores 0."""
+    """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
     """Ids of tasks whose hidden tests all expect the same value."""
     unsteady: tuple[str, ...]
     """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Mean scores of answers that nobody designed; see docs/frontend.md."""
+    """Mean scores of trivial answers; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
     """Ids of tasks that are the same as an earlier one, and the id of that one."""

@@ -1,4 +1,4 @@
-"""Comparing runs: whether they compare, what they are called, and their comparison in each domain."""
+"""Comparing runs: whether they are comparable, their names, and their comparison in each domain."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class SideBySide:
             yield b64encode(packed).decode("ascii")
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: for each trial one for each run, None where a run has none."""
+        """Return the dialogues on a task: for each trial one per run, or None if a run has none."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [

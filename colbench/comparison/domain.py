@@ -1,4 +1,4 @@
-"""Runs on the tasks of one domain: every measure of every pair, and the tasks on which they differ."""
+"""Runs on the tasks of one domain: every measure of every pair, and the tasks with different results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
 
 SUCCEEDED = "succeeded"
-"""Outcome of a cell that succeeded; the others are the failure classes."""
+"""Outcome of a successful cell; the other outcomes are the failure classes."""
 Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 """The dialogues of a run by task and trial."""
 

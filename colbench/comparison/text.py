@@ -36,7 +36,7 @@ OUTCOMES = {
     "ignored": "ignored",
     "wrong_code": "wrong code",
 }
-"""Outcomes of dialogues, for people."""
+"""Outcomes of dialogues in words."""
 
 
 def measured(measure: Measure, value: float | None) -> str:
@@ -58,7 +58,7 @@ def measured_range(measure: Measure, interval: Interval) -> str:
 
 
 def difference(measure: Measure, value: float) -> str:
-    """Return a difference with its sign; those of shares in points, without the word."""
+    """Return a difference with its sign; differences of shares are in points, without the word."""
     if measure.unit == "%":
         return bare_points(value)
     if measure.unit == "$":
@@ -126,7 +126,7 @@ def _adjusted(found: Difference) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return what these tasks can show and how many more would settle what was seen; empty for a single task."""
+    """Return the detectable difference, and the number of tasks that would settle the observed one; "" for one task."""
     found = pair.differences.get(domain.headline)
     if found is None or found.least_detectable is None:
         return ""

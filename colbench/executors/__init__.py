@@ -34,5 +34,5 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         ...

@@ -78,7 +78,7 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, and run and score the cells of a queue; raises what the queue raises."""
+        """Start agent and human, and run and score the cells of a queue; raises the errors of the queue."""
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
             try:

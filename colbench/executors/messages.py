@@ -99,7 +99,7 @@ class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From a worker: what it waits for now."""
+    """From a worker: what it is waiting for."""
 
     waits: tuple[Wait, ...]
 
@@ -181,7 +181,7 @@ class Link(Generic[T]):
             return None
 
     async def flush(self) -> None:
-        """Wait until the other side can take what was sent."""
+        """Wait until the other side can accept the sent data."""
         try:
             await self._writer.drain()
         except ConnectionError:

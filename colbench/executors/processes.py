@@ -40,7 +40,7 @@ class ProcessExecutor(RemoteExecutor):
         await _all(worker.stop() for worker in self._workers)
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         await _all(self._serve(number, queue) for number in range(len(self._workers)))
 
     async def _serve(self, number: int, queue: CellQueue) -> None:

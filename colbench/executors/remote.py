@@ -1,4 +1,4 @@
-"""What executors have in common whose workers are processes: what they start with, and what becomes of lost cells."""
+"""Code shared by executors with worker processes: their start, and the handling of lost cells."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -85,7 +85,7 @@ class RemoteExecutor(ABC):
             known += [sentence for sentence in sentences if sentence not in known]
 
     def _log(self, line: Logged) -> None:
-        """Log what a worker logs, once if several say the same."""
+        """Log a worker's message, only once if several workers send the same one."""
         if line.text not in self._said:
             self._said.add(line.text)
             logger.log(line.level, "%s", line.text)

@@ -25,7 +25,7 @@ class WorkerProcess:
     flag = "--processes"
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: variables that the process has in addition to those of this one."""
+        """`environment`: further environment variables of the process."""
         self._environment = {**os.environ, **(environment or {})}
         self._process: asyncio.subprocess.Process | None = None
 
@@ -45,7 +45,7 @@ class WorkerProcess:
             ) from cause
 
     async def ended(self, within: float | None) -> str | None:
-        """Return how the process ended, in words; None if it does not end within so many seconds, if any."""
+        """Return how the process ended, in words; None if it does not end within this many seconds, if limited."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 return _obituary(await self._process.wait()) if self._process else None

@@ -80,7 +80,7 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
 
 
 class _Model:
-    """Inspect's model in the agent's seat; `error` is what it raised last, which is Inspect's to judge."""
+    """Inspect's model as the agent; `error` is its last exception, which Inspect handles."""
 
     def __init__(self, state: TaskState, generate: Generate, prompt: str, pictures: bool) -> None:
         self.accepts_images = pictures

@@ -34,7 +34,7 @@ NOT_OURS = {
     "ceiling",
     "record_tokens",
 }
-"""Fields of RunConfig that the other harness has settings of its own for."""
+"""Fields of RunConfig that correspond to settings of the other harness."""
 
 
 class HostedSession:

@@ -133,7 +133,7 @@ class Connection:
 
 
 async def _look(transport: Transport) -> Answer:
-    """Return the answer to GET /models. Raises ConnectionError if there is none."""
+    """Return the response to GET /models. Raises ConnectionError if there is none."""
     try:
         async with asyncio.timeout(LOOK_TIMEOUT):
             return await transport.get("/models")

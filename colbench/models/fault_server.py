@@ -25,14 +25,14 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault in the name of a model, and which of the requests have it."""
+    """A fault in the name of a model, and the requests that have it."""
 
     known: Known
     every: int
 
 
 def read_model(name: str) -> list[Part]:
-    """Return the faults in a model's name, the rarest first. Raises ValueError that says what is wrong with it."""
+    """Return the faults in a model's name, the rarest first. Raises ValueError that describes an invalid name."""
     if name == OK:
         return []
     parts = []

@@ -1,4 +1,4 @@
-"""The catalog of faults: what real model servers do wrong, by name, and what must become of the dialogue.
+"""The catalog of faults of real model servers, by name, with the required outcome of the dialogue.
 
 `colbench doctor --serve-faults PORT` serves them (`colbench.models.fault_server`), and each is drilled in the tests.
 """
@@ -17,7 +17,7 @@ from colbench.messages import ANSWER_MARKER
 from colbench.models.scripted_server import Fault
 
 Outcome = Kind | Literal["scored", "mistake", "own"]
-"""The outcome of a dialogue whose every request has the fault.
+"""The outcome of a dialogue in which every request has the fault.
 
 scored        it is scored as if nothing had been
 mistake       the user's: the run does not begin or stops, exit code 2

@@ -16,7 +16,7 @@ from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
 REFUSED_TRIES = 3
-"""Requests until a refusal is taken for what the model has to say."""
+"""Number of requests after which a refusal is accepted as the model's reply."""
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
@@ -50,7 +50,7 @@ class Voice(Struct, frozen=True, kw_only=True):
         return replace(said, role="user", content=words, thoughts=inner or said.thoughts)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the human's entry in the record of the run."""
         return {
             "prompt": "sha256:" + hashlib.sha256(self.prompt.encode()).hexdigest(),
             "temperature": f"{self.temperature:g}",

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""Factor by which the limit falls when the server refuses for load."""
+"""Factor by which the limit falls when the server reports overload."""
 RECOVERY = 4.0
 """Slots gained in a round of successes below the last refusal; above it, one."""
 
@@ -75,7 +75,7 @@ class AdaptiveLimit:
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
     def cut(self) -> None:
-        """Allow a fifth less than what is in flight."""
+        """Set the limit to four fifths of the requests in flight."""
         self.cuts += 1
         self._refused_at = min(self.allowed, float(self.in_flight))
         self.allowed = max(1.0, CUT * self._refused_at)

@@ -10,9 +10,9 @@ from colbench.models.transports import Client
 CALL = 0.002
 """Seconds of CPU time of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
-"""Share of the time that a thread computes, from which on it is taken for busy."""
+"""Share of a thread's time spent computing above which it counts as busy."""
 SHARE = 0.4
-"""Share of the computing that is the client's, from which on another client would help."""
+"""The client's share of that time above which another client would help."""
 
 logger = logging.getLogger("colbench")
 

@@ -42,7 +42,7 @@ PICTURES_REFUSED = {400, 413, 415, 422}
 SCHEMA_REFUSED = {400, 415, 422, 501}
 """What servers say to `response_format` when they do not have it; they may mean something else."""
 EMPTY_TRIES = 3
-"""Requests until an empty reply is taken for what the model has to say."""
+"""Number of requests after which an empty reply is accepted as the model's reply."""
 REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")
 
 
@@ -51,7 +51,7 @@ class SchemaRefusedError(Exception):
 
 
 class _Request(Struct, kw_only=True):
-    """A reply that is asked for, and what it took so far."""
+    """A requested reply, and its cost so far."""
 
     fields: dict[str, Any]
     max_tokens: int
@@ -145,7 +145,7 @@ class OpenAIChat:
             await each.close()
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server, for the run's record."""
+        """Return the properties of the model and its server found during the run, for the record."""
         return list(self.dialect.learned())
 
     async def chat(
@@ -252,7 +252,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error that a refusal stands for."""
+        """Return the error that corresponds to a refusal."""
         url = f"{connection.url}/chat/completions"
         known = refusal(url, answer, has_answered=connection.server.has_answered)
         if known:

@@ -89,7 +89,7 @@ def words(answer: Answer) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that `Retry-After` asks for, given as a number or as an HTTP date; 0 if there are none."""
+    """Return the seconds that `Retry-After` requests, given as a number or as an HTTP date; 0 without the header."""
     given = headers.get("retry-after", "")
     try:
         seconds = float(given)

@@ -1,4 +1,4 @@
-"""Reads a chat completion. Servers differ in what they leave out and how they write it, so reading is lenient."""
+"""Reads a chat completion. Reading is lenient because servers omit fields and format them differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THOUGHT_PARTS = {"thinking", "reasoning"}
 
 
 class MalformedError(Exception):
-    """The answer is no chat completion."""
+    """The response is not a chat completion."""
 
 
 class ReportedError(Exception):
@@ -41,7 +41,7 @@ class Completion(Struct, frozen=True):
 
 
 def read_json(content: bytes) -> Any:
-    """Return the value of a JSON text. Raises MalformedError if there is none, or its bytes are not UTF-8."""
+    """Return the value of a JSON text. Raises MalformedError if it is not JSON or not UTF-8."""
     try:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
         try:
@@ -193,7 +193,7 @@ def error_fields(content: bytes) -> dict[str, Any]:
 
 
 def listed_models(content: bytes) -> Sequence[str]:
-    """Return the names in the answer to GET /models; empty if it is no such list."""
+    """Return the names in the response to GET /models; empty if it is not such a list."""
     try:
         data = read_json(content)
     except MalformedError:

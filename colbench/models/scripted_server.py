@@ -1,4 +1,4 @@
-"""A local OpenAI-compatible server that says what a script says.
+"""A local OpenAI-compatible server that replies from a script.
 
 It stands in for a model server where none can run: tests, benchmarks, trying out an agent without a key.
 It can also misbehave on request: refuse, delay, break the connection, answer garbage.
@@ -181,7 +181,7 @@ class ScriptedServer:
 
     @asynccontextmanager
     async def _slot(self, name: str, fault: Fault) -> AsyncIterator[bool]:
-        """Hold one of a model's slots. Give False if there is none and it does not queue."""
+        """Acquire one of a model's slots. Return False if all are taken and it does not queue."""
         if not fault.slots:
             yield True
             return
@@ -249,7 +249,7 @@ def _message(said: dict[str, Any]) -> Message:
 async def _send(
     request: web.Request, fault: Fault, said: dict[str, Any] | Fault
 ) -> web.StreamResponse:
-    """Send what a fault makes of an answer."""
+    """Send a response modified by a fault."""
     from aiohttp import web
 
     if isinstance(said, Fault):

@@ -192,7 +192,7 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 
 
 def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI; what is not given is read from the variables that its SDK reads.
+    """Return the transport to Azure OpenAI; missing values are read from the variables of its SDK.
 
     Raises UserError that names a missing one: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION, AZURE_OPENAI_API_KEY or
     AZURE_OPENAI_AD_TOKEN.

@@ -1,4 +1,4 @@
-"""The page in a message: which part of what an agent wrote is the HTML that gets rendered."""
+"""The page in a message: the part of the agent's text that is rendered as HTML."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def asking_report(
     lead: Metric,
     baseline: Baseline | None,
 ) -> AskingReport | None:
-    """Return what the questions of a run were worth; None if no dialogue tells."""
+    """Return the measures of a run's questions; None if no dialogue has any."""
     known = cells.keep(lambda each: each.asking is not None)
     dialogues = known.dialogues
     if not dialogues:

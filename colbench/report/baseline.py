@@ -37,7 +37,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """By the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
-        """Raise UserError if it has none of these tasks; `flag` named it."""
+        """Raise UserError if it shares none of these tasks; `flag` named it."""
         if not any(self.of(tasks)):
             raise UserError(
                 f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
@@ -53,10 +53,10 @@ class Others(Struct, frozen=True, kw_only=True):
 
     baseline: Baseline | None = None
     ceiling: Baseline | None = None
-    """A run in which everything was told in the first message."""
+    """A run whose first messages state every decision."""
 
     def require(self, tasks: Sequence[Task]) -> None:
-        """Raise UserError if one of them has none of these tasks."""
+        """Raise UserError if one of them shares none of these tasks."""
         for flag, other in (("--baseline", self.baseline), ("--ceiling", self.ceiling)):
             if other:
                 other.require(tasks, flag)
@@ -110,7 +110,7 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 
 
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
-    """Return what the agent scores when it is told everything, over the tasks that both runs have scored.
+    """Return the scores of the agent when it is told everything, over the tasks that both runs have scored.
 
     None if there is no such task.
     """
@@ -151,7 +151,7 @@ def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
 
 
 def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate of the cells of one domain; None when the baseline has none of their tasks."""
+    """Return the win rate over the cells of one domain; None if the baseline shares none of their tasks."""
     others = baseline.of(cells.tasks)
     mine, rest = cells.dialogues, [each for row in others for each in row]
     if not rest:
@@ -176,7 +176,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric by which both sides can be compared, and why if it is the fallback."""
+    """Return the metric by which both sides can be compared, and the reason if it is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback

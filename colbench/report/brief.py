@@ -1,4 +1,4 @@
-"""What is printed after a run: the facts to know first, each in a line or two, and each of which says something."""
+"""The summary printed after a run: the most important facts, in one or two lines each."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ RAREST = 2
 LABEL, NOTE = 20, 43
 """Widths in columns of the terminal."""
 TOGETHER = 28
-"""Parts of a note, between commas, that are no longer than this are not broken."""
+"""Parts of a note up to this length, between commas, are not broken."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Lines of a note."""
 
 
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
-    """Return the facts to know first about a domain: the scores, the asking, what failed, what it took.
+    """Return the most important facts about a domain: scores, asking, failures, effort.
 
     Their notes have line breaks where they are to be wrapped. Together they have at most this number of lines; the
     least important come last.

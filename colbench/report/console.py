@@ -1,4 +1,4 @@
-"""The report as a table for the terminal; it reads at 80 columns and without colour."""
+"""The report as a table for the terminal, readable at 80 columns and without color."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench.report.facts import Fact, Section, grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES, WIDTH = 20, 80
-"""Of what is printed after a run."""
+"""Number of lines printed after a run."""
 FRAME = 3
 """Lines around the facts of a domain: its title, and blank ones."""
 FEWEST = 6
@@ -68,7 +68,7 @@ def render_table(report: RunReport) -> RenderableType:
 
 
 def render_brief(report: RunReport, lines: int) -> RenderableType:
-    """Return the facts to know first as a table of so many lines a domain, to be printed by a rich console."""
+    """Return the most important facts as a table with this many lines per domain, for a rich console."""
     from rich.console import Group
 
     return Group(*(_brief(name, domain, lines) for name, domain in report.domains.items()))

@@ -46,7 +46,7 @@ CLASS_NOTES = {
 RAREST = 5
 """Number of rarely asked decisions that are named."""
 FEW_TASKS = 30
-"""Below this many tasks a percentile bootstrap interval is too narrow; the report says so."""
+"""Below this many tasks a percentile bootstrap interval is too narrow, which the report states."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
-    """Return what is shown turn by turn and its values: success or, without it, the leading metric.
+    """Return the curve by turn and its values: success or, without it, the leading metric.
 
     There is no value where the turns were not scored.
     """

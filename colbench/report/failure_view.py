@@ -1,4 +1,4 @@
-"""What the page shows of failed dialogues: their classes and families, and the decisions that nobody asked for."""
+"""Failed dialogues on the page: their classes and families, and the decisions that were never asked for."""
 
 from __future__ import annotations
 

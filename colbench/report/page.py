@@ -26,7 +26,7 @@ from colbench.web.templating import page_templates
 
 TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
-"""Dialogues from which on the tables of tasks are on pages of their own."""
+"""Number of dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
 """Dialogues on such a page."""
 

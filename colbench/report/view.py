@@ -46,7 +46,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     label: str
     value: str
     note: str
-    """Its interval, or what it is of."""
+    """Its interval, or its unit."""
     hint: str = ""
     """What it means."""
     lines: Sequence[tuple[str, str]] = ()
@@ -116,7 +116,7 @@ def _scoring(report: DomainReport) -> str:
 
 
 def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
-    """Yield the numbers to look at first: the scores, and what the asking was worth."""
+    """Yield the headline numbers: the scores, and the measures of the asking."""
     for metric, interval in _leading(domain, report):
         marks = list(_marks(domain, report, metric))
         yield Tile(
@@ -163,7 +163,7 @@ def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
 def _marks(
     domain: Domain, report: DomainReport, metric: Metric
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield what a score is to be compared with, as a kind, words and a value: the ceiling, and the first floor."""
+    """Yield the reference values of a score, as kind, text and value: the ceiling, and the first floor."""
     if ceiling := report.ceiling:
         told = ceiling.success_rate if metric.role == "success" else ceiling.value
         if told and told.mean is not None and metric.name in (report.lead, "success"):
@@ -213,7 +213,7 @@ def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Int
 
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
-    """Yield what the verdicts say besides their numbers, as a head and a text."""
+    """Yield the remarks of the verdicts, as a head and a text."""
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
     for each in report.notes if report.outcomes else ():

@@ -18,7 +18,7 @@ from colbench.run_folder import RunRecord
 from colbench.shards import shard_name
 
 NOTEWORTHY = 0.01
-"""Share of replies from which on it is worth a warning."""
+"""Share of replies above which a warning is given."""
 ADVICE = {
     "empty": ": a token limit may have been reached before the first word",
     "cut": ": max_tokens=N in --agent-arg or --human-arg sets the limit",
@@ -30,7 +30,7 @@ ADVICE = {
 def warnings(
     report: RunReport, config: RunConfig, record: RunRecord, cells: Mapping[str, Cells]
 ) -> Iterator[str]:
-    """Yield the warnings of a report, one sentence each; `cells`: those of each domain."""
+    """Yield the warnings of a report, one sentence each; `cells` holds the cells of each domain."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
     if record.config.shard:

@@ -18,7 +18,7 @@ from colbench.sandbox.work import Ending, Work
 
 
 class CodeSandbox:
-    """Runs candidates, each in a process of its own that can reach nothing.
+    """Runs candidates, each in its own process without access to anything.
 
     `workers` candidates at once (0: one for each core). The tier is the strongest that works here, or the one
     named; `allow_unsafe` admits the tier that only limits resources; `packages` names installed distributions that

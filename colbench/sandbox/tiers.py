@@ -55,7 +55,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     """Whether files may be opened at all; where nothing else limits which, none may."""
     safe: bool = True
     packages: Packages = Packages()
-    """Shown beside the standard library."""
+    """Packages shown next to the standard library."""
 
 
 TIERS = (

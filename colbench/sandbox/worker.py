@@ -38,7 +38,7 @@ class Worker:
 
     @classmethod
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
-        """Start a server of this tier and wait until it is shut in. Raises SandboxError saying why not."""
+        """Start a server of this tier and wait until it is isolated. Raises SandboxError with the reason on failure."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:

@@ -34,7 +34,7 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return what a difference (mine minus theirs, more is better) says about mine, at 5 % after adjustment."""
+    """Return the verdict of a difference (mine minus theirs, more is better) on mine, at 5 % after adjustment."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"

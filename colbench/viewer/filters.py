@@ -1,4 +1,4 @@
-"""Which dialogues a list shows, in which order: the query of its address."""
+"""The selection and order of dialogues in a list: the query of its URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
     "score": lambda row: -inf if row.score is None else row.score,
     "untold": lambda row: len(row.untold),
 }
-"""Sort keys by name; `-` before a name reverses. Without one the dialogues have the order in which they ended."""
+"""Sort keys by name; a leading `-` reverses the order. By default dialogues are sorted by end time."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

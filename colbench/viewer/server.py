@@ -80,7 +80,7 @@ def _place(row: Row) -> str:
 
 
 class Viewer:
-    """Answers requests for pages; every request sees what the runs hold by then."""
+    """Answers requests for pages; every request sees the current content of the runs."""
 
     def __init__(self, runs: Sequence[RunIndex]) -> None:
         self._runs = runs
@@ -149,13 +149,13 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; the list asks for it while a run goes on."""
+        """Return the number of dialogues of all runs; the list polls it during a run."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
 
     async def close(self, app: web.Application) -> None:
-        """End what was started to make pictures."""
+        """Stop the processes that render pictures."""
         del app
         for pictures in self._pictures.values():
             await pictures.close()

@@ -18,7 +18,7 @@ from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
-"""Seconds that a cancelled rule gets to end."""
+"""Seconds that a canceled rule gets to end."""
 STUCK = "it blocks the event loop, or cannot be cancelled"
 
 

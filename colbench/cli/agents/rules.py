@@ -43,7 +43,7 @@ class AgentRules:
         self._standstill = 0.0
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         own = () if isinstance(self._agent, Checkable) else self._of_this_process()
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
@@ -191,7 +191,7 @@ class AgentRules:
                 raise AgentError(f"`{name}` was {first.get(name)!r}, and then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return the agent's description, and another of the same; of a process of its own, by another process."""
+        """Return two descriptions of the agent; an agent in its own process gives the second from another process."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

@@ -12,7 +12,7 @@ from colbench.plugins import known_origin
 
 
 def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
-    """Return the origin of a source; what the user says takes precedence.
+    """Return the origin of a source; values from the user take precedence.
 
     Raises UserError if the licence is unknown.
     """

@@ -97,7 +97,7 @@ class _Asking:
 
 
 class PersonHuman:
-    """The person as the human: knows what is hidden, and answers questions."""
+    """The person as the human: sees the hidden information, and answers questions."""
 
     spec = "person"
 

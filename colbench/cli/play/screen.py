@@ -30,7 +30,7 @@ def rule(text: str) -> None:
 
 
 def commands(rows: Sequence[tuple[str, str]]) -> None:
-    """Print the commands and what they do."""
+    """Print the commands with descriptions."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
-    """Return what a run of the file means. Raises UserError that names the run."""
+    """Return the configuration of a run of the file. Raises UserError that names the run."""
     try:
         return Evaluation(run.config, out=out / run.name, retry_failed=reasons)
     except UserError as error:
@@ -129,7 +129,7 @@ def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
 
 
 def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
-    """Compare runs, which may differ in what the file changes, and write the page."""
+    """Compare runs, which may differ in the settings of the file, and write the page."""
     from colbench.comparison.compare import compare
 
     console().print()

@@ -69,7 +69,7 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
-    """Return the name of a run's folder: the one that is given, or one made from the run's own settings."""
+    """Return the name of a run's folder: the given one, or one made from the run's own settings."""
     name = table.get("name")
     if name is None:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
@@ -82,7 +82,7 @@ def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
 
 
 def _words(own: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of a name: what an agent or human is, and every other setting with its value."""
+    """Yield the parts of a name: the type of agent or human, and every other setting with its value."""
     for key, value in own.items():
         if isinstance(value, dict):
             yield from _words(value)

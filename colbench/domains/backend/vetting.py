@@ -42,7 +42,7 @@ async def vet(task: Task, box: CodeSandbox) -> None:
 
 
 def _check_request(task: Task) -> None:
-    """Check what the request says beyond the signature, which a programmer needs."""
+    """Check the part of the request beyond the signature, which a programmer needs."""
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])

@@ -24,7 +24,7 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Characters; a longer page is not scored."""
 COPIED = 0.9
-"""Share of the design's hidden runs of tokens from which a page counts as a copy."""
+"""Share of the design's hidden token sequences above which a page counts as a copy."""
 LEAST_RUNS = 20
 """Hidden runs of tokens of a design; anyone may have written a shorter one."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
@@ -166,7 +166,7 @@ class FrontendDomain(Domain):
         return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:  # noqa: ARG002
-        """Return nothing: the human speaks of differences between pages, which are no answers to questions."""
+        """Return nothing: the human describes differences between pages, which do not answer questions."""
         return ()
 
     def items(self, source: str) -> Items:

@@ -39,7 +39,7 @@ class FrontendResources(Resources):
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the cosines where there are no weights."""
+        """Return no cosines because there are no weights."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:

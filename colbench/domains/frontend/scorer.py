@@ -126,7 +126,7 @@ class FrontendScorer:
     def _verdict(
         self, mode: ScoringMode, metrics: Metrics, note: str, outcome: RenderOutcome = "rendered"
     ) -> Score:
-        """Return a score; `outcome` is that of the answer's page."""
+        """Return a score; `outcome` is the outcome of rendering the answer's page."""
         clip = f" clip {self._clip.identity}" if self._clip else ""
         return Score(
             scorer=f"page-similarity/{mode}/{VERSION}{clip}",

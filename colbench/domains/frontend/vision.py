@@ -93,7 +93,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """Return what is said next to the page."""
+    """Return the text next to the page."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

@@ -37,7 +37,7 @@ VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """There are no weights on this machine and none could be fetched. Scoring can do without the cosine."""
+    """No weights are on this machine and none could be fetched. Scoring can go on without the cosine."""
 
 
 class OtherWeightsError(UserError):
@@ -202,7 +202,7 @@ def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
 
 
 def read_archive(file: Path) -> dict[str, Tensor]:
-    """Read the tensors of a TorchScript archive, which runs what it holds: for trusted files only."""
+    """Read the tensors of a TorchScript archive, which executes its content: use it only for trusted files."""
     import torch
 
     with warnings.catch_warnings():

@@ -36,7 +36,7 @@ class NodeActor:
         return ""
 
     async def read(self) -> bytes:
-        """Return what the worker says next; nothing when it has ended."""
+        """Return the worker's next message; nothing after it has ended."""
         return await self._reader.read(CHUNK)
 
     async def write(self, data: bytes) -> None:

@@ -43,7 +43,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """Among the workers of the node."""
     share: Share
     late: bool
-    """True if the node joined after the run had begun: if it does not fit, the run goes on without it."""
+    """True if the node joined after the start of the run: if it is incompatible, the run continues without it."""
 
 
 class RayExecutor(RemoteExecutor):
@@ -141,7 +141,7 @@ class RayExecutor(RemoteExecutor):
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -221,7 +221,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the variables that agent and human use: keys of model servers, and those of `agent_env`."""
+    """Return the environment variables of agent and human: keys of model servers, and `agent_env`."""
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

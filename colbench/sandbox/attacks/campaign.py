@@ -1,4 +1,4 @@
-"""Running the corpus: every attack is scored as an answer would be, and honest answers beside and after it.
+"""Running the corpus: every attack is scored like an answer, with honest answers next to it and after it.
 
 The attacks run in a few lanes, each with a sandbox of one worker, a scorer and a canary of its own. So one honest
 answer waits in the server that the attack runs in, and another one comes when the attack is over; both must score 1.
@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     control: bool
     faults: tuple[str, ...]
-    """What the attack reached, or what a control lacked; empty when all is well."""
+    """What the attack reached, or what a control lacked; empty if all is well."""
 
     @property
     def late(self) -> bool:
@@ -123,7 +123,7 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 class _Lane:
-    """A worker, what scores on it, and what an attack on it could touch."""
+    """A worker, its scorer, and the targets that an attack on it could touch."""
 
     def __init__(self, box: CodeSandbox, scorer: Scorer, canary: Canary) -> None:
         self._scorer = scorer

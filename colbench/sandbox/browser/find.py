@@ -76,7 +76,7 @@ def describe_browser(browser: Path) -> str:
 
 
 def slowness(browser: Path) -> str:
-    """Return what a full Chromium costs and how to get the headless shell; "" for a headless shell."""
+    """Return the cost of a full Chromium and how to get the headless shell; "" for a headless shell."""
     if _is_headless_shell(browser):
         return ""
     return (
@@ -116,7 +116,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Return the folder in which Playwright keeps browsers, as its documentation says."""
+    """Return the folder of Playwright's browsers, according to its documentation."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

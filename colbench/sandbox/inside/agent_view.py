@@ -81,7 +81,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a place: its own, or that of the nearest folder around it that has one."""
+    """Return the rule of a path: its own, or that of its nearest parent folder that has one."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

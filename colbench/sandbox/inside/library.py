@@ -1,4 +1,4 @@
-"""The standard library and the time zones in memory, for a tier in which no file can be opened."""
+"""The standard library and the time zones in memory, for a tier that cannot open files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counting the threads that a child starts, whoever it runs as; see seccomp_unotify(2).
+"""Counting the threads that a child starts, under any user; see seccomp_unotify(2).
 
 A filter of one rule makes the kernel hold every `clone` of a thread until this process has answered. RLIMIT_NPROC would
 not do: it does not bind root, and it counts the user's other processes.

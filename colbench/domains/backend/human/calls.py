@@ -87,7 +87,7 @@ ACTIONS: dict[tuple[str, int], str] = {
     ("sort", 0): "you sort {self}",
     ("update", 1): "you put {0} into {self}",
 }
-"""Methods called for what they do rather than for what they give."""
+"""Methods called for their effects instead of their values."""
 
 TESTS: dict[str, tuple[str, str]] = {
     "startswith": ("{self} starts with {0}", "{self} does not start with {0}"),

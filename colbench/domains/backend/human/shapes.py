@@ -176,7 +176,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _shape(function: Function, name: str) -> str:
-    """Say what a parameter is, by the first telling use of it."""
+    """Describe a parameter by its first informative use."""
     keys = _keys(function, name)
     if keys:
         return f"a dictionary with {listed(keys[:MOST])}"

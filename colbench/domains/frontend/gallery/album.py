@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 
 class Shot(Struct, frozen=True, kw_only=True):
-    """A picture in the gallery's folder, or why there is none."""
+    """A picture in the gallery's folder, or the reason why it is missing."""
 
     file: str = ""
     width: int = 0

@@ -29,7 +29,7 @@ WORKERS = 2
 
 
 class RenderedPages:
-    """Target, page and difference of every turn in which a page was shown.
+    """Target, page and difference of every turn with a page.
 
     They come from the run's renders in the user's store or, where these are gone, from a browser that starts at the
     first page that needs it. Pictures are kept in `gallery/` of the run's folder.
@@ -47,7 +47,7 @@ class RenderedPages:
         self._renderer: Renderer | None = None
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, in which a page was shown."""
+        """Return the turns, from 1, with a page."""
         return [n for n, (_, page) in enumerate(shown_pages(rollout), start=1) if page]
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:

@@ -12,7 +12,7 @@ from colbench.pages.render import Render
 from colbench.rollout import Followed
 
 WORSE = 1.1
-"""From this ratio of severities on a difference has become worse; less is the weight of what is around."""
+"""Ratio of severities above which a difference counts as worse; a smaller change may come from its surroundings."""
 
 Outcome = Literal["fixed", "kept", "worse"]
 

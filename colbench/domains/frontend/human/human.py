@@ -30,7 +30,7 @@ _AGAIN = 0.6
 
 
 class PageHuman:
-    """Says the most outstanding differences between the agent's page and the one in mind, four at a time.
+    """Reports the most noticeable differences between the agent's page and the target, four at a time.
 
     Deterministic. What was said before and is still so comes later each time, so that the human gets to the rest.
     The forms of the sentences are in docs/frontend.md.
@@ -67,7 +67,7 @@ class PageHuman:
 
 
 def compare(target: Render, made: Render, heard: Sequence[str] = ()) -> str:
-    """Return what the human says of a page, having said `heard` before."""
+    """Return the human's reply to a page; `heard` holds the earlier replies."""
     return " ".join(_chosen(differences(target, made), heard)) or CONTENT
 
 

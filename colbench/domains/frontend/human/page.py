@@ -1,4 +1,4 @@
-"""A page as a person takes it in: what is on it, in horizontal bands, on coloured areas."""
+"""A page as a person sees it: its contents, in horizontal bands, on colored areas."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from colbench.pages.render import Block, Render
 SCREEN = 720
 """Height of a window, pixels."""
 MOST_BLOCKS = 400
-"""The largest ones; nobody looks at more."""
+"""Maximum number of blocks; the largest ones are used."""
 _OVERLAP = 0.3
-"""Share of the lower one's height by which two blocks stand side by side."""
+"""Share of the lower block's height by which two blocks must overlap to be side by side."""
 
 
 class Page(Struct, frozen=True, kw_only=True, dict=True):

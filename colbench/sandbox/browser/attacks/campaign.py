@@ -48,7 +48,7 @@ class PageFinding(Finding, frozen=True, kw_only=True):
     """How one hostile page or control went."""
 
     outcome: str
-    """The render's; empty where there is none."""
+    """The note of the render; empty without one."""
     seconds: float
 
     @property
@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Render the whole corpus, or what is chosen of it, with this renderer, which is entered and left here."""
+    """Render the whole corpus, or a selection, with this renderer, which is entered and left here."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -102,7 +102,7 @@ def _good() -> str:
 
 
 class _Lane:
-    """A renderer, what a page could touch, and a good page's picture as it was before all attacks."""
+    """A renderer, the targets of a page, and a good page's picture before all attacks."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
