@@ -121,8 +121,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "hidden decisions that the first message states: none, so the agent has to ask "
-            "(asked), or all of them (all)",
+            "hidden decisions that the first message states: none, so the agent has to ask (asked), or all",
             metavar="WHAT",
         ),
     ] = "asked"
@@ -187,8 +186,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         AtLeastOne | Literal["auto"],
         Option(
             "run",
-            "number of processes for dialogues, scoring and rendering, or auto for one per core "
-            "if there is enough work",
+            "processes for dialogues, scoring and rendering, or auto for one per core if there is enough work",
             metavar="N",
             effect="execution",
         ),
@@ -197,8 +195,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues run: local, or ray[:ADDRESS] for the nodes of a cluster; the limits "
-            "apply to each node",
+            "where dialogues run: local, or ray[:ADDRESS] for the nodes of a cluster; limits apply to each node",
             metavar="NAME",
             effect="execution",
         ),
@@ -216,8 +213,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[float, Meta(ge=0)],
         Option(
             "run",
-            "time to wait for a model server that is down or overloaded before its dialogues are "
-            "abandoned",
+            "time to wait for a model server that is down or overloaded before its dialogues are abandoned",
             metavar="SECONDS",
             effect="execution",
         ),
@@ -307,9 +303,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option(
-            "sandbox", "tier, such as T1; default: the strongest", metavar="T", effect="execution"
-        ),
+        Option("sandbox", "tier, such as T1 (default: strongest)", metavar="T", effect="execution"),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],

@@ -171,7 +171,7 @@ def _show(ready: Draft) -> None:
         )
     if ready.homes:
         say_field(
-            "take care",
+            "warning",
             f"{count(ready.homes, 'dialogue')} with the path of your home folder in the text",
         )
     say_field("licence", f"the transcripts become public under {ready.submission.licence}")

@@ -56,7 +56,7 @@ def test_what_is_sent_and_what_is_not_is_said_before_it_is_written(run, meta, tm
     capsys.readouterr()
     assert pack(run, meta, "--out", str(tmp_path / "bundle"), "--dry-run") == 0
     said = capsys.readouterr().out
-    assert "3 tasks x 2 = 6 dialogues, word by word" in said
+    assert "3 tasks x 2 = 6 dialogues, verbatim" in said
     assert "not sent" in said
     assert "CC-BY-4.0" in said
     assert not (tmp_path / "bundle").exists()
@@ -81,7 +81,7 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
 def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path, capsys):
     fewer = copied(run, lambda record: record["config"].update(trials=1))
     assert pack(fewer, meta, "--out", str(tmp_path / "bundle")) == 0
-    assert "3 dialogues that the run no longer has in its grid" in capsys.readouterr().out
+    assert "3 dialogues that are no longer in the grid of the run" in capsys.readouterr().out
     with read_bundle(tmp_path / "bundle") as bundle:
         assert [cell.rollout.trial for cell in bundle.cells()] == [0, 0, 0]
         assert bundle.lock.tasks.trials == 1
@@ -127,7 +127,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     [
         (
             lambda r: r["config"].update(max_turns=20),
-            "`config` and `pins` do not agree on max_turns",
+            "`config` and `pins` disagree on max_turns",
         ),
         (
             lambda r: r["pins"].update(colbench="9"),

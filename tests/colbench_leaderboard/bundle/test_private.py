@@ -89,7 +89,7 @@ def test_a_transcript_with_a_key_in_it_is_not_packed(agents, meta, capsys):
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
     said = capsys.readouterr().err
-    assert "holds what looks like an API key" in said
+    assert "contains what looks like an API key" in said
     assert "a1B2" not in said
     assert not (run / "bundle").exists()
 

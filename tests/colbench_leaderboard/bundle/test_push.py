@@ -66,7 +66,7 @@ def test_an_entry_becomes_a_branch_and_the_working_tree_stays_as_it_is(packed, r
 def test_an_entry_is_opened_once(packed, repository, capsys):
     assert push(packed, repository.folder) == 0
     assert push(packed, repository.folder) == 2
-    assert "there is a branch submission/guesser-" in capsys.readouterr().err
+    assert "the branch submission/guesser-" in capsys.readouterr().err
     branch = next(name for name in branches(repository, repository.folder) if name != "main")
     repository("merge", "--quiet", branch)
     assert push(packed, repository.folder) == 2

@@ -73,7 +73,7 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     counts = {"records": 1, "standing": 1, "verified": 1, "signed": 0}
     assert found == {"head": head, "keepers": [], "faults": [], **counts}
     assert main(["leaderboard", "rescore", store, "--reason", "new rules"]) == 0
-    assert "the same" in capsys.readouterr().out
+    assert "unchanged" in capsys.readouterr().out
     bundle = read_log(made).records[0].bundle
     assert (
         main(["leaderboard", "remove", store, bundle[:8], "--reason", "asked for", "--delete"]) == 0
@@ -104,7 +104,7 @@ def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_ane
     assert main(["leaderboard", "audit", store]) == 0
     capsys.readouterr()
     assert main(["leaderboard", "audit", store, "--verify"]) == 1
-    assert "receipt.json: is not what verifying the bundle gives" in capsys.readouterr().out
+    assert "receipt.json: differs from the result of verifying" in capsys.readouterr().out
 
 
 def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
@@ -228,7 +228,7 @@ def test_a_keeper_ranks_a_flagged_entry_in_the_log(made, entrant, capsys):
 
 MISTAKES = [
     (["accept", "nowhere", "b"], "is not a store"),
-    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: say why"),
+    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: give a reason"),
     (["keep", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),
