@@ -60,7 +60,7 @@ def add_to(commands: Any) -> None:
         const="",
         choices=("", *FAILURE_CLASSES),
         metavar="CLASS",
-        help=f"print a line for each failed dialogue, optionally only those of one class: "
+        help=f"print a line for each failed dialogue, optionally of one class only: "
         f"{', '.join(FAILURE_CLASSES)}",
     )
     shown.add_argument("--task", metavar="ID", help="print the dialogue about this task")

@@ -250,7 +250,7 @@ def _wins(domain: Domain, wins: WinRate | None, tasks: int) -> Iterator[Fact]:
     yield Fact(label="tasks compared", value=f"{wins.tasks:,}", note=ties)
     yield Fact(label="baseline", value=wins.agent or NOTHING, note=wins.baseline)
     if wins.note:
-        yield Fact(label="take care", value="", note=wins.note)
+        yield Fact(label="warning", value="", note=wins.note)
 
 
 def _notes(report: DomainReport) -> Iterator[Fact]:

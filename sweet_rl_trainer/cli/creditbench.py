@@ -52,7 +52,11 @@ def add_to(commands: Any) -> None:
         type=Path,
         help="the agent's system prompt (default: the built-in one; /dev/null: none)",
     )
-    add("--tasks", metavar="SOURCE", help="source of the tasks (default: that of the frozen set)")
+    add(
+        "--tasks",
+        metavar="SOURCE",
+        help="source of the tasks (default: the source of the frozen set)",
+    )
     add("--number", metavar="N", type=int, help="number of tasks")
     add(
         "--read",

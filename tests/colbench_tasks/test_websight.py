@@ -240,7 +240,7 @@ def test_a_hub_without_the_pinned_commit_is_said(hub: Any, run_alone: Any) -> No
     put_on(hub, 0, 10)
     hub.commits[websight.REPOSITORY] = "0" * 40
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
-    assert f"cannot be had from the hub ({hub.url}: " in said
+    assert f"cannot be fetched from the Hub ({hub.url}: " in said
     assert len(said.splitlines()) == 1
 
 
@@ -251,7 +251,7 @@ def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
     run_alone: Any, environment: dict[str, str]
 ) -> None:
     ran = run_alone(SHOW, **environment)
-    assert ran.stdout.startswith("HuggingFaceM4/WebSight: cannot be had from the hub (")
+    assert ran.stdout.startswith("HuggingFaceM4/WebSight: cannot be fetched from the Hub (")
     assert "--tasks websight:PATH" in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
     assert ran.stderr == ""

@@ -19,7 +19,7 @@ from colbench.participants import start
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
 """Seconds that a canceled rule gets to end."""
-STUCK = "it blocks the event loop, or cannot be cancelled"
+STUCK = "it blocks the event loop, or cannot be canceled"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

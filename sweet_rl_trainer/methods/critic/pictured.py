@@ -55,7 +55,7 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
         exact=False,
         note="every picture is counted as the largest"
         if seen
-        else "tokens without those of pictures",
+        else "tokens of pictures are not counted",
     )
 
 

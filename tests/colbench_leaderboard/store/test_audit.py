@@ -201,7 +201,9 @@ def test_a_receipt_that_refuses_cannot_have_been_accepted(kept):
     store, one, _ = kept
     one.verify([[1.0], [1.0]], tier=None)
     forged(store, one, one.verified)
-    assert any("refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults)
+    assert any(
+        "refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults
+    )
 
 
 def test_verifying_anew_compares_every_byte(kept):
