@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -300,35 +299,27 @@ async def test_what_was_learned_of_a_model_is_in_the_record():
     assert run.folder.record().learned == {"agent": learned}
 
 
-@contextmanager
-def started(agent):
-    """Start a run of the command line, and wait until both of its workers have a dialogue that does not end."""
-    command = [
-        *(sys.executable, "-m", "colbench.cli", "eval", "--agent", f"mine.py:{agent}"),
-        *("--in-process", "--out", "out", "--limit", "6", "--processes", "2"),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            end = time.monotonic() + 60
-            while len(list(Path().glob("waits-*"))) < 2 or not finished(agent):
-                assert time.monotonic() < end
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.05)
-            yield process
-        finally:
-            process.kill()
+@pytest.fixture
+def started(here, start_run):
+    """Start a run in which both workers have a dialogue that does not end."""
+
+    def start(agent):
+        flags = "--agent", f"mine.py:{agent}", "--processes", "2"
+        return start_run(
+            *flags, ready=lambda: len(list(Path().glob("waits-*"))) == 2 and finished(agent)
+        )
+
+    return start
 
 
 def finished(agent):
-    """Whether a dialogue is finished; where the agent blocks its process none will be."""
+    """Return True if a dialogue is finished, or if none will be because the agent blocks its process."""
     path = Path("out/rollouts.jsonl")
     return agent == "Blocks" or (path.exists() and path.stat().st_size > 0)
 
 
 def descendants(process):
-    """The ids of all processes that a process has started, its workers' included."""
+    """Return the ids of all descendants of a process, including its workers' children."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -341,33 +332,17 @@ def descendants(process):
     return found - {process.pid}
 
 
-def gone(processes, seconds):
-    """Wait so many seconds for the end of processes, and return those that are left."""
-    end = time.monotonic() + seconds
-    while (left := {each for each in processes if alive(each)}) and time.monotonic() < end:
-        time.sleep(0.05)
-    return left
-
-
-def alive(process):
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 @pytest.mark.parametrize("agent", ["Waits", "Blocks"])
-def test_a_run_that_is_killed_leaves_no_process(here, agent):
+def test_a_run_that_is_killed_leaves_no_process(started, processes_left, agent):
     with started(agent) as process:
         began = descendants(process)
         assert len(began) >= 4  # two workers, each with a sandbox
         process.kill()
-    assert gone(began, 10) == set()
+    assert processes_left(began, 10) == set()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
+def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, processes_left, number):
     with started("Waits") as process:
         began = descendants(process)
         start = time.monotonic()
@@ -378,11 +353,11 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
     assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
-    assert gone(began, 10) == set()
+    assert processes_left(began, 10) == set()
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
 
 
-def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
+def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left):
     with started("Blocks") as process:
         began = descendants(process)
         start = time.monotonic()
@@ -391,7 +366,7 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
     assert process.returncode == 128 + signal.SIGTERM
     assert time.monotonic() - start < 10
     assert err.endswith("interrupted; repeat the command to continue\n")
-    assert gone(began, 10) == set()
+    assert processes_left(began, 10) == set()
 
 
 def test_a_run_is_resumed_by_another_number_of_processes(here):

@@ -215,7 +215,7 @@ def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board
     assert MARK in front.partition("Flagged, not ranked")[2]
     entry = pages[f"entries/{flagged.bundle[:12]}/index.html"].words
     assert (
-        "has no place until a keeper of the leaderboard decides about its flags: audit.x" in entry
+        "is not ranked until a keeper of the leaderboard decides about its flags: audit.x" in entry
     )
     assert flagged.bundle[:12] not in (site / "index.html").read_text()
 
@@ -414,7 +414,7 @@ def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores
     here = f"boards/{board.key}"
     assert "Ranked by beauty & form" in words(f"{here}/index.html")
     assert "Beauty & form by turn" in words(f"{here}/charts.html")
-    assert "Mean over the dialogues of the poem shown last by a turn." in words(
+    assert "Mean score of the last poem shown by a turn, over dialogues." in words(
         f"{here}/charts.html"
     )
     assert "Beauty & form, points" in words(f"{here}/against/{board.rows[0].bundle[:12]}.html")

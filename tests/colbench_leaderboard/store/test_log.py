@@ -282,7 +282,7 @@ def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
     assert find(read_log(store), "aa") == A
     with pytest.raises(UserError, match="no bundle in the log"):
         find(read_log(store), "0")
-    with pytest.raises(UserError, match="2 bundles start like this"):
+    with pytest.raises(UserError, match="2 bundles start with these digits"):
         find(read_log(store), "")
 
 

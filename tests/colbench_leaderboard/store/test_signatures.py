@@ -85,7 +85,9 @@ def cut_back(store, keys):
 def rewritten(store, keys):
     *lines, last = (store / LOG).read_bytes().splitlines(keepends=True)
     (store / LOG).write_bytes(b"".join(lines) + last.replace(b"asked for", b"no reason"))
-    return r"heads/3\.txt: the log had the head \w+ after record 3, and has \w+: it was rewritten"
+    return (
+        r"heads/3\.txt: the log had the head \w+ after record 3, but now has \w+: it was rewritten"
+    )
 
 
 def without_a_head(store, keys):
@@ -297,7 +299,7 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
     ("key", "message"),
     [
         ("stranger", r"--key .*stranger: was signed by a key that is not in .*signers"),
-        ("nowhere", r"--key .*nowhere: does not exist; `ssh-keygen -t ed25519`"),
+        ("nowhere", r"--key .*nowhere: does not exist; create a key with `ssh-keygen -t ed25519`"),
         ("rubbish", r"--key .*rubbish: cannot sign: "),
     ],
 )
@@ -331,7 +333,7 @@ def test_a_list_of_keepers_that_is_none_is_named(store, keys, content, message):
 def test_a_store_without_keepers_is_not_signed(store, entrant, keys):
     one = entrant()
     accept(store, one.bundle, one.verified)
-    with pytest.raises(UserError, match="signers: is missing, the list of the keepers"):
+    with pytest.raises(UserError, match="signers: the list of the keepers' public keys is missing"):
         sign_store(store, keys / "keeper")
 
 

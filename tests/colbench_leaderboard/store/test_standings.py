@@ -43,7 +43,7 @@ def test_a_board_ranks_its_entries_by_their_mean(store, take):
     assert [row.value.mean for row in board.rows] == [0.95, 0.5, 0.0]
     assert [row.success.mean for row in board.rows] == [0.9, 0.5, 0.0]
     assert (board.key, board.tasks) == ("standard-backend-cdcdcdcdcdcdcdcd", 10)
-    assert board.rows[0].rank.words == "not separable from 1 other, at place 2"
+    assert board.rows[0].rank.words == "not separable from 1 other, at rank 2"
     assert (board.rows[0].rank.low, board.rows[0].rank.high) == (1, 2)
     assert board.rows[2].rank.high == 3
 
