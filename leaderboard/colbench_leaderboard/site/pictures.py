@@ -20,7 +20,7 @@ NAME_LENGTH = 44
 def pages(row: Row, board: Board) -> tuple[Page, Page]:
     """Return the badge (`badge.svg`) and the card (`card.svg`, 1200 x 630 pixels) of an entry."""
     here, view = entry_folder(row.bundle), board_view(board)
-    score = row.value  # the place is ranked by this
+    score = row.value  # the value that determines the rank
     place = f", rank {row.rank.place}" if row.rank else ""
     shown = f"{percent(score.mean)}{place}"
     badge = {
