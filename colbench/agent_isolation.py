@@ -1,6 +1,6 @@
 """The agent of a run: found, put where it may run, and isolated there, or why that is impossible.
 
-ColBench's own agents run in the process of the run, agents of others in a process of their own, which is isolated where
+ColBench's own agents run in the process of the run, agents of others in their own process, which is isolated where
 this machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
 """
 
@@ -63,7 +63,7 @@ def find_agent(config: RunConfig) -> Any:
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
-    A Python agent in a process of its own is isolated in any case if this machine can do that; else a warning is
+    A Python agent in its own process is isolated in any case if this machine can do that; else a warning is
     logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow it.
     """
     if config.agent_sandbox:

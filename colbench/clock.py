@@ -53,9 +53,9 @@ class Clock:
     It stands inside `waiting()`, and while code of another speaker blocks the event loop.
 
     Args:
-        limit: Seconds; then the running reply is cancelled, and `hear` raises `error`, whose kind is `timeout`.
+        limit: Seconds; then the running reply is canceled, and `hear` raises `error`, whose kind is `timeout`.
         error: The speaker's error.
-        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was cancelled.
+        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was canceled.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Clock:
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
         """Return the speaker's message. One call at a time.
 
-        Raises the speaker's error if its time is up, CancelledError if the current task was cancelled from outside,
+        Raises the speaker's error if its time is up, CancelledError if the current task was canceled from outside,
         whatever the speaker made of that.
         """
         task, outer = self._start(), RUNNING.get()

@@ -15,7 +15,7 @@ OF_A_DIALOGUE = 3
 def provide_descriptors(dialogues: int, agent: object) -> None:
     """Raise the limit of this process as far as the system lets it.
 
-    Raises UserError that names `--concurrency` if that is not enough for so many dialogues at a time.
+    Raises UserError that names `--concurrency` if that is not enough for this many dialogues at a time.
     """
     hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))

@@ -48,7 +48,7 @@ rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
 empty         every reply was empty: cut before its first word, filtered, or just empty
 exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
-reply         what was returned is no message
+reply         what was returned is not a message
 (empty text)  unknown: files of earlier versions do not say
 """
 

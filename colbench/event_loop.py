@@ -28,7 +28,7 @@ Dialogues hold many objects for long, and looking through them took an eighth of
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine, run in a separate event loop.
 
-    Remaining tasks are cancelled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
+    Remaining tasks are canceled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
     `asyncio.to_thread` are not waited for; they do not keep the process alive.
     """
     runner = asyncio.Runner()

@@ -1,6 +1,6 @@
 """Items of a source that a reply can give away: names, numbers, texts, and runs of tokens.
 
-`source_items` reads any source by its tokens. Domains with a language of their own (Python, HTML) read it better; see
+`source_items` reads any source by its tokens. Domains with their own language (Python, HTML) read it better; see
 `Domain.items`.
 """
 

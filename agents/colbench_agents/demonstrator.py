@@ -1,6 +1,6 @@
 """Imperfect demonstrators: rule-based agents whose dialogues a language model learns to imitate.
 
-Each dialogue has a person of its own, drawn from the dialogue's seed: how patient they are, how much of what they ask
+Each dialogue has its own person, drawn from the dialogue's seed: how patient they are, how much of what they ask
 matters, how carefully they write. Some ask what matters, some ask what does not, some guess early, some write wrong
 code, and most do a little of each. So what imitates them all is mediocre, and can become better by choosing among
 what it does already. Like the interviewer they know the families of tasks, and learn a task's choices from the

@@ -1,6 +1,6 @@
 """A vLLM server of a run: started, watched, and stopped, whatever happens.
 
-vLLM runs as a program of its own, so it may live in another environment: the environment variable
+vLLM runs as its own program, so it may live in another environment: the environment variable
 COLBENCH_VLLM names the executable. `colbench.agent_process.watchdog` sees to it that nothing of it is left over.
 """
 

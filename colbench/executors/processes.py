@@ -1,6 +1,6 @@
 """The executor that divides the dialogues of a run among processes of this machine.
 
-Each process is a `worker` with an event loop, sandbox workers and a browser of its own. It is handed a cell whenever it
+Each process is a `worker` with an event loop, sandbox workers and its own browser. It is handed a cell whenever it
 has room, so that a slow one holds up nobody. Where one is lost, another takes its place, and its cells are owed again.
 """
 

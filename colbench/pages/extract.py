@@ -26,7 +26,7 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
     `default`: the last document of the last fenced block that holds one; without fences, the last document of
     the text. A document runs from its doctype or `<html>` to `</html>`, or to the end if it is cut off; where
     there is neither, from `<body>` to `</body>` or the end. An `<html>` that is only spoken of, in inline code
-    or without another tag after it, is no document.
+    or without another tag after it, is not a document.
     `official`: from the first `<html` to the first `</html>` after it, as the released scorer reads it; what
     stands before, the doctype too, is dropped, and a page that is cut off is none.
     """

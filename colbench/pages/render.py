@@ -12,7 +12,7 @@ RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "v
 """How rendering ended. All but `rendered` are the page's own doing; a browser that fails raises RenderError.
 
 `varies`: two independent loads of the page look different, and did so again when nothing else was rendered.
-`crash`: the page brought down a fresh browser of its own, again and again.
+`crash`: the page brought down its own fresh browser, again and again.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
 """`box`: an area without its own text that is visible by its color, border or shadow."""

@@ -32,7 +32,7 @@ PART = 2_000
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Some tasks of a domain, on a page of their own."""
+    """Some tasks of a domain, on their own page."""
 
     file: str
     title: str

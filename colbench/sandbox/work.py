@@ -2,7 +2,7 @@
 
 A child is given all calls that are left in one namespace, and the budget of a single call for all of them. So no call
 that it finished took too much, and nothing is asked of the child. A child that used up its budget after it finished
-some calls settles no more: the next child continues there with a budget of its own. Only a child that finished no call
+some calls settles no more: the next child continues there with its own budget. Only a child that finished no call
 shows that its first one takes too much. A child that died otherwise costs the call it died in.
 
 Each namespace has children of its own: what an answer does as a module cannot speak for it as a split one.

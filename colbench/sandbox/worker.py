@@ -55,7 +55,7 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Have a child do this job; cancelling kills it. Raises SandboxError when the server itself fails."""
+        """Have a child do this job; canceling kills it. Raises SandboxError when the server itself fails."""
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:

@@ -5,7 +5,7 @@
 | `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
 | `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
 
-`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learnt from length.
+`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learned from length.
 `limit_negatives` are dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and
 on is worse than answering. They are paired with the best of their task, whatever their number of turns.
 """

@@ -8,7 +8,7 @@
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
 L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A
-method may have a rule of its own: a function (`Weigh`).
+method may have its own rule: a function (`Weigh`).
 """
 
 from __future__ import annotations

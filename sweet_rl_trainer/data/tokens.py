@@ -8,7 +8,7 @@ its marks, and one that strips thoughts, moves the system message or states the 
 
 The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
 to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
-is tokenized again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
+is tokenized again), each turn is its own sequence, so that no token is trained after what the agent did not see.
 The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
 sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
 """

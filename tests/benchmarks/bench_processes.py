@@ -136,7 +136,7 @@ def measure(settings: dict[str, Any]) -> Cost:
 
 
 def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
-    """Run on so many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
+    """Run on this many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
     from ray.cluster_utils import Cluster
 
     node = {"object_store_memory": 80 * 2**20, "include_dashboard": False}

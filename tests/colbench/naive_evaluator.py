@@ -1,4 +1,4 @@
-"""An evaluator as it should not be: it runs answers in its own process, beside the reference, and compares with `==`.
+"""An evaluator as it should not be: it runs answers in its own process, next to the reference, and compares with `==`.
 
 Started as a program with the task on the command line and the answers on standard input. It evaluates in a child, which
 is limited so that attacks do no harm to the machine, and prints what the child reported and how it ended.

@@ -33,7 +33,7 @@ def page(name: str) -> str:
 
 
 def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
-    """A page of one colour, with a bar of ink if wanted."""
+    """A page of one color, with a bar of ink if wanted."""
     image = Image.new("RGB", (width, height), color)
     if ink:
         ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)

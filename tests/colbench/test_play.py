@@ -228,7 +228,7 @@ def test_empty_lines_belong_to_code_and_pages(text, code):
 
 
 class Terminal:
-    """`colbench play` in a terminal of its own."""
+    """`colbench play` in its own terminal."""
 
     def __init__(self, *argv, width=80, **environment):
         self.pid, self.tty = pty.fork()

@@ -134,7 +134,7 @@ def texts(run):
 
 
 class After(Observer):
-    """Sets `reached` once so many dialogues are finished; 0: when dialogues begin."""
+    """Sets `reached` once this many dialogues are finished; 0: when dialogues begin."""
 
     def __init__(self, count):
         self.reached = threading.Event()
@@ -153,7 +153,7 @@ class After(Observer):
 
 
 def evaluate_while(nodes, work, *, after, **settings):
-    """Run in a thread, and do some work once so many dialogues are finished; a node is started in the main thread."""
+    """Run in a thread, and do some work once this many dialogues are finished; a node is started in the main thread."""
     listener = After(after)
     with ThreadPoolExecutor(1) as thread:
         run = thread.submit(evaluate, nodes, observer=listener, **settings)

@@ -1,4 +1,4 @@
-"""`colbench repair`: what is no rollout leaves the run's file and is kept next to it."""
+"""`colbench repair`: what is not a rollout leaves the run's file and is kept next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Life and death of the code sandbox: many jobs, cancelled ones, servers that die, and what is left behind."""
+"""Life and death of the code sandbox: many jobs, canceled ones, servers that die, and what is left behind."""
 
 from __future__ import annotations
 

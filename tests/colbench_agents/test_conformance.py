@@ -230,7 +230,7 @@ class Restless(Silent):
 
 
 class Locked:
-    """Its lock stays closed when a reply is cancelled."""
+    """Its lock stays closed when a reply is canceled."""
 
     def __init__(self):
         self.free = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Python agents in a process of their own: what works in the process of the run works there, and no more breaks."""
+"""Python agents in their own process: what works in the process of the run works there, and no more breaks."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Looks:
 
 @pytest.fixture
 def agent_of(tmp_path):
-    """Makes the agent of that name, with these arguments, in a process of its own."""
+    """Makes the agent of that name, with these arguments, in its own process."""
     file = tmp_path / "mine.py"
     file.write_text(textwrap.dedent(AGENTS))
 

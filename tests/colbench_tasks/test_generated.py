@@ -40,13 +40,13 @@ def test_pages_of_a_seed() -> None:
 
 
 def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
-    """As bytes of a terminal of its own; few tasks, and a file, show none."""
+    """As bytes of its own terminal; few tasks, and a file, show none."""
     for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):
         assert (b"Making generated:frontend/mine" in written(number, on_terminal)) == barred
 
 
 def written(number: int, on_terminal: bool) -> bytes:
-    """What making so many pages writes to a terminal, or to a pipe, as standard error."""
+    """What making this many pages writes to a terminal, or to a pipe, as standard error."""
     code = f"from colbench_tasks.generated import load; load('frontend/mine?number={number}')"
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as process:

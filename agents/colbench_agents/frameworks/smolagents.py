@@ -17,7 +17,7 @@ from colbench_agents.frameworks.adapter import Adapter, said
 class SmolagentsAgent(Adapter):
     """`run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
 
-    The copy has a memory of its own and keeps it between turns; model, tools and logger are shared.
+    The copy has its own memory and keeps it between turns; model, tools and logger are shared.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

@@ -1,6 +1,6 @@
 """`colbench tasks datasheet`: describe a task set, as Markdown.
 
-Origin, licence, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
+Origin, license, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
 known families, the success of guessing and asking. Everything is measured each time.
 """
 

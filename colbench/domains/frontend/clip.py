@@ -1,7 +1,7 @@
 """The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
 
 Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs batches of its
-own on one thread: pictures are independent, and OpenMP threads that wait for each other beside a busy browser
+own on one thread: pictures are independent, and OpenMP threads that wait for each other next to a busy browser
 spin. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture, one took 0.15 s.
 """
 

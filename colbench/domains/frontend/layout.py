@@ -35,7 +35,7 @@ LEAST = 0.5
 NEARBY = 0.1
 """The weight of distance next to equal words, so that of two equal links the nearer one is used."""
 MOST_BLOCKS = 1000
-"""Of a page, in reading order; a page of this many blocks is no design that a person described."""
+"""Of a page, in reading order; a page of this many blocks is not a design that a person described."""
 MOST_TEXT = 1000
 """Characters of a block that are compared."""
 
@@ -51,7 +51,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
     page."""
     color: float
-    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text colour."""
+    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text color."""
 
     @property
     def layout(self) -> float:

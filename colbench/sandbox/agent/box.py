@@ -80,7 +80,7 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network but one endpoint, and no files but the system's and the command's own.
 
-    `environment` names the variables that they get beside the usual ones, `named` further files that are shown.
+    `environment` names the variables that they get next to the usual ones, `named` further files that are shown.
     """
 
     def __init__(

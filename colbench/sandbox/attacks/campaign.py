@@ -1,6 +1,6 @@
 """Running the corpus: every attack is scored like an answer, with honest answers next to it and after it.
 
-The attacks run in a few lanes, each with a sandbox of one worker, a scorer and a canary of its own. So one honest
+The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. So one honest
 answer waits in the server that the attack runs in, and another one comes when the attack is over; both must score 1.
 If all that is amiss is that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated,
 and what the second time shows counts.

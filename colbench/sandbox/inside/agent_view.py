@@ -25,7 +25,7 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Return the options that show these files and folders by their rules, and those that close the view.
 
-    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
+    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (its own empty folder) or HIDE. `links`:
     symbolic links on the way, place and target. What is still to be made in the view comes between the two.
     """
     wanted = dict(shown)

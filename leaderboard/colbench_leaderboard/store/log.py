@@ -1,8 +1,8 @@
 """The log of decisions: read with every check, appended to by one process at a time.
 
 Each line holds the hash of the line before, so that no line can be changed, moved, added or removed without rewriting
-all lines after it. Whoever keeps the head, the hash of the last line, can detect that too, as well as a truncated log:
-see `head` in `read_log`. A last line without a line break was left by a killed process; it is no decision.
+all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated log:
+see `head` in `read_log`. A last line without a line break was left by a killed process; it is not a decision.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Turns at which candidates are sampled, and candidates in tokens.
 
-A candidate is a sequence of its own: the prompt as the agent saw it, then the reply. In training it would have been
+A candidate is its own sequence: the prompt as the agent saw it, then the reply. In training it would have been
 the same tokens with the same weights, had it been said (layout `exact`; see `tokens`).
 """
 
@@ -121,7 +121,7 @@ def encode_candidates(
 ) -> list[Example]:
     """Return each reply after the same prompt.
 
-    `privileged` is the template that states c before it, if it is stated; an encoder of its own states c itself.
+    `privileged` is the template that states c before it, if it is stated; its own encoder states c itself.
     Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
     """
     if not isinstance(chat, Chat):

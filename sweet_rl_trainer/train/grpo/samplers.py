@@ -31,7 +31,7 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 class Rounds:
     """Samples for all dialogues at once: as soon as each one that is not over waits for a reply.
 
-    `generate` makes a reply for each prompt, of at most `room` tokens, in a thread of its own. Which dialogues are in
+    `generate` makes a reply for each prompt, of at most `room` tokens, in its own thread. Which dialogues are in
     a round, and in which order, does not depend on time. Leaving it raises what `generate` raised.
     """
 

@@ -1,7 +1,7 @@
 """From a dialogue to a row for TRL's trainer: its sequences one after the other, and which tokens the agent wrote.
 
 A dialogue is one sequence if every prompt continues the one before and the reply to it. If not, as with a chat template
-that strips earlier thoughts, each turn is a sequence of its own (`data.tokens.arrange`), as in every other method.
+that strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
 
 
 def accepting(store, bundle):
-    """Start the command in a process of its own."""
+    """Start the command in its own process."""
     words = [sys.executable, "-m", "colbench.cli", "leaderboard", "accept", str(store), str(bundle)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

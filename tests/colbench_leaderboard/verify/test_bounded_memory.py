@@ -40,7 +40,7 @@ def judged(bundle_of, tasks) -> list[Judged]:
 
 
 def again(judged: Judged, trial: int) -> Judged:
-    """Return a result as if its dialogue were another trial, read from a file of its own."""
+    """Return a result as if its dialogue were another trial, read from its own file."""
     moved = encode_rollout(replace(judged.cell.rollout, trial=trial))
     cell = judged.cell._replace(rollout=msgspec.json.decode(moved, type=Rollout))
     found = msgspec.json.encode(replace(judged.score, trial=trial))

@@ -148,7 +148,7 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the concept words of a question.
 
-        A word that names something here is no concept, unless a special one. Who asks how the result is
+        A word that names something here is not a concept, unless a special one. Who asks how the result is
         calculated asks for the formula, if there is one, and not for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"

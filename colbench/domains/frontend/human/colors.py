@@ -1,4 +1,4 @@
-"""Colours as a person names them, and how different two of them look."""
+"""Colors as a person names them, and how different two of them look."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Running the corpus: every hostile page is rendered as any page would be, and a good page after it.
 
-The attacks run in a few lanes, each with a canary of its own, on one renderer: while a page attacks in one lane, good
+The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good
 pages are rendered in the others.
 """
 

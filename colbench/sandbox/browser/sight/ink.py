@@ -1,6 +1,6 @@
 """Whether the picture shows the elements of the layout: the final test of visibility.
 
-Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its colour is then not in
+Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its color is then not in
 the picture where the text should be.
 """
 

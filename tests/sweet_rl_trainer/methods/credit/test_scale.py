@@ -13,7 +13,7 @@ from sweet_rl_trainer.methods.credit.state import State
 
 
 def state(number, *said):
-    """The state of a task of its own after some questions."""
+    """The state of its own task after some questions."""
     task = Task(
         id=str(number), domain="backend", request=f"{number}.", hidden=Hidden(reference="x")
     )
