@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from colbench.run import load_run
 
     if len(args.folders) < 2:
-        raise UserError(f"{args.folders[0]}: nothing to compare it with; name at least two runs")
+        raise UserError(f"{args.folders[0]}: nothing to compare it with; name two runs or more")
     if len({Path(each).resolve() for each in args.folders}) < len(args.folders):
         raise UserError(
             f"{' '.join(args.folders)}: the same run is given twice; name different runs"

@@ -111,9 +111,9 @@ def pair_examples(
 ) -> tuple[list[PairExample], Report]:
     """Return pairs to train on.
 
-    `privileged` is the template that states c; None for DPO, for a critic without c, and for an
-    encoder that states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if
-    none is left.
+    `privileged` is the template that states c; None for DPO, for a critic without c, and for an encoder that states c
+    itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is
+    left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [

@@ -253,7 +253,7 @@ def test_the_json_has_every_number(played, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{a}"], "name at least two runs"),
+        (["{a}"], "name two runs or more"),
         (["{a}", "{a}"], "the same run is given twice"),
         (["{a}", "/nowhere"], "/nowhere is not a run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),

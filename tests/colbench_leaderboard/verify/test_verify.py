@@ -204,7 +204,7 @@ def test_tasks_that_do_not_come_with_colbench_are_never_looked_up_by_what_a_bund
     interviewer, tmp_path, capsys
 ):
     assert main(["verify", str(interviewer), "--out", str(tmp_path / "out")]) == 2
-    assert "--tasks: the bundle is about tasks.jsonl" in capsys.readouterr().err
+    assert "--tasks: the bundle uses tasks.jsonl" in capsys.readouterr().err
 
 
 def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, place, tmp_path):
