@@ -1,4 +1,4 @@
-"""The queue of a run: hands out its cells, takes back what became of them, and decides when the run stops early."""
+"""The queue of a run: hands out its cells, receives their outcomes, and decides when the run stops early."""
 
 from __future__ import annotations
 

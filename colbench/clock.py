@@ -208,7 +208,7 @@ class Clock:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Let the clock of the running dialogue stand: what happens inside is not its speaker's time."""
+    """Pause the clock of the running dialogue: time spent inside does not count for its speaker."""
     clock = RUNNING.get()
     if clock is None or clock.loop is not asyncio.get_running_loop():
         yield

@@ -123,7 +123,7 @@ class Dialogue:
         self.messages: tuple[Message, ...] = (
             Message(role="user", content=request or task.request),
         )
-        """Everything said so far, the request first: all that the agent may see."""
+        """All messages so far, the request first: everything the agent may see."""
         self.ending: Ending | None = None
         self._human = human
         self._max_turns = max_turns
@@ -201,7 +201,7 @@ async def opened(
 
 
 class _InTime:
-    """A context manager whose entering and leaving have a limit each."""
+    """A context manager with a time limit for entering and one for leaving."""
 
     def __init__(self, manager: AbstractAsyncContextManager[Agent], clock: Clock) -> None:
         self._manager = manager

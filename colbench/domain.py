@@ -116,7 +116,7 @@ class Resources:
 
 
 class Domain:
-    """Base class of domains. A subclass sets the attributes without a default and overrides what differs."""
+    """Base class of domains. A subclass sets the attributes without a default and overrides the rest as needed."""
 
     name: ClassVar[str]
     """Name in task files, flags and reports, such as `backend`."""
@@ -146,7 +146,7 @@ class Domain:
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
     """Tokens and characters of a reply of a human played by a model."""
     remedy: ClassVar[str] = ""
-    """A sentence that says how to get the metrics that `Resources.lacking` names."""
+    """A sentence on how to get the metrics that `Resources.lacking` names."""
     unjudged: ClassVar[str] = "no part of the reference could be compared"
     """Why an answer may have no score although nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
@@ -165,7 +165,7 @@ class Domain:
     """What a critic is told before a conversation; `{reference}` is the task's reference."""
 
     def resources(self, config: RunConfig, tasks: Sequence[Task]) -> Resources:  # noqa: ARG002
-        """Return what scoring these tasks needs. Raises UserError where this machine lacks it."""
+        """Return the resources for scoring these tasks. Raises UserError if this machine lacks them."""
         return Resources()
 
     def scorer(self, resources: Resources) -> Scorer:
@@ -259,7 +259,7 @@ class Domain:
         renders: RenderStore,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> AnswerPictures | None:
-        """Return what makes the pictures of answers on the leaderboard's site; by default none.
+        """Return the renderer of answers' pictures on the leaderboard's site; by default none.
 
         They are put into `gallery/` of `folder`, from renders that were made in an environment.
         """
@@ -271,7 +271,7 @@ class Domain:
         config: RunConfig,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> DialoguePictures | None:
-        """Return what makes the pictures of a run's dialogues for the viewer; by default none.
+        """Return the renderer of a run's pictures for the viewer; by default none.
 
         They are put into `gallery/` of `folder`, the run's. `environment` is the one in which it was scored.
         """
@@ -308,7 +308,7 @@ class Domain:
         sample: int,  # noqa: ARG002
         bar: Bar,
     ) -> Examination:
-        """Run the references of some tasks and return what their datasheet says about them.
+        """Run the references of some tasks and return their entries for the datasheet.
 
         `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
         """

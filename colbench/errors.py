@@ -66,7 +66,7 @@ class DataError(UserError):
 
 
 class BoundaryError(ColBenchError):
-    """Base of the errors at a boundary. `kind` says what happened there."""
+    """Base class of the errors at a boundary. `kind` is the type of failure."""
 
     boundary: Boundary
 

@@ -54,7 +54,7 @@ from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
-"""Task source of a run whose tasks were given as objects; they are kept in its folder."""
+"""Task source of a run with tasks given as objects, which are kept in its folder."""
 BROKEN_AFTER = 10
 """Dialogues that all ended by an exception of the agent's own, before a run stops."""
 
@@ -168,7 +168,7 @@ class Evaluation:
                         observer.on_end()
 
     def executor(self) -> Executor:
-        """Return what holds the dialogues of the run."""
+        """Return the executor of the run's dialogues."""
         at_once = min(self.config.concurrency, self.planned)
         if is_local(self.config) and self.processes == 1:
             return self.local_executor(at_once)

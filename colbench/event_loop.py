@@ -1,4 +1,4 @@
-"""An event loop that ends: as `asyncio.run`, but what does not heed its cancellation is left behind."""
+"""An event loop that always ends: like `asyncio.run`, but tasks that ignore cancellation are abandoned."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; in files of earlier versions, which do not have it, as its text says."""
+    """Return the kind of a failure; for files of earlier versions, which lack it, derived from the text."""
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):

@@ -1,4 +1,4 @@
-"""Uploads to the Hugging Face Hub, with errors that say what to do."""
+"""Uploads to the Hugging Face Hub, with actionable errors."""
 
 from __future__ import annotations
 

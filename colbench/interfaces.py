@@ -26,7 +26,7 @@ class Agent(Protocol):
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
-        """Return the agent's next message, given everything said so far (the human's request first)."""
+        """Return the agent's next message, given all messages so far (the human's request first)."""
         ...
 
 
@@ -139,7 +139,7 @@ class ReplyScorer(ProgressScorer, Protocol):
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn what became of the differences that the human's reply pointed out.
+        """Return for each turn the outcomes of the differences that the human's reply pointed out.
 
         `shown`: what the agent showed in each turn, in the last one its answer.
         """

@@ -50,7 +50,7 @@ def audit(task: Task, question: str, reply: str) -> Leak:
 
 
 def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of a dialogue, each with what its human reply newly gave away.
+    """Return the turns of a dialogue, each with the share that its human reply newly revealed.
 
     New is what neither side had said or asked for before; so the leaks of a dialogue add up to the share
     that was given away in all of it. Turns without a reply stay as they are, and so do all turns of a domain in which
@@ -102,7 +102,7 @@ def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=CACHED_TASKS)
 def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items], ...]:
-    """Return for each fact its topics and examples, and what of the secret its statement says."""
+    """Return for each fact its topics and examples, and the hidden items in its statement."""
     return tuple(
         (_topics(fact.topics, fact.examples), said_by(secret, fact.statement)) for fact in facts
     )
@@ -110,7 +110,7 @@ def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items
 
 @lru_cache(maxsize=2048)
 def said_by(secret: Items, statement: str) -> Items:
-    """Return what of the secret a statement says; the statements of a task are compared with every reply."""
+    """Return the hidden items in a statement; a task's statements are compared with every reply."""
     return mentioned(secret, statement)
 
 

@@ -29,7 +29,7 @@ WARNED = 5.0
 WAKE = signal.SIGURG
 """Ends a call of the operating system in the main thread; ignored by default, so a late one does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
-"""Files, or beginnings of their paths, whose code is never a speaker's."""
+"""Files, or prefixes of their paths, with code that never belongs to a speaker."""
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}

@@ -38,7 +38,7 @@ class Option(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """A field of a configuration with what its declaration says."""
+    """A field of a configuration with its declared options."""
 
     name: str
     kind: Kind

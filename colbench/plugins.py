@@ -326,7 +326,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe the arguments of a factory: the first parameter of an installed name follows the colon."""
+    """Describe a factory's arguments: the first parameter of an installed name follows the colon, others are named."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

@@ -33,7 +33,7 @@ class CommandAgent(OutsideAgent):
     """
 
     descriptors = 5
-    """Open files of one dialogue: its pipes, the lifeline, what watches its end."""
+    """Open files of one dialogue: its pipes, the lifeline, and the watch for its end."""
     exit_grace = EXIT_GRACE
     """Seconds that a process gets to end by itself, and again after SIGTERM."""
 

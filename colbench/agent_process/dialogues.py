@@ -151,7 +151,7 @@ class _Talk:
 
 
 def write_hint(error: BaseException) -> str:
-    """Return what to do about a failure by a file that may not be written; empty for another one."""
+    """Return advice for a failure caused by a file that may not be written; "" for other failures."""
     cause = error.__cause__
     refused = isinstance(cause, OSError) and cause.errno == errno.EROFS
     return "; --agent-write FOLDER lets an isolated agent write there" if refused else ""

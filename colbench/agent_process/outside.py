@@ -48,7 +48,7 @@ class OutsideAgent(ABC):
         return self.ready.records_tokens
 
     def describe(self) -> dict[str, str]:
-        """Return what pins the run: its own name and version, and its description of itself."""
+        """Return the agent's pins of the run: its name and version, and its own description."""
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,
@@ -58,7 +58,7 @@ class OutsideAgent(ABC):
         }
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return what pins a run with tasks of one domain. Raises UserError if it could not say."""
+        """Return the agent's pins of a run with tasks of one domain. Raises UserError if it has none for them."""
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):
             raise UserError(f"--agent {self.spec}: {said}")

@@ -51,7 +51,7 @@ class AgentProcess(Program):
         self.learned: tuple[str, ...] = ()
         """Facts about its model that it has learned and reported."""
         self.last_error = ""
-        """Its last error, which says why it did not stop well."""
+        """Its last error, which explains a failed stop."""
         self._due: dict[str, _Due] = {}
         self._over: set[str] = set()
         self._entering: asyncio.Future[None] | None = None

@@ -132,7 +132,7 @@ class Program:
             os.close(lifeline)
 
     async def _obituary(self, rest: bytes) -> str:
-        """Describe how it ended; `rest` is the line in which it stopped."""
+        """Describe how it ended; `rest` is its last, incomplete line."""
         how = "it closed its standard output"
         if await self.ended(1.0):
             code = self._process.returncode or 0

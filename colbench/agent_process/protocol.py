@@ -23,7 +23,7 @@ SHOWN = 200
 """Maximum bytes of an agent's message quoted in a failure's reason."""
 
 SAYS = "it says: "
-"""What goes before the words of an agent in a reason."""
+"""Prefix of the agent's own words in a reason."""
 
 NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -113,7 +113,7 @@ class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From the host of a Python agent: what its model servers are waited for now, one line a server."""
+    """From the host of a Python agent: its current waits for model servers, one line per server."""
 
     sentences: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""What was asked and told in a dialogue, turn by turn, and what its questions were worth."""
+"""The questions and told decisions of a dialogue, turn by turn, and the measures of its questions."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def show_plan(evaluation: Evaluation) -> None:
 
 
 def _workers(evaluation: Evaluation) -> str:
-    """Return what holds the dialogues; empty if this process does."""
+    """Return the description of the executor of the dialogues; "" if it is this process."""
     processes = count(evaluation.processes, "process", "processes")
     if not is_local(evaluation.config):
         return f"{evaluation.config.executor}, {processes} on each node"

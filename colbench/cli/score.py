@@ -59,7 +59,7 @@ AT_ONCE = 32
 AHEAD = 8
 """Answers that are begun at a time for each sandbox worker."""
 AHEAD_OF_A_CLUSTER = 1024
-"""Answers that are begun at a time where there may be any number of nodes."""
+"""Answers that are started concurrently if the number of nodes is not fixed."""
 
 
 def add_to(commands: Any) -> None:
@@ -158,7 +158,7 @@ def _warn(lost: Lost) -> None:
 def _executor(
     config: RunConfig, tasks: Sequence[Task], resources: RunResources, answers: int
 ) -> Executor:
-    """Return what scores: this process, several of this machine, or the nodes of a cluster."""
+    """Return the executor of the scoring: this process, several of this machine, or the nodes of a cluster."""
     processes = count_processes(config, answers, "")
     at_once = min(AT_ONCE, answers)
     if is_local(config) and processes == 1:

@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server that misbehaves as the model's name says."""
+"""`colbench doctor --serve-faults`: a scripted model server with faults selected by the model's name."""
 
 from __future__ import annotations
 

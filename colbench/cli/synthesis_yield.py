@@ -99,7 +99,7 @@ class Yield:
         return self.texts - self.done
 
     def spending(self) -> Iterator[tuple[str, str]]:
-        """Yield what each model was used for, and its tokens and cost."""
+        """Yield the purpose of each model, with its tokens and cost."""
         yield "tokens of the author", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
             yield "tokens of the guesser", self.guessing.text(self.prices[1])

@@ -18,7 +18,7 @@ MOST = 26
 def compare(
     first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
 ) -> Comparison:
-    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and what both cost.
+    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and the cost of both.
 
     Args:
         first: A run, as `colbench.load_run` returns it.
@@ -52,7 +52,7 @@ def compare(
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return what compared runs are called: by their agents where these differ, else by their folders."""
+    """Return the names of compared runs: their agents if these differ, or else their folders."""
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,

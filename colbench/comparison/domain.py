@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Take a measure of all dialogues; only what follows from the values is kept."""
+        """Take a measure of all dialogues; only values derived from it are kept."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(

@@ -12,7 +12,7 @@ from colbench.stats.comparison import Significance
 
 SCHEMA = "colbench.comparison/1"
 Group = Literal["answer", "asking", "effort"]
-"""What a measure is about: the answer, the questions that led to it, or what both cost."""
+"""The subject of a measure: the answer, the questions that led to it, or the cost of both."""
 
 
 class Measure(Struct, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 
 
 def notes(runs: Sequence[Run], mode: str) -> list[str]:
-    """Return what differs between comparable runs and yet deserves care."""
+    """Return differences between comparable runs that readers should know."""
     found = []
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")

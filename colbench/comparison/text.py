@@ -157,7 +157,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield what became of the dialogues of one run where only the other's succeeded."""
+    """Yield the outcomes of one run's dialogues in which only the other run succeeded."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

@@ -1,7 +1,7 @@
-"""Executors: where the dialogues of a run are held: in this process, in several, or on the nodes of a cluster.
+"""Executors: run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
-An executor is entered before the first cell is taken, and says then how answers are isolated. It takes cells from a
-source and tells it what became of them; the source is the run's one queue (`colbench.cell_queue`). Those with several
+An executor is entered before the first cell is taken, and then reports how answers are isolated. It takes cells from a
+source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with several
 processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
 """
 

@@ -18,7 +18,7 @@ from colbench.runner import Runner
 
 
 def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[str, str]]:
-    """Return what agent, human and scorers say that a number can depend on, for the run's record."""
+    """Return everything about agent, human and scorers that a number can depend on, for the run's record."""
     domains = list(resources.by_domain)
     return {
         "agent": describe_for(agent, domains) | {"process": process_of(agent)},

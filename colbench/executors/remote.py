@@ -38,7 +38,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     dialogues: int
     """Dialogues at a time on one machine."""
     speaks: bool = True
-    """False: nothing is said; dialogues that were held before are scored."""
+    """False: no dialogues run; finished ones are scored."""
 
 
 class RemoteExecutor(ABC):
@@ -92,7 +92,7 @@ class RemoteExecutor(ABC):
 
 
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
-    """Return the rollout of a cell that was lost with several workers; a dialogue that was held before is kept."""
+    """Return the rollout of a cell that was lost with several workers; a finished dialogue is kept."""
     failure, kept = failure_of(lost), job.kept
     if kept:
         return replace(kept, failure=failure, scores={}) if kept.settled else kept

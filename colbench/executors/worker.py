@@ -106,7 +106,7 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
 
 @asynccontextmanager
 async def _ends_with(reading: asyncio.Task[None]) -> AsyncIterator[None]:
-    """Cancel this task when the process of the run says nothing any more."""
+    """Cancel this task when the run's process closes the connection."""
     work = asyncio.current_task()
 
     def end(_: asyncio.Task[None]) -> None:
@@ -125,7 +125,7 @@ def _waiting(waits: Sequence[Wait]) -> Waiting:
 
 
 def _executor(start: Start) -> LocalExecutor:
-    """Return what holds the dialogues, with this worker's share of the limits."""
+    """Return the executor of the dialogues, with this worker's share of the limits."""
     share, out = start.share, Path(start.out) if start.out else None
     config = replace(
         start.config,
@@ -157,7 +157,7 @@ class RemoteQueue(Stops):
         self._waiting: deque[asyncio.Future[Job | None]] = deque()
 
     async def read(self) -> None:
-        """Take what the run says until it says nothing any more."""
+        """Handle the messages of the run until the connection ends."""
         while message := await self._link.receive():
             if isinstance(message, Give):
                 self._answer(self._job(message))

@@ -171,6 +171,6 @@ def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """Return what people say when they ask for a fact."""
+    """Return example questions that ask for a fact."""
     plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
     return (*fact.topics, *(fact.examples or plain))

@@ -36,7 +36,7 @@ RARE = 0.002
 LEAST = -3.0
 """What a word that a class lacks can prove against it at most, in nats."""
 STRANGE = 1.0
-"""What a word that no example has says for "nothing", in nats."""
+"""Evidence for "nothing" of a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
 """Nats for the full likeness of the nearest examples, and how many of them are taken."""
@@ -171,7 +171,7 @@ class Matcher:
     """Finds the fact that a question asks for."""
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
-        """Read the examples: for each fact, what people say when they ask for it: questions, phrases, words."""
+        """Read the examples of each fact: questions, phrases and words that ask for it."""
         # "nothing" first: classes number words in this order, and questions are read by these numbers
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
@@ -197,7 +197,7 @@ class Matcher:
 
 
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
-    """Return what each word, or two in a row, prove at their full worth for each class, in nats.
+    """Return the evidence of each word, or pair of words, at full weight for each class, in nats.
 
     The first class is that of nothing. The array has the shape (classes, words).
     """

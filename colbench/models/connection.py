@@ -26,7 +26,7 @@ TRIES = 3
 LOOK_TIMEOUT = 20.0
 """Seconds for an answer to GET /models."""
 REFUSED = {400, 401, 403}
-"""What servers say to a key that they do not know; LiteLLM's proxy without a database says 400."""
+"""Status codes of servers for an unknown key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
 AZURE = "azure"
 

@@ -1,4 +1,4 @@
-"""A scripted server whose models misbehave as their names say: `http-429/3` refuses every third request."""
+"""A scripted server whose models fail as their names say: `http-429/3` rejects every third request."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ own           the agent's own failure: its score is 0
 _OUTCOMES = {"scored": "scored", "mistake": "exit code 2", "own": "the agent's failure"}
 FOREVER = 3600.0
 THOUGHT = "The secret thought: I should weigh this."
-"""It is never to be said or shown."""
+"""A thought that must never be said or shown."""
 
 
 class Known(Struct, frozen=True, kw_only=True):

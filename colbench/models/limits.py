@@ -14,7 +14,7 @@ RECOVERY = 4.0
 
 
 class Slot:
-    """The right to send one request. Tell it what became of the request."""
+    """The permission to send one request. Report the outcome of the request to it."""
 
     def __init__(self, limit: AdaptiveLimit) -> None:
         self._limit = limit
@@ -34,7 +34,7 @@ class Slot:
 
 
 class AdaptiveLimit:
-    """A semaphore whose size follows the server.
+    """A semaphore that adapts its size to the server.
 
     `async with limit.slot() as slot:` holds a slot. Those who wait get one in turn; with `again` a request that was
     refused is first in line.

@@ -1,4 +1,4 @@
-"""Whether the client is what holds a run up: the openai package takes about 2 ms of CPU time for each call."""
+"""Whether the client limits the speed of a run: the openai package takes about 2 ms of CPU time per call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClientLoad:
         self._wall, self._cpu = time.monotonic(), time.thread_time()
 
     def tell(self) -> None:
-        """Log a hint if the openai package was what held the run up."""
+        """Log a hint if the openai package limited the speed of the run."""
         wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
         if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(

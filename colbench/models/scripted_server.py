@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reply = str | dict[str, Any]
-"""What a script says here: words, or a whole message of the assistant as the API has it, with `tool_calls`."""
+"""A reply of a script: a text, or a complete assistant message of the API, with `tool_calls`."""
 Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
 """Natural logarithm of 1/256."""

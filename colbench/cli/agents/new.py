@@ -34,7 +34,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
     what: str
     install: str
-    """Command that installs what its tests need."""
+    """Command that installs the requirements of its tests."""
     first: tuple[str, str]
     """First commands to try."""
 
@@ -81,7 +81,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the package, and print what to do next."""
+    """Make the package, and print the next steps."""
     kind, folder = KINDS[args.kind], Path(args.to or args.name)
     _check_name(args.name)
     if args.kind == "python":

@@ -115,7 +115,7 @@ def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
 
 
 def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
-    """Say what became of the runs, compare them, and return the exit code."""
+    """Print the outcomes of the runs, compare them, and return the exit code."""
     console().print()
     width = max(len(state.name) for state in states)
     for state in states:

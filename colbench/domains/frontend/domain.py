@@ -143,7 +143,7 @@ class FrontendDomain(Domain):
         return FrontendScorer(resources.renderer, resources.clip, resources.tasks)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:
-        """Return the human who looks at both pages and says what differs."""
+        """Return the human who compares both pages and describes the differences."""
         from colbench.domains.frontend.human import PageHuman
 
         human = PageHuman()

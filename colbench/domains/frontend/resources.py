@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FrontendResources(Resources):
-    """A renderer, and the encoder behind the cosine where there are weights.
+    """A renderer, and the encoder for the cosine if weights are available.
 
     The constructor raises UserError if there is no browser, the first use of `clip` if the weights
     are not what they should be.

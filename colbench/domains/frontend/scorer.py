@@ -75,7 +75,7 @@ class FrontendScorer:
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn what became of the differences that the human pointed out, on the next page.
+        """Return for each turn the outcomes of the human's differences on the next page.
 
         Known for a human who names them as the keyless one does. Raises RenderError when the browser failed.
         """

@@ -1,4 +1,4 @@
-"""The human played by a vision model: looks at the page it has in mind and at the designer's, and says what differs.
+"""The human played by a vision model: sees the target and the designer's page, and describes the differences.
 
 What a page or the designer says may be meant to mislead the human: pages are seen as pictures only, and the
 designer's words stand in the prompt as quoted data.

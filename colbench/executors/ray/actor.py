@@ -45,7 +45,7 @@ class NodeActor:
         await self._writer.drain()
 
     async def close(self) -> None:
-        """Tell the worker that nothing more will be said, for which it ends."""
+        """Close the connection to the worker, which makes it exit."""
         self._writer.write_eof()
 
     async def ended(self) -> str:

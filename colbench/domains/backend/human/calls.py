@@ -1,4 +1,4 @@
-"""How calls to Python's own functions and methods are said: one template for each name and number of arguments."""
+"""Paraphrases of calls to Python's own functions and methods: a template for each name and number of arguments."""
 
 from __future__ import annotations
 
@@ -99,4 +99,4 @@ TESTS: dict[str, tuple[str, str]] = {
     "islower": ("{self} is in lower case", "{self} is not in lower case"),
     "issubset": ("{self} is part of {0}", "{self} is not part of {0}"),
 }
-"""Methods that answer yes or no: said plainly and denied."""
+"""Methods that return True or False, with their affirmative and negative phrases."""

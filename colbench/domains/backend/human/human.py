@@ -1,8 +1,8 @@
-"""The keyless human for rows without facts: reads the reference code, and says the one decision asked about.
+"""The keyless human for rows without facts: reads the reference code, and tells the one decision asked about.
 
-Each question of the agent's last message is compared with every fact of the reference by its words and by
-the kind of thing it asks for (a threshold, an order, an error). The best fact is said if it is good enough;
-two at most. The code is never run and never quoted.
+Each question of the agent's last message is compared with every fact of the reference by its words and by the kind of
+thing it asks for (a threshold, an order, an error). The best facts are told if they match well enough, at most two. The
+code is never run and never quoted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ def answer(task: Task, said: str) -> str:
 
 
 def decisions(task: Task) -> tuple[Fact, ...]:
-    """Estimate the decisions behind a task from its reference: one per sentence, named by its first words."""
+    """Estimate the decisions behind a task from its reference: one per sentence, named by its first words.
+
+    Empty if the reference is not Python.
+    """
     try:
         return _decisions(task.hidden.reference)
     except SimulatorError:

@@ -60,7 +60,7 @@ def _extreme(speaker: Says, node: ast.Call) -> str:
 
 
 def _key(speaker: Says, source: ast.expr, key: ast.expr) -> str:
-    """Say what things are compared by: the key function of max, min and sorted."""
+    """Describe the key function of max, min and sorted."""
     if isinstance(key, ast.Attribute) and key.attr == "get":
         return "value"
     match key:
@@ -140,7 +140,7 @@ def _unused(target: ast.expr) -> bool:
 
 
 def loop_names(speaker: Says, target: ast.expr, source: ast.expr) -> dict[str, str]:
-    """Return phrases for the variables of a loop whose own names say too little."""
+    """Return phrases for the variables of a loop whose own names are not informative."""
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *start]), ast.Tuple(
             elts=[ast.Name(id=name), item]

@@ -1,4 +1,4 @@
-"""The human without a model who looks at pages: compares their layouts and says what differs."""
+"""The human without a model who looks at pages: compares their layouts and describes the differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_SEEN: dict[RenderOutcome, str] = {
     "varies": "Your page does not show: it looks different each time it is loaded.",
 }
 _AGAIN = 0.6
-"""What is left of a difference each time that it has been said already."""
+"""Factor on a difference's priority each time it has been mentioned."""
 
 
 class PageHuman:

@@ -25,7 +25,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
     height: int
     background: str
     bands: tuple[tuple[Block, ...], ...]
-    """Its content from top to bottom; what stands side by side is in one band, in reading order."""
+    """Its content from top to bottom; blocks side by side are in one band, in reading order."""
     areas: tuple[Block, ...]
     backdrops: tuple[Block, ...]
     """Pictures with texts on them."""
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Return all that is said on it, without names of pictures."""
+        """Return all text on it, without names of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where something is, as a person says it."""
+"""Positions as a person describes them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     subjects: frozenset[str]
     """Its blocks, as `identify` names them: of the target, or of the agent's page if they are surplus."""
     group: str = ""
-    """Differences of one group go together: only the first is said."""
+    """Differences of one group belong together: only the first is mentioned."""
     rewords: str = ""
     """The text that should become another one."""
     about: str = ""
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """Return pairs by whose text either page can be described: it is the same, and occurs only once."""
+        """Return pairs whose text identifies a position on either page: it is the same, and occurs only once."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair

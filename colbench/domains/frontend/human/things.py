@@ -1,4 +1,4 @@
-"""What is missing on the agent's page, and what should not be there."""
+"""Things that are missing on the agent's page, and things that should not be there."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield sentences that ask for these blocks of a page; what stands in a row is asked for together."""
+    """Yield sentences that request these blocks of a page; blocks in a row are requested together."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"
