@@ -1,8 +1,8 @@
 """Executors: run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
 An executor is entered before the first cell is taken, and then reports how answers are isolated. It takes cells from a
-source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with several
-processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
+source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with
+several processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
 """
 
 from __future__ import annotations

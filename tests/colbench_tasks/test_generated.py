@@ -86,7 +86,7 @@ def read(descriptor: int) -> bytes:
         ),
         ("backend/mine?families=", "families=: expected names"),
         ("backend/mine?families=parking,", "families=parking,: expected names"),
-        ("backend/mine?families=parking,parking", "parking is there 2 times"),
+        ("backend/mine?families=parking,parking", "parking is given 2 times"),
         ("backend/mine?families=parking&families=hotel", "families is given 2 times"),
         (
             "backend/mine?difficulty=8&families=parking",
