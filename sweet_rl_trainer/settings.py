@@ -40,7 +40,7 @@ def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
 
 
 def not_installed(names: Sequence[str]) -> str:
-    """Return what to install so that these trackers can be logged to; "" if they all are."""
+    """Return the packages to install for these trackers; "" if all are installed."""
     lacking = [
         name
         for name in names
@@ -91,7 +91,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     row_tokens: Count = 16_384
     """Tokens that are packed into one row, the unit of memory; a longer pair has a row to itself. Ours."""
     share_beginnings: bool = False
-    """Compute what sequences of a row begin with in common once (`attention.can_share`). Ours."""
+    """Compute the common beginnings of sequences in a row once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Of the products; trained weights are kept in float32. Paper."""

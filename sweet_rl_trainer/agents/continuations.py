@@ -74,7 +74,7 @@ class HarnessContinuations:
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return what came of the last reply of each opening; None if the dialogue failed or has no score.
+        """Return the rewards after the last reply of each opening; None if the dialogue failed or has no score.
 
         Each dialogue is continued once. Raises UserError as a call does.
         """

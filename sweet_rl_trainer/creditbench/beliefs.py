@@ -1,4 +1,4 @@
-"""What is believed of the decisions that a task leaves open, and what functions return under it.
+"""Beliefs about the decisions that a task leaves open, and the return values of functions under them.
 
 `generator_belief`   each open decision has each of its options with the same probability, and each value of an option
                      with the same, independently of all else: the population that tasks are generated from

@@ -160,7 +160,7 @@ def _scored(estimator: Estimator, bench: Bench) -> TaskScores:
 
 
 def _file_name(estimator: Estimator, benches: Sequence[Bench]) -> str:
-    """Return the name of an estimator's file, which tells what its scores depend on."""
+    """Return the name of an estimator's file, which identifies everything its scores depend on."""
     slug = re.sub(r"\W+", "-", estimator.name).strip("-").lower()
     key = digest([estimator.name, estimator.key, __version__, _states_key(benches)])
     return f"{slug}-{key[:8]}"

@@ -51,7 +51,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what human and agent have said once the human has replied to a question."""
+        """Return the messages of human and agent after the human has replied to a question."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 

@@ -1,4 +1,4 @@
-"""The exact value of a state: which decisions were told what, and how many turns are left.
+"""The exact value of a state, which consists of the told decisions and the number of remaining turns.
 
 m decisions are open. A lattice has one axis for each of them: place 0 means that it is untold, place 1 + j that it was
 told to be its choice j. Choice 0 is the usual one, which the answer takes for a decision that is untold.

@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write what follows the sides, and their number."""
+        """Write the data after the sides, and their number."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))

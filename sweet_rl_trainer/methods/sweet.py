@@ -100,7 +100,7 @@ class Sweet(Method):
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what does not fit: a server, or scores that the critic is not trained for."""
+        """Yield conflicts: with a server, or with scores that the critic is not trained for."""
         yield from sample.problems(recipe.table(SampleSettings))
         yield from only_log_ratios("actor", recipe.table(ActorSettings).train)
         yield from _unfit(recipe)
@@ -278,7 +278,7 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c, after a check of what phase 2 will need of the dialogues."""
+    """Return pairs of dialogues, with c, after checking the requirements of phase 2 on the dialogues."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})

@@ -25,7 +25,7 @@ HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 
 
 def resolve(name: str) -> Path:
-    """Return the folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
+    """Return the folder of a model, downloading it if it is a Hub ID. Raises UserError with the fix."""
     if folder := _folder(name):
         return folder
     return _download(*_hub_id(name))

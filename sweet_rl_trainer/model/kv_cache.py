@@ -29,7 +29,7 @@ class Prefixes:
         self._cached: dict[tuple[int, ...], Layers] = {}
 
     def read(self, model: Any, ids: Sequence[int]) -> Layers:
-        """Return the keys and values of `ids`; the model reads only what follows the longest cached beginning."""
+        """Return the keys and values of `ids`; the model reads only the tokens after the longest cached prefix."""
         known = max((each for each in self._cached if _begins(ids, each)), key=len, default=())
         cache = DynamicCache()
         for number, (keys, values) in enumerate(self._cached.get(known, [])):

@@ -91,7 +91,7 @@ def load_trained(
     attention: str | None = None,
     score: Score = "log-ratio",
 ) -> Any:
-    """Load what `train.run.train` saved in evaluation mode: a whole model, or `base` with adapters in float32.
+    """Load the output of `train.run.train` in evaluation mode: a whole model, or `base` with adapters in float32.
 
     The other arguments are those of `load_model`. Raises UserError as it does, and if the adapters were trained on
     another base.

@@ -41,7 +41,7 @@ def token_logprobs(
 def token_statistics(
     model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return what `token_logprobs` does, and the entropies of the same predictions: [N] each, without gradients."""
+    """Return the output of `token_logprobs`, and the entropies of the same predictions: [N] each, without gradients."""
     with torch.no_grad(), _gives_logprobs(output_layer(model), predictors, targets, entropy=True):
         found: Tensor = model(**inputs, use_cache=False).logits
     logprobs, entropies = found.float()

@@ -72,7 +72,8 @@ class Row:
     token_weights: Tensor
     """[N], float32: w of the score S."""
     likelihood: Tensor
-    """[N], float32: what makes log-probabilities the mean that NLL is of; 0 for all but the first of a group."""
+    """[N], float32: factors that turn log-probabilities into the mean of the NLL; 0 for all but the first of a
+    group."""
     owners: Tensor
     """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
@@ -240,7 +241,7 @@ class _Counted:
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
-        """Add what counts of a sequence whose tokens stand at the places of `path`."""
+        """Add the weighted tokens of a sequence whose tokens are at the positions of `path`."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError("a sequence needs one weight per token, and 0 for the first")

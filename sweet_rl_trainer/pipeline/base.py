@@ -56,7 +56,7 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
 
 
 def _absent(name: str, flag: str) -> str:
-    """Return what to do about a folder that does not exist."""
+    """Return advice for a folder that does not exist."""
     said = (
         f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
         f"OWNER/NAME@REVISION); give another model with {flag}"

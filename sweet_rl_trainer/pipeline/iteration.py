@@ -1,4 +1,4 @@
-"""One iteration of a recipe: what all methods share.
+"""One iteration of a recipe: the parts shared by all methods.
 
 The model and the dialogues that it starts from, and stages that collect, train and export. A method (`method.Method`)
 puts its own stages together from these.

@@ -52,7 +52,7 @@ def evaluating(recipe: Recipe, model: str) -> RunConfig:
 
 
 def no_dialogues(recipe: Recipe) -> str:
-    """Return what to do where a recipe names no dialogues and collects none."""
+    """Return advice for a recipe that names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
         "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] "
@@ -64,7 +64,7 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return what to do where the dialogues of these runs are not enough to make examples.
+    """Return advice if the dialogues of these runs are not enough to make examples.
 
     Raises the cause if more dialogues do not help, such as for a malformed file.
     """

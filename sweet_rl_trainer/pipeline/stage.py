@@ -122,7 +122,7 @@ class Stage:
     """All that the output depends on besides the inputs: plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
-    """Counts what there is to do, for `--dry-run`."""
+    """Counts the work, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values that the console shows; None: all of them."""
     view: Callable[[Path], View] | None = None

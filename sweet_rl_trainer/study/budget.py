@@ -1,4 +1,4 @@
-"""What a policy took, counted from what its stages wrote."""
+"""The budget that a policy used, counted from the output of its stages."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def separated(results: Results) -> str:
 
 
 def budgets(results: Results) -> str:
-    """Return the table of what each arm took, counted."""
+    """Return the table of the counted budgets of the arms."""
     return table(
         (
             "arm",

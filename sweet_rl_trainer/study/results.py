@@ -40,7 +40,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What the policy of a row took, counted from what its stages wrote."""
+    """The budget of a row's policy, counted from the output of its stages."""
 
     dialogues: int
     """To learn from."""

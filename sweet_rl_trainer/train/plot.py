@@ -1,4 +1,4 @@
-"""The picture of a training: what its log holds, by step."""
+"""The picture of a training: the logged values by step."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class ReferenceCache:
         self.reload()
 
     def reload(self) -> None:
-        """Read what other processes have written."""
+        """Read the values written by other processes."""
         for path in sorted(self._folder.glob("*.jsonl")):
             self._values |= {entry.key: entry.values for entry in _read(path)}
 

@@ -1,4 +1,4 @@
-"""Best of N: what choosing by a critic is worth, as the number of candidates grows.
+"""Best of N: the reward of choosing by a critic as the number of candidates grows.
 
 `of_dialogues` chooses among the whole dialogues that there are of each held-out task.
 """

@@ -155,5 +155,5 @@ def encode(diagnosis: Diagnosis) -> bytes:
 
 
 def decode(content: bytes) -> Diagnosis:
-    """Decode what `encode` has written."""
+    """Decode the output of `encode`."""
     return msgspec.json.decode(content, type=Diagnosis)

@@ -83,7 +83,7 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
 
 
 def _sight(job: Job, recipe: Recipe, held_out: Sequence[Trajectory]) -> DialogueEncoder:
-    """Return what writes dialogues for a critic that sees pages."""
+    """Return the encoder of dialogues for a critic that sees pages."""
     settings = recipe.table(CriticSettings).vision
     assert settings  # noqa: S101
     sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Returns(Struct, frozen=True, kw_only=True):
-    """Some candidates of a turn: their scores, and what came of them."""
+    """Some candidates of a turn, with their scores and their returns."""
 
     task_hash: str
     scores: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Training a critic that sees pages: the stage of its examples, and what its training takes.
+"""Training a critic that sees pages: the stage of its examples, and the amount of its training.
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 

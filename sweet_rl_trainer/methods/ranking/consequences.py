@@ -31,7 +31,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""Returns what came of the last reply of each opening."""
+"""Returns the outcomes of the last reply of each opening."""
 ByWording = Mapping[str, Consequence | None]
 
 

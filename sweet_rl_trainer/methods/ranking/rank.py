@@ -68,7 +68,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Paper."""
     margin: NotNegative = 0.0
     calibrate: bool = False
-    """Shift the scores of answers by what came of the recorded ones (`calibrate`). Ours."""
+    """Shift the scores of answers by the outcomes of the recorded ones (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
     """Tokens that are scored at once, the unit of memory."""

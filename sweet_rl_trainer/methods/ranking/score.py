@@ -105,7 +105,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "facts": (),
     "gain": (),
 }
-"""The second term, if there is one, is taken from the first; without any, what comes of a reply scores it."""
+"""The second term, if there is one, is subtracted from the first; without terms, a reply is scored by its outcome."""
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
 """Credit by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)

@@ -36,7 +36,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
-"""The one that can compute what candidates have in common once."""
+"""The model that can compute common beginnings of candidates once."""
 
 
 class Scorers:

@@ -59,7 +59,7 @@ def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
 
 
 def problems(settings: VisionSettings, domain: str) -> Iterator[str]:
-    """Yield what does not fit the domain or the settings."""
+    """Yield conflicts with the domain or the settings."""
     if not get_domain(domain).pictured:
         yield f"critic.vision: the human sees no pictures in the domain {domain}; leave it out"
     if settings.max_pixels < 4 * 28 * 28:

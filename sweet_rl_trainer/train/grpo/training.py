@@ -57,7 +57,7 @@ class GrpoRecord(Struct, frozen=True, kw_only=True):
 
     settings: GrpoSettings
     environment: str
-    """Digest of what dialogues and scores depend on (`RunConfig.pins`)."""
+    """Digest of everything that dialogues and scores depend on (`RunConfig.pins`)."""
     tasks: str
     """Digest of the tasks."""
     origin: str
