@@ -43,7 +43,7 @@ class Functions:
     def results(self, name: str) -> str:
         """Return all that is recorded of a benchmark, or say that nothing is."""
         record = self.book.full.get(name)
-        return "Not measured yet." if record is None else "\n".join(_blocks(record))
+        return "No record yet." if record is None else "\n".join(_blocks(record))
 
     def ratio(self, name: str, ratio: str) -> str:
         """Return a ratio with its spread."""
