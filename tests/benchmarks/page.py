@@ -7,7 +7,7 @@ from datetime import date
 
 import jinja2
 from records import ROOT, Book, Measured, Record, read_book
-from tables import spread, target, with_spread, with_unit
+from tables import target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 QUIET, BUSY = 0.2, " (wall times are provisional)"
@@ -75,10 +75,9 @@ class Functions:
 def _blocks(record: Record) -> Iterator[str]:
     yield f"*{_circumstances(record)}*"
     if record.ratios:
-        yield "\n| ratio | median | lowest to highest | better | wanted |\n|---|--:|---|---|---|"
+        yield "\n| ratio | median (lowest to highest) | better |\n|---|---|---|"
         for label, each in record.ratios.items():
-            cells = (label, with_unit(each), spread(each), each.better, target(each))
-            yield f"| {' | '.join(map(str, cells))} |"
+            yield f"| {label} | {with_spread(each)} | {each.better} |"
     if record.figures:
         yield ""
         yield from _matrix(record.figures)
