@@ -23,10 +23,10 @@ PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
-    "relevant": "a question about each open decision, whose reply tells it",
-    "redundant": "a question about a decision that is known",
-    "unanswerable": "questions about nothing that counts",
-    "answer": "the best answer that what is known allows",
+    "relevant": "a question about each open decision, which the reply reveals",
+    "redundant": "a question about a known decision",
+    "unanswerable": "questions about nothing that matters",
+    "answer": "the best answer given what is known",
     "wrong answer": "the same with another choice of one known decision",
 }
 
@@ -100,8 +100,8 @@ def _found(results: Results) -> Iterator[str]:
             for name, each in known
             if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
         ]
-        said = f"- **{title.capitalize()}**: {best} has the most, {percent_with_range(share)}."
-        said += f" Not told from chance: {', '.join(open_)}." if open_ else ""
+        said = f"- **{title.capitalize()}**: the best is {best}, {percent_with_range(share)}."
+        said += f" Not distinguished from chance: {', '.join(open_)}." if open_ else ""
         yield said + (f" Below chance: {', '.join(below)}." if below else "")
 
 
@@ -139,7 +139,7 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
         (name, *(_share(by_truth[truth].measures.get("pairs")) for truth in TRUTHS))
         for name, by_truth in agreements.items()
     ]
-    return "The share of all pairs of candidates in the right order, in percent:\n\n" + _rows(
+    return "Pairs of candidates in the right order, %:\n\n" + _rows(
         ("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows
     )
 
@@ -156,10 +156,10 @@ def _validation(results: Results) -> str:
     if found is None:
         return ""
     return (
-        f"On the demonstrators' policy, {count(found.questions, 'question')} in {count(found.states, 'state')} were "
-        f"continued with the real human until the 95 % interval of each mean was at most ±{found.half_width * 100:.2f} "
-        f"points ({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals hold the "
-        f"exact value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
+        f"{count(found.questions, 'question')} in {count(found.states, 'state')} were continued by the demonstrators' "
+        f"policy with the real human until each mean's 95 % interval was at most ±{found.half_width * 100:.2f} points "
+        f"({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals contain the exact "
+        f"value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
     )
 
 
