@@ -134,13 +134,16 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return the share of pairs in the right order, for each truth."""
-    rows = [
-        (name, *(_share(by_truth[truth].measures.get("pairs")) for truth in TRUTHS))
+    """Return the share of pairs in the right order for each truth, and how far the widest interval reaches."""
+    found = {
+        name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
-    ]
-    return "Pairs of candidates in the right order, %:\n\n" + _rows(
-        ("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows
+    }
+    rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
+    widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
+    return (
+        f"Pairs in the right order, %; 95 % intervals reach at most {widest * 100:.1f} points from them:\n\n"
+        + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
 
@@ -193,5 +196,15 @@ def summary(results: Results) -> str:
 
 
 def _mean(agreement: Agreement, measure: str) -> float | None:
-    interval = agreement.measures.get(measure)
+    return _mean_of(agreement.measures.get(measure))
+
+
+def _mean_of(interval: Interval | None) -> float | None:
     return interval.mean if interval else None
+
+
+def _reach(interval: Interval | None) -> float:
+    """Return how far an interval reaches from its mean, to the farther end; 0 if there is none."""
+    if interval is None or interval.mean is None or interval.low is None or interval.high is None:
+        return 0.0
+    return max(interval.mean - interval.low, interval.high - interval.mean)
