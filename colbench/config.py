@@ -121,7 +121,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "asked: the agent has to ask about hidden decisions; all: the first message states them",
+            "where hidden decisions come up: when the agent asks (asked), or in the first message (all)",
             metavar="WHAT",
         ),
     ] = "asked"

@@ -37,11 +37,11 @@ temperature = 0.7
 
 Unknown keys and flags are errors, and so are misspelled variables, such as `COLBENCH_AGNET`.
 
-**Pinned** settings can change a number: a run is resumed only if they are unchanged, prompt files by content. The
+**Pinned** settings (†) can change a number: a run is resumed only if they are unchanged, prompt files by content. The
 address of a model server and these arguments are not pinned: {unpinned}.
-Settings marked *selects* choose the dialogues; change them to extend a run. The others may change at any time.
+Settings that select dialogues (+) may change to extend a run, all others at any time.
 """
-PINNED = {"pinned": "yes", "selection": "selects", "execution": "no"}
+MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """
 ## Other environment variables
 | Variable | Meaning |
@@ -62,10 +62,10 @@ def page() -> str:
 
 def _table(found: Iterator[Setting]) -> str:
     rows = "".join(
-        f"| `{_usage(each)}` | {each.default or '–'} | {PINNED[each.effect]} | {_cell(each.text)} |\n"
+        f"| `{_usage(each)}`{MARKS[each.effect]} | {each.default} | {_cell(each.text)} |\n"
         for each in found
     )
-    return f"| Flag | Default | Pinned | Meaning |\n|---|---|---|---|\n{rows}"
+    return f"| Flag | Default | Meaning |\n|---|---|---|\n{rows}"
 
 
 def _usage(setting: Setting) -> str:
