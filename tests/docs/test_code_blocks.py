@@ -124,8 +124,9 @@ def kind(block: Block) -> str:
 
 
 def rule(command: str) -> Rule | None:
-    """Return the reason why a command is not run, or None."""
-    return next((each for each in CHECKED if re.search(each.pattern, command)), None)
+    """Return the reason why a command is not run, or None. What is between single quotes does not count."""
+    bare = re.sub(r"'[^']*'", "''", command)
+    return next((each for each in CHECKED if re.search(each.pattern, bare)), None)
 
 
 class Reader:
@@ -211,7 +212,7 @@ class Reader:
 
     def _read(self, block: Block) -> None:
         """Read a block as the program does that reads such a file."""
-        path = self.place.folder / f"line-{block.line}.{block.language}"
+        path = self.place.folder / f"{Path(self.page).stem}-line-{block.line}.{block.language}"
         path.write_text(block.text, "utf-8")
         {"toml": read_toml, "json": read_json}[block.language](path)
         path.unlink()
