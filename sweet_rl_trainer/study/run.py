@@ -32,7 +32,7 @@ from colbench.run_folder import hold
 from colbench.version import __version__
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline.base import model_in
-from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage, order
+from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage, unfinished
 from sweet_rl_trainer.pipeline.stage import read as read_json
 from sweet_rl_trainer.study.arms import chosen
 from sweet_rl_trainer.study.graph import Graph
@@ -55,7 +55,7 @@ class Runner:
 
     def made(self, last: Stage) -> Path:
         """Run a stage after those it needs, each unless it is done; wait for those that other processes run."""
-        for stage in order(last):
+        for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
                 self._console.print(Text(f"{self.part}: {stage.name}: {name}"))
@@ -64,7 +64,7 @@ class Runner:
 
     def made_alone(self, last: Stage) -> Path:
         """Run a stage likewise. Raises NotMadeError if another process runs one of those it needs."""
-        for stage in order(last):
+        for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
                     raise NotMadeError
