@@ -12,7 +12,7 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall(DOC.read_text("utf-8"))
-    assert len(blocks) == 4
+    assert len(blocks) == 6
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)

@@ -50,7 +50,7 @@ def site(here: Path) -> str:
 
 def test_the_commands_of_the_page_run(here: Path, site: str, cache: Path) -> None:
     section = PAGE.partition("\n## Run it\n")[2]
-    [install, *commands] = section.split("```")[1].strip().splitlines()
+    [install, *commands] = section.split("```")[1].splitlines()[1:]
     assert install == "pip install ./colbench-eggs"
     for command in commands:
         name, *arguments = shlex.split(command)
