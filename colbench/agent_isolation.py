@@ -1,6 +1,6 @@
 """The agent of a run: found, put where it may run, and isolated there, or why that is impossible.
 
-ColBench's own agents run in the process of the run, agents of others in a process of their own, which is isolated where
+ColBench's own agents run in the process of the run, agents of others in their own process, which is isolated where
 this machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
 """
 
@@ -50,7 +50,7 @@ def read_isolation(config: RunConfig) -> RunConfig:
 
 
 def find_agent(config: RunConfig) -> Any:
-    """Return the agent that a configuration names; one of others' code in a process of its own, if not `in_process`.
+    """Return the agent that a configuration names; third-party code gets its own process unless `in_process` is set.
 
     Raises UserError if the agent does not exist.
     """
@@ -61,9 +61,9 @@ def find_agent(config: RunConfig) -> Any:
 
 
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
-    """Isolate the agent as far as the configuration says. Return what it may still reach, for people, if anything.
+    """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
-    A Python agent in a process of its own is isolated in any case if this machine can do that; else a warning is
+    A Python agent in its own process is isolated in any case if this machine can do that; else a warning is
     logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow it.
     """
     if config.agent_sandbox:
@@ -73,14 +73,14 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
             return _hide_tasks(agent, config, out)
         except SandboxError as cause:
             logging.getLogger("colbench").warning(
-                "the agent runs in a process of its own, but is not isolated from the tasks: %s",
+                "the agent runs in its own process, but is not isolated from the tasks: %s",
                 cause,
             )
     return ""
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the record: in this process, in one of its own, as a program, or on a server."""
+    """Return where an agent runs, for the record: in this process, in its own, as a program, or on a server."""
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):
@@ -109,19 +109,22 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
     folders = [Path(folder).expanduser().resolve() for folder in config.agent_write]
     for given, folder in zip(config.agent_write, folders, strict=True):
         if not folder.is_dir():
-            raise UserError(f"--agent-write {given}: there is no folder {folder}")
+            raise UserError(f"--agent-write {given}: the folder {folder} does not exist")
         if hidden.holds(folder) or hidden.is_checkout(folder):
             raise UserError(
-                f"--agent-write {given}: it is hidden from agents, since tasks or runs are there; name another folder"
+                f"--agent-write {given}: this folder is hidden from agents because it holds "
+                "tasks or runs; name another folder"
             )
     return folders
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if the agent is in what is hidden, as in a package that tasks come from."""
+    """Raise SandboxError if the agent's own files are hidden, as in a package that tasks come from."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
-            raise SandboxError(f"it is in a package or folder of tasks or runs itself: {file}")
+            raise SandboxError(
+                f"its own file is in a package or folder that holds tasks or runs: {file}"
+            )
 
 
 def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
@@ -164,6 +167,6 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return what a Python agent names: its file or package, and the files in its arguments."""
+    """Return the files that a Python agent names: its file or package, and the files in its arguments."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

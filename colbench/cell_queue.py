@@ -1,4 +1,4 @@
-"""The queue of a run: hands out its cells, takes back what became of them, and decides when the run stops early."""
+"""The queue of a run: hands out its cells, receives their outcomes, and decides when the run stops early."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Job(Struct, frozen=True, kw_only=True):
 
     cell: Cell
     kept: Rollout | None = None
-    """Its dialogue from an earlier attempt, of which only the scoring is to be done again."""
+    """Its dialogue from an earlier attempt, which only needs to be scored again."""
     lost: int = 0
     """Workers that were lost while they had it."""
 
 
 class CellSource(Protocol):
-    """Where a runner gets cells, and whom it tells what became of them: a `CellQueue`, or one in another process."""
+    """The source of a runner's cells, which is told their outcomes: a `CellQueue`, or one in another process."""
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""
@@ -142,7 +142,7 @@ class CellQueue(Stops):
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
-            reason = f"{GIVE_UP_AFTER} dialogues in a row were lost; {failure.reason}"
+            reason = f"{GIVE_UP_AFTER} dialogues in a row failed; {failure.reason}"
             self.stop(EndpointError(reason))
 
     def finished(self, rollout: Rollout) -> None:

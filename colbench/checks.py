@@ -30,7 +30,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     unsteady: bool | None = None
     """True if the reference does not give the same result twice; None where that is not checked separately."""
     floors: dict[str, dict[str, float]] = {}
-    """Scores of answers that nobody designed; see `Score.floors`."""
+    """Scores of trivial answers; see `Score.floors`."""
 
     @property
     def sound(self) -> bool:

@@ -21,7 +21,7 @@ STOP_GRACE = 2.0
 """Seconds that a speaker has to end when the run is stopped."""
 
 RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
-"""The clock of the code that runs; that of a reply also counts for the tasks which the reply starts."""
+"""The clock of the running code; the clock of a reply also applies to the asyncio tasks it starts."""
 
 
 class Interrupted(BaseException):
@@ -29,7 +29,7 @@ class Interrupted(BaseException):
 
 
 class Pulse:
-    """The seconds in which an event loop did not turn; `colbench.loop_watch` measures them."""
+    """Seconds during which an event loop was blocked; `colbench.loop_watch` measures them."""
 
     def __init__(self) -> None:
         self.lost = 0.0
@@ -53,9 +53,9 @@ class Clock:
     It stands inside `waiting()`, and while code of another speaker blocks the event loop.
 
     Args:
-        limit: Seconds; then the running reply is cancelled, and `hear` raises `error`, whose kind is `timeout`.
+        limit: Seconds; then the running reply is canceled, and `hear` raises `error`, whose kind is `timeout`.
         error: The speaker's error.
-        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was cancelled.
+        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was canceled.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Clock:
         self.abandon = abandon
         self.loop: asyncio.AbstractEventLoop | None = None
         self.blocked = 0.0
-        """Seconds in which this speaker blocked the event loop."""
+        """Seconds during which this speaker blocked the event loop."""
         self.place = ""
         """File and line that blocked it last."""
         self._pulse = UNWATCHED
@@ -92,9 +92,9 @@ class Clock:
         return self.seconds >= self.limit
 
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
-        """Return what a speaker says. One call at a time.
+        """Return the speaker's message. One call at a time.
 
-        Raises the speaker's error if its time is up, CancelledError if the current task was cancelled from outside,
+        Raises the speaker's error if its time is up, CancelledError if the current task was canceled from outside,
         whatever the speaker made of that.
         """
         task, outer = self._start(), RUNNING.get()
@@ -111,13 +111,13 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Stand, too, while code of another speaker blocks the other loop in which this one works."""
+        """Also pause while another speaker blocks the loop in which this one works."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
 
     def spare(self, seconds: float) -> None:
-        """Do not count so many of the seconds since the speaker began, or was waited for last."""
+        """Exclude this many seconds since the speaker began or was last waited for."""
         if self._since is not None:
             self._since = min(self._since + seconds, self._now())
 
@@ -151,7 +151,7 @@ class Clock:
             self._timer = None
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
-        """Raise what a reply became that is late or was cancelled; `failure` is what it raised."""
+        """Raise the outcome of a reply that is late or was canceled; `failure` is the error it raised."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
         if self._expired or (
@@ -203,12 +203,12 @@ class Clock:
     def _leave(self) -> None:
         if self._task and self.abandon:
             place = place_of(list(_suspended(self._task)))
-            self.abandon(self.late(f"{place} catches CancelledError, so it was left behind"))
+            self.abandon(self.late(f"{place} catches CancelledError, so it was abandoned"))
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Let the clock of the running dialogue stand: what happens inside is not its speaker's time."""
+    """Pause the clock of the running dialogue: time spent inside does not count for its speaker."""
     clock = RUNNING.get()
     if clock is None or clock.loop is not asyncio.get_running_loop():
         yield
@@ -221,7 +221,7 @@ def waiting() -> Iterator[None]:
 
 
 async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
-    """Await work in a task of its own, which is left behind if it does not end when it should.
+    """Await work in a separate asyncio task, which is abandoned if it does not end in time.
 
     `work` is given the function that leaves it behind: calling it with an error raises that error here.
     """

@@ -24,13 +24,14 @@ UNSCORED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters with which a text could take over a terminal: controls except tab and newline, and text direction."""
+"""Characters by which a text could control a terminal: control characters except tab and newline, and text
+direction."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that refuses abbreviated flags, and names the flag or command of which a wrong one may be a misspelling.
+    """A parser that refuses abbreviated flags, and suggests the flag or command that a wrong one may misspell.
 
-    The parsers of its commands are of this class as well, and each reports mistakes with its own usage.
+    The parsers of its commands are of this class as well, and each reports errors with its own usage.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -78,7 +79,7 @@ def run(name: str, command: Callable[[], int]) -> int:
     except BoundaryError as error:
         return _fail(name, f"{error.boundary}: {error}", UNSCORED)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return _fail(name, "interrupted; the same command continues", INTERRUPTED)
+        return _fail(name, "interrupted; repeat the command to continue", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -88,7 +89,7 @@ def run(name: str, command: Callable[[], int]) -> int:
 
 
 def first_word(words: Sequence[str]) -> str:
-    """Return the command of a command line, or "" if it has none."""
+    """Return the command of a command line, or "" if there is none."""
     return next((word for word in words if not word.startswith("-")), "")
 
 
@@ -106,7 +107,7 @@ def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> i
 
 @contextmanager
 def _log_on_stderr() -> Iterator[None]:
-    """Print log messages to standard error, such as those of a model server that is loading."""
+    """Print log messages, such as those of a loading model server, to standard error."""
     log, handler = logging.getLogger("colbench"), logging.StreamHandler()
     log.setLevel(logging.INFO)
     log.addHandler(handler)

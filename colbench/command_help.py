@@ -10,7 +10,7 @@ from typing import Any
 NARROWEST, WIDEST = 50, 100
 """Columns of a help text, whatever the width of the terminal."""
 SHOWN = 3
-"""Optional flags that a usage line names; if a command has more, `[options]` stands for them."""
+"""Maximum number of optional flags in a usage line; if a command has more, `[options]` replaces them."""
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -27,7 +27,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         groups: Iterable[Any],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage line; `[options]` stands for optional flags if there are many."""
+        """Add the usage line; `[options]` replaces optional flags if there are many."""
         actions = list(actions)
         optional = [each for each in actions if each.option_strings and not each.required]
         if len(optional) <= SHOWN + 1:  # with --help

@@ -301,7 +301,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
     sandbox_tier: Annotated[
         str | None,
-        Option("sandbox", "tier, such as T1; else the strongest", metavar="T", effect="execution"),
+        Option("sandbox", "tier, such as T1 (default: strongest)", metavar="T", effect="execution"),
     ] = None
     sandbox_packages: Annotated[
         tuple[str, ...],
@@ -347,7 +347,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             pins[role] = without_address(pins[role])
             args = pins[f"{role}_args"]
             pins[f"{role}_args"] = {k: args[k] for k in args.keys() - EXECUTION_ARGS}
-        if self.told == "asked":  # as in runs of before there was a choice
+        if self.told == "asked":  # as in runs made before this setting existed
             del pins["told"]
         for name in ("agent_prompt", "human_prompt"):
             pins[name] = _file_hash(pins[name], name) if pins[name] else None
@@ -364,7 +364,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def settings() -> dict[str, Setting]:
-    """Return what is declared about each field of RunConfig, by its name."""
+    """Return the declared options of each field of RunConfig, by name."""
     return read_settings(RunConfig)
 
 

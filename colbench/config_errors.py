@@ -57,7 +57,7 @@ def explain(
     table: str = "",
     quoted: bool = False,
 ) -> Problem:
-    """Return what is wrong with values that do not convert to the type `kind`.
+    """Return the errors of values that do not convert to the type `kind`.
 
     If `values` are given, the reason shows the wrong one. `table` is the key at which they stand in a larger file.
     With `quoted` a text that reads as another value, such as "1", is shown in quotes, as it is written in JSON or TOML.
@@ -82,7 +82,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def misspelled(name: str, known: Collection[str]) -> str | None:
-    """Return the known name of which this one is most likely a misspelling, or None if it is something else."""
+    """Return the known name that this one most likely misspells, or None if there is none."""
     near = get_close_matches(name, [each for each in known if len(each) >= SHORTEST], 1, ALIKE)
     return near[0] if near else None
 
@@ -135,7 +135,7 @@ def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
 
 
 def _value(values: Any, steps: list[str]) -> Any:
-    """Return the value at a path, or None if there is none or it is not known."""
+    """Return the value at a path, or None if it does not exist or is unknown."""
     for step in steps:
         if isinstance(values, Mapping) and step in values:
             values = values[step]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,9 +15,14 @@ from colbench.command import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["add_output_flags", "console", "errors", "output", "printable"]
+__all__ = [
+    "add_output_flags", "console", "errors", "inherited_output", "output", "print_document",
+    "printable", "settings_for_child",
+]  # fmt: skip
 
 _MODE = {"json": False, "quiet": False}
+_INHERITED = "_COLBENCH_OUTPUT"
+"""Environment variable that passes the flags that are set to child processes, separated by commas."""
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
@@ -37,6 +44,25 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
         yield
     finally:
         _set(**before)
+
+
+def settings_for_child() -> dict[str, str]:
+    """Return the environment variable that makes a child process print in the same mode; see `inherited_output`."""
+    return {_INHERITED: ",".join(flag for flag, value in _MODE.items() if value)}
+
+
+def inherited_output() -> AbstractContextManager[None]:
+    """Return `output` in the mode of the parent process, which started this one with `settings_for_child`."""
+    flags = os.environ.get(_INHERITED, "").split(",")
+    return output(as_json="json" in flags, quiet="quiet" in flags)
+
+
+def print_document(document: object) -> None:
+    """Print a value as one JSON document on standard output."""
+    import msgspec
+
+    text = msgspec.json.format(msgspec.json.encode(document, enc_hook=str), indent=2)
+    sys.stdout.write(text.decode() + "\n")
 
 
 def _set(**mode: bool) -> None:

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from colbench.items import TOKEN
 
 ALIKE = 0.97
-"""Share of the parts from which two sources count as the same."""
+"""Share of common parts above which two sources count as the same."""
 LEAST = 20
 """Parts of a reference; anyone may have written a shorter one."""
 LONGER = 3
@@ -19,7 +19,7 @@ LONGER = 3
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
-    """Return True if the parts of an answer are nearly those of the reference."""
+    """Return True if the parts of an answer are nearly the parts of the reference."""
     if len(reference) < LEAST or not 1 / LONGER < len(parts) / len(reference) < LONGER:
         return False
     if reference == parts:

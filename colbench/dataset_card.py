@@ -37,8 +37,8 @@ def eval_yaml(sets: Sequence[CardSet]) -> str:
     return _yaml(
         {
             "name": "ColBench",
-            "description": "Collaborative Agent Bench: how well an LLM agent works with a simulated human who knows "
-            "what they need and has not written it down.",
+            "description": "Collaborative Agent Bench: how well an LLM agent works with a "
+            "simulated human who knows what they need but has not written it down.",
             "evaluation_framework": FRAMEWORK,
             "tasks": [
                 {"id": each.domain.name, "config": each.domain.name, "split": SPLIT}

@@ -9,21 +9,22 @@ from colbench.errors import UserError
 OF_THE_HARNESS = 200
 """Open files without any dialogue: the interpreter, sandbox workers, a browser, the run's folder."""
 OF_A_DIALOGUE = 3
-"""Open files of one dialogue: connections of both sides. An agent that needs more says so in `descriptors`."""
+"""Open files of one dialogue: connections of both sides. An agent that needs more sets `descriptors`."""
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:
     """Raise the limit of this process as far as the system lets it.
 
-    Raises UserError that names `--concurrency` if that is not enough for so many dialogues at a time.
+    Raises UserError that names `--concurrency` if that is not enough for this many dialogues at a time.
     """
     hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))
     needed = OF_THE_HARNESS + each * dialogues
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise UserError(
-            f"--concurrency {dialogues}: takes about {needed} open files, and the limit of this process is {hard}; "
-            f"raise it (`ulimit -n {needed}`, as root) or give --concurrency {max(1, (hard - OF_THE_HARNESS) // each)}"
+            f"--concurrency {dialogues}: needs about {needed} open files, but the limit of this "
+            f"process is {hard}; raise it (`ulimit -n {needed}`, as root) or give --concurrency "
+            f"{max(1, (hard - OF_THE_HARNESS) // each)}"
         )
 
 

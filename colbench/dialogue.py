@@ -46,7 +46,7 @@ class Move(Struct, frozen=True, kw_only=True):
     answer: str | None
     """The text after the answer marker; None without one."""
     thoughts: str
-    """The agent's thoughts before it spoke; nobody is shown them."""
+    """The agent's thoughts before its message, which are shown to no one."""
     usage: Usage | None
     delivery: Delivery | None
     sampled: Sampled | None
@@ -123,7 +123,7 @@ class Dialogue:
         self.messages: tuple[Message, ...] = (
             Message(role="user", content=request or task.request),
         )
-        """Everything said so far, the request first: all that the agent may see."""
+        """All messages so far, the request first: everything the agent may see."""
         self.ending: Ending | None = None
         self._human = human
         self._max_turns = max_turns
@@ -163,7 +163,7 @@ class Dialogue:
         self.messages = (*said, Message(role="user", content=words, images=seen))
 
     def _refuse_silence(self) -> None:
-        """Raise EndpointError if a model server delivered nothing but empty replies: that is no dialogue to score.
+        """Raise EndpointError if a model server returned only empty replies: such a dialogue is not scored.
 
         Recorded tokens are what a policy did, so such a dialogue stands.
         """
@@ -172,8 +172,9 @@ class Dialogue:
         found = Counter(t.agent_delivery.finish_reason for t in self.turns if t.agent_delivery)
         reasons = ", ".join(f"{name or 'unknown'} ({n})" for name, n in found.most_common())
         raise EndpointError(
-            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. Where it is `length`, the limit on "
-            "tokens was reached before the first word: --agent-arg max_tokens=N allows more",
+            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. If it is "
+            "`length`, the token limit was reached before the first word; --agent-arg "
+            "max_tokens=N raises the limit",
             kind="empty",
         )
 
@@ -200,7 +201,7 @@ async def opened(
 
 
 class _InTime:
-    """A context manager whose entering and leaving have a limit each."""
+    """A context manager with a time limit for entering and one for leaving."""
 
     def __init__(self, manager: AbstractAsyncContextManager[Agent], clock: Clock) -> None:
         self._manager = manager
@@ -237,7 +238,7 @@ def read_reply(reply: object) -> Message:
 
 
 def read_move(reply: object) -> Move:
-    """Parse a reply into what it says and the answer if it gives one. Raises AgentError if it is not a message."""
+    """Parse a reply into its message and its answer, if any. Raises AgentError if it is not a message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, words = split_thoughts(raw)
@@ -268,7 +269,7 @@ def read_words(reply: object) -> Message:
 
 
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
-    """Return what a speaker said and the seconds it took; its `clock` raises its error if it is late.
+    """Return a speaker's message and the seconds it took; its `clock` raises its error if it is late.
 
     A speaker that would end the process, or cancels itself, raises RuntimeError.
     """
@@ -281,7 +282,7 @@ async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, fl
         task = asyncio.current_task()
         if task and task.cancelling():
             raise
-        raise RuntimeError("it cancelled itself") from cause
+        raise RuntimeError("it canceled itself") from cause
     except BaseException as cause:
         raise RuntimeError(f"it raised {type(cause).__name__}: {cause}") from cause
     return said, time.perf_counter() - start

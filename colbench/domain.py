@@ -1,4 +1,4 @@
-"""Domains: what a task is about, how its answers are scored, and how they are shown.
+"""Domains: the subject of tasks, the scoring of answers, and their display.
 
 A domain is an object. Packages register theirs in the entry-point group `colbench.domains`; the harness, the report,
 the leaderboard and the trainer find it by name and iterate over its metrics. docs/new-domain.md builds one.
@@ -76,7 +76,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
     tasks: str
     agent: str
     training: str = ""
-    """Task source to train on, none of whose tasks is in `tasks`. Empty: the domain has none."""
+    """Task source for training, disjoint from `tasks`. Empty: the domain has none."""
 
 
 class Resources:
@@ -95,7 +95,7 @@ class Resources:
         return ()
 
     def pins(self) -> dict[str, dict[str, str]]:
-        """Return what a number can depend on, for the run's record; known before the resources are started."""
+        """Return everything a number can depend on, for the run's record; known before the resources are started."""
         return {}
 
     @property
@@ -116,7 +116,7 @@ class Resources:
 
 
 class Domain:
-    """Base class of domains. A subclass sets the attributes without a default and overrides what differs."""
+    """Base class of domains. A subclass sets the attributes without a default and overrides the rest as needed."""
 
     name: ClassVar[str]
     """Name in task files, flags and reports, such as `backend`."""
@@ -136,7 +136,7 @@ class Domain:
     """Answers that need no dialogue and whose scores are known (`floors_of`): their names for people, the one to
     compare with first."""
     pictured: ClassVar[bool] = False
-    """True if the human sees a picture of what the agent shows, turn by turn, as in frontend design."""
+    """True if the human sees a picture of the agent's answer in each turn, as in frontend design."""
     audited: ClassVar[bool] = True
     """True if replies of the human are audited for leaks (`colbench.leaks`)."""
     leaderboard_sets: ClassVar[Mapping[str, int]] = {}
@@ -146,8 +146,8 @@ class Domain:
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
     """Tokens and characters of a reply of a human played by a model."""
     remedy: ClassVar[str] = ""
-    """A sentence that says how to get the metrics that `Resources.lacking` names."""
-    unjudged: ClassVar[str] = "no part of the reference could be compared with"
+    """A sentence on how to get the metrics that `Resources.lacking` names."""
+    unjudged: ClassVar[str] = "no part of the reference could be compared"
     """Why an answer may have no score although nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
     """Request of the dialogues of `colbench agents check`."""
@@ -165,7 +165,7 @@ class Domain:
     """What a critic is told before a conversation; `{reference}` is the task's reference."""
 
     def resources(self, config: RunConfig, tasks: Sequence[Task]) -> Resources:  # noqa: ARG002
-        """Return what scoring these tasks needs. Raises UserError where this machine lacks it."""
+        """Return the resources for scoring these tasks. Raises UserError if this machine lacks them."""
         return Resources()
 
     def scorer(self, resources: Resources) -> Scorer:
@@ -185,7 +185,7 @@ class Domain:
         return ()
 
     def items(self, source: str) -> Items:
-        """Return what a reference holds that a reply could give away, or what an answer took; see `colbench.leaks`."""
+        """Return the parts of a reference that a reply could leak or an answer could copy; see `colbench.leaks`."""
         return source_items(source)
 
     def source(self, answer: str) -> str:
@@ -223,7 +223,7 @@ class Domain:
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
-        """Return what an agent that ends on `text` is judged by; `said` holds all its messages."""
+        """Return the text by which an agent that ends on `text` is scored; `said` holds all its messages."""
         return text
 
     def readable(self, said: str) -> str:
@@ -231,7 +231,7 @@ class Domain:
         return said
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
-        """Return the text from which a person who plays the agent starts to write an answer.
+        """Return the text from which a person who plays the agent starts writing an answer.
 
         `dialogue` holds what was said, the request first.
         """
@@ -259,7 +259,7 @@ class Domain:
         renders: RenderStore,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> AnswerPictures | None:
-        """Return what makes the pictures of answers on the leaderboard's site; by default none.
+        """Return the renderer of answers' pictures on the leaderboard's site; by default none.
 
         They are put into `gallery/` of `folder`, from renders that were made in an environment.
         """
@@ -271,7 +271,7 @@ class Domain:
         config: RunConfig,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> DialoguePictures | None:
-        """Return what makes the pictures of a run's dialogues for the viewer; by default none.
+        """Return the renderer of a run's pictures for the viewer; by default none.
 
         They are put into `gallery/` of `folder`, the run's. `environment` is the one in which it was scored.
         """
@@ -298,7 +298,7 @@ class Domain:
             raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return the sizes of what some tasks hide, by what is counted, for their datasheet."""
+        """Return the sizes of the hidden parts of some tasks, by unit, for their datasheet."""
         return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
 
     async def examine(
@@ -308,7 +308,7 @@ class Domain:
         sample: int,  # noqa: ARG002
         bar: Bar,
     ) -> Examination:
-        """Run the references of some tasks and return what their datasheet says about them.
+        """Run the references of some tasks and return their entries for the datasheet.
 
         `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
         """
@@ -320,7 +320,7 @@ class Domain:
         return Examination(flaws=flaws)
 
     def diagnose(self) -> Iterable[Diagnosis]:
-        """Check what the domain needs of this machine besides the code sandbox, for `colbench doctor`."""
+        """Check the domain's requirements on this machine other than the code sandbox, for `colbench doctor`."""
         return ()
 
     def prompt(self, name: str) -> str:
@@ -346,7 +346,7 @@ class Domain:
 
     @cached_property
     def success(self) -> Metric | None:
-        """The metric of success; None in a domain in which answers do not just succeed or fail."""
+        """The metric of success; None in a domain whose answers do not simply succeed or fail."""
         return next((metric for metric in self.metrics if metric.role == "success"), None)
 
     @cached_property
@@ -355,7 +355,7 @@ class Domain:
         return next((metric for metric in self.metrics if metric.role == "fallback"), None)
 
     def metric(self, name: str) -> Metric | None:
-        """Return the metric of this name; None if the domain has none."""
+        """Return the metric with this name; None if the domain has none."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:

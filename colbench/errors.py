@@ -48,7 +48,7 @@ rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
 empty         every reply was empty: cut before its first word, filtered, or just empty
 exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
-reply         what was returned is no message
+reply         what was returned is not a message
 (empty text)  unknown: files of earlier versions do not say
 """
 
@@ -58,7 +58,7 @@ class ColBenchError(Exception):
 
 
 class UserError(ColBenchError):
-    """The user's input is wrong; the message names the file, line or flag and says how to mend it."""
+    """The user's input is wrong; the message names the file, line or flag and the fix."""
 
 
 class DataError(UserError):
@@ -66,7 +66,7 @@ class DataError(UserError):
 
 
 class BoundaryError(ColBenchError):
-    """Base of the errors at a boundary. `kind` says what happened there."""
+    """Base class of the errors at a boundary. `kind` is the type of failure."""
 
     boundary: Boundary
 
@@ -88,11 +88,11 @@ class InfrastructureError(BoundaryError):
 
 
 class TooLongError(Exception):
-    """The dialogue is longer than the model's context: the failure of whoever asked (`boundary`)."""
+    """The dialogue exceeds the model's context: a failure of the participant who sent the request (`boundary`)."""
 
 
 class EndpointError(InfrastructureError):
-    """A model server did not answer, whoever was asking it."""
+    """A model server did not respond, for any participant."""
 
     boundary: Boundary = "endpoint"
 

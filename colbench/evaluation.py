@@ -54,7 +54,7 @@ from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
-"""Task source of a run whose tasks were given as objects; they are kept in its folder."""
+"""Task source of a run with tasks given as objects, which are kept in its folder."""
 BROKEN_AFTER = 10
 """Dialogues that all ended by an exception of the agent's own, before a run stops."""
 
@@ -72,7 +72,7 @@ class Observer:
         """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Handle a change of what is waited for: one line a model server, such as a rate limit; empty: nothing."""
+        """Handle a change in what the run waits for, one line per model server; empty: nothing."""
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Handle a finished dialogue; it has been written to the run's folder."""
@@ -128,7 +128,7 @@ class Evaluation:
         single = why_single("agent", self.agent, given=agent is not None)
         single = single or why_single("human", self.human, given=human is not None)
         self.processes = count_processes(config, self.planned, single)
-        """Processes that hold the dialogues, of a cluster those of each node; 1: this one, where it is local."""
+        """Number of processes for the dialogues, per node in a cluster; 1: this process, if local."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -168,7 +168,7 @@ class Evaluation:
                         observer.on_end()
 
     def executor(self) -> Executor:
-        """Return what holds the dialogues of the run."""
+        """Return the executor of the run's dialogues."""
         at_once = min(self.config.concurrency, self.planned)
         if is_local(self.config) and self.processes == 1:
             return self.local_executor(at_once)
@@ -183,7 +183,7 @@ class Evaluation:
         return remote_executor(plan, min(self.processes, at_once))
 
     def local_executor(self, dialogues: int) -> LocalExecutor:
-        """Return what holds dialogues in this process, so many at a time."""
+        """Return the executor for dialogues in this process, with this many at a time."""
         return LocalExecutor(
             self.config,
             self.agent,
@@ -199,7 +199,7 @@ class Evaluation:
 
     @cached_property
     def planned(self) -> int:
-        """Number of planned dialogues, those of the shard alone if there is one."""
+        """Number of planned dialogues; with shards, those of this shard."""
         shard, trials = self.config.shard, range(self.config.trials)
         if shard is None:
             return len(self.tasks) * len(trials)
@@ -208,7 +208,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read what an earlier attempt left, but what is to be run again. Return the number of planned ones it kept."""
+        """Read the results of an earlier attempt, except those to run again. Return the number of planned ones kept."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -220,7 +220,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if a dialogue is one of the planned ones; `task`: the one of its id."""
+        """Return True if a dialogue is planned; `task` is the task with its ID."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None
@@ -250,7 +250,7 @@ class Evaluation:
         append: Callable[[Rollout], None],
         observer: Observer,
     ) -> None:
-        """Run and score cells; `append` writes what is finished."""
+        """Run and score cells; `append` writes finished ones."""
 
         def done(rollout: Rollout) -> None:
             append(rollout)

@@ -1,4 +1,4 @@
-"""An event loop that ends: as `asyncio.run`, but what does not heed its cancellation is left behind."""
+"""An event loop that always ends: like `asyncio.run`, but tasks that ignore cancellation are abandoned."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Dialogues hold many objects for long, and looking through them took an eighth of
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine, run in an event loop of its own.
+    """Return the result of a coroutine, run in a separate event loop.
 
-    Remaining tasks are cancelled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
+    Remaining tasks are canceled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
     `asyncio.to_thread` are not waited for; they do not keep the process alive.
     """
     runner = asyncio.Runner()
@@ -39,7 +39,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     finally:
         loop.run_until_complete(_end_tasks())
         loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.set_exception_handler(lambda *_: None)  # tasks left behind are no news
+        loop.set_exception_handler(lambda *_: None)  # ignore abandoned tasks
         loop.close()
         asyncio.set_event_loop(None)
 

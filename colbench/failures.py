@@ -18,7 +18,7 @@ KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return reasons, which may be given as one text with commas. Raises UserError if there is no such reason."""
+    """Return reasons, which may be given as one text separated by commas. Raises UserError for an unknown reason."""
     words = reasons.split(",") if isinstance(reasons, str) else reasons
     found = tuple(word.strip() for word in words if word.strip())
     for reason in found:
@@ -26,7 +26,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
         if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
             continue
         raise UserError(
-            f"{place} {reason}: there is no such reason{did_you_mean(reason, KNOWN)}; the reasons are "
+            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; the reasons are "
             f"{', '.join(KNOWN)}, and BOUNDARY:KIND, such as agent:timeout"
         )
     return found
@@ -47,7 +47,7 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; in files of earlier versions, which do not have it, as its text says."""
+    """Return the kind of a failure; for files of earlier versions, which lack it, derived from the text."""
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):
@@ -58,7 +58,7 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return what to say of an agent whose own code raised in every dialogue; empty if one went otherwise.
+    """Return the message about an agent whose own code raised in every dialogue; "" if any dialogue went otherwise.
 
     Dialogues that failed for what is not under test say nothing about it.
     """
@@ -72,8 +72,9 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
     if not failures:
         return ""
     return (
-        f"every dialogue so far ({failures}) failed by the agent's own exception: {reason}; "
-        "fix it and run again; if nothing that pins the run changed, add --retry-failed exception"
+        f"every dialogue so far ({failures}) failed with an exception raised by the agent: "
+        f"{reason}; fix the agent and run again; if the run's settings are unchanged, add "
+        "--retry-failed exception"
     )
 
 

@@ -28,8 +28,8 @@ OTHER_VARIABLES = {
 }
 """Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (
-    "TOML file, or JSON file with the name *.json; keys are the names of the flags, agent_args and human_args are "
-    "tables"
+    "TOML file, or JSON file named *.json; keys are the names of the flags, agent_args and "
+    "human_args are tables"
 )
 
 
@@ -66,7 +66,7 @@ def read_source(args: argparse.Namespace) -> RunConfig:
     Raises UserError if both are given, or for a bad value.
     """
     if args.source and args.tasks:
-        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of them out")
+        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of the two out")
     args.tasks = args.source or args.tasks
     return read_config(args, base=RunConfig())
 
@@ -132,7 +132,7 @@ def read_file(path: Path, flag: str) -> dict[str, Any]:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise UserError(f"{flag}: {path} is not {form}: {cause}") from cause
     if not isinstance(values, dict):
-        raise UserError(f"{flag}: {path} is not an object with the names of fields as keys")
+        raise UserError(f"{flag}: {path} is not an object whose keys are field names")
     return values
 
 
@@ -162,7 +162,7 @@ def environment_values(
 
 
 def _refuse_misspelled(environment: Mapping[str, str]) -> None:
-    """Raise UserError for a variable whose name is nearly that of a known one; others belong to somebody else."""
+    """Raise UserError for a variable whose name almost matches a known one; other variables are ignored."""
     known = {setting.variable for setting in settings().values()} | OTHER_VARIABLES.keys()
     endings = [name.removeprefix(PREFIX) for name in known]
     for variable in environment:
@@ -186,7 +186,7 @@ def _parse(setting: Setting, value: Any, place: str) -> Any:
     if setting.kind != "list":
         return value
     if not names(value, setting.separator):
-        raise UserError(f"{place}: the list is empty; leave it out, or name something")
+        raise UserError(f"{place}: the list is empty; leave it out, or add an element")
     return names(value, setting.separator)
 
 

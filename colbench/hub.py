@@ -1,4 +1,4 @@
-"""Uploads to the Hugging Face Hub, with errors that say what to do."""
+"""Uploads to the Hugging Face Hub, with actionable errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_repository(repository: str) -> None:
 
 
 def push(dataset: datasets.Dataset, repository: str, *, private: bool | None = None) -> str:
-    """Upload a dataset to a dataset repository, which is created if there is none, and return its address.
+    """Upload a dataset to a dataset repository, which is created if necessary, and return its URL.
 
     `private`: visibility of a repository that is created; None: public, unless its owner's settings say otherwise.
     Raises UserError if the hub refuses the upload, EndpointError if it cannot be reached.

@@ -26,12 +26,12 @@ class Agent(Protocol):
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
-        """Return the agent's next message, given everything said so far (the human's request first)."""
+        """Return the agent's next message, given all messages so far (the human's request first)."""
         ...
 
 
 class Episode(Struct, frozen=True, kw_only=True):
-    """What an agent is told about one dialogue beside its messages."""
+    """An agent's information about one dialogue other than its messages."""
 
     id: str
     """Unique in the run; tells nothing about the task."""
@@ -73,10 +73,10 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class Checkable(Protocol):
-    """An agent that has rules of its own, beside those that hold for every agent."""
+    """An agent with its own rules, besides those that hold for every agent."""
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
-        """Return its rules, in the order in which they are checked; `patience` is the seconds for one reply."""
+        """Return its rules, in the order of checking; `patience` is the time limit in seconds for one reply."""
         ...
 
 
@@ -128,18 +128,18 @@ class ProgressScorer(Scorer, Protocol):
     """A scorer that can also say how far a dialogue had come at each turn."""
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the verdict on what the agent showed in one turn; None if it showed nothing to judge."""
+        """Return the score of the agent's answer in one turn; None if there was none."""
         ...
 
 
 @runtime_checkable
 class ReplyScorer(ProgressScorer, Protocol):
-    """A progress scorer that can also say whether the agent followed what the human pointed out."""
+    """A progress scorer that can also decide whether the agent followed the human's remarks."""
 
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn what became of the differences that the human's reply pointed out.
+        """Return for each turn the outcomes of the differences that the human's reply pointed out.
 
         `shown`: what the agent showed in each turn, in the last one its answer.
         """
@@ -176,11 +176,11 @@ Reason = Literal[
     "near_duplicate",
     "guessed",
 ]
-"""Why what a model wrote is no task, in the order in which it is looked for; see `colbench.synthesis.records`."""
+"""Reasons why a model's output is not a task, in the order of checking; see `colbench.synthesis.records`."""
 
 
 class RejectedError(Exception):
-    """What a model wrote is no task."""
+    """A model's output is not a task."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -196,7 +196,7 @@ class TaskIndex(Protocol):
         ...
 
     def like(self, task: Task) -> str:
-        """Return a description of the indexed task that this one nearly duplicates; empty if there is none."""
+        """Return a description of the indexed task that this one nearly duplicates; "" if there is none."""
         ...
 
 
@@ -227,14 +227,14 @@ class Recipe(Protocol):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a task source is from, and what is known of it: entry points of the group `colbench.origins`, one a source.
+    """The origin of a task source and its properties: entry points of the group `colbench.origins`, one per source.
 
     Each is a function of what stands after the source's colon.
     """
 
     what: str
     made: str
-    """By whom and how."""
+    """Who made it and how."""
     licence: str
     how: str
     """How to get it."""
@@ -258,5 +258,5 @@ class Design(Protocol):
     """Plain questions about it."""
 
     def source(self, choices: Mapping[str, Any]) -> str:
-        """Return the source of the function in which these are chosen."""
+        """Return the source of the function with these choices."""
         ...

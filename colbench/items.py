@@ -1,6 +1,6 @@
 """Items of a source that a reply can give away: names, numbers, texts, and runs of tokens.
 
-`source_items` reads any source by its tokens. Domains with a language of their own (Python, HTML) read it better; see
+`source_items` reads any source by its tokens. Domains with their own language (Python, HTML) read it better; see
 `Domain.items`.
 """
 
@@ -27,7 +27,7 @@ Words = tuple[str, ...]
 
 
 class Items(Struct, frozen=True, kw_only=True):
-    """The items of a source, or those of them that a text mentions."""
+    """The items of a source, or those that a text mentions."""
 
     identifiers: frozenset[Words]
     numbers: frozenset[float]
@@ -89,7 +89,7 @@ def tokens_of(source: str) -> tuple[set[str], set[float], set[str]]:
 
 
 def mentioned(items: Items, text: str) -> Items:
-    """Return those of the items that occur in a text."""
+    """Return the items that occur in a text."""
     words = split_words(text)
     return Items(
         identifiers=_spoken(items.identifiers, words),
@@ -122,7 +122,7 @@ def numbers_of(text: str) -> Iterator[float]:
 
 
 def number_forms(digits: str, percent: str) -> Iterator[float]:
-    """Yield the values that one number of a text may stand for; see `NUMBER` for its two parts."""
+    """Yield the possible values of one number in a text; see `NUMBER` for its two parts."""
     value = float(digits.replace(",", ""))
     yield value
     if percent:

@@ -1,4 +1,4 @@
-"""The leak audit: how much of the hidden reference a reply gave away beyond what was asked.
+"""The leak audit: how much of the hidden reference a reply revealed beyond the question.
 
 Three kinds of items are counted. What the request already says is not hidden and is left out; the rest
 is the whole, so 1.0 means that everything hidden of that kind has been said. An item that the question
@@ -32,16 +32,16 @@ from colbench.rollout import Leak, Turn
 from colbench.task import Fact, Task
 
 STEM = 5
-"""Letters by which two words of a topic and a question are taken for the same."""
+"""Number of letters that two words must share to count as the same in a topic and a question."""
 CACHED_TASKS = 256
-"""Tasks whose hidden items are kept: those of the dialogues that are held at once."""
+"""Number of tasks whose hidden items are cached: those of concurrent dialogues."""
 CACHED_TEXTS = 65536
 AUDITED = 50_000
 """Characters of a message that are audited."""
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
-    """Return what one reply gave away beyond the request and beyond what the agent's question named or asked for.
+    """Return what one reply revealed beyond the request and beyond what the agent's question named or asked for.
 
     Each field is a share in [0, 1] of the items of that kind that the request does not hold. Never raises.
     """
@@ -50,7 +50,7 @@ def audit(task: Task, question: str, reply: str) -> Leak:
 
 
 def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of a dialogue, each with what its human reply newly gave away.
+    """Return the turns of a dialogue, each with the share that its human reply newly revealed.
 
     New is what neither side had said or asked for before; so the leaks of a dialogue add up to the share
     that was given away in all of it. Turns without a reply stay as they are, and so do all turns of a domain in which
@@ -79,12 +79,12 @@ def hidden_items(task: Task) -> Items:
 
 
 def used_items(task: Task, source: str) -> Items:
-    """Return those of the hidden items that an answer's source holds."""
+    """Return the hidden items that an answer's source contains."""
     return hidden_items(task) & get_domain(task.domain).items(source)
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return what a question names, and what the facts say that it asks about."""
+    """Return what a question names, and what the facts show that it asks about."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -94,7 +94,7 @@ def _asked(task: Task, secret: Items, question: str) -> Items:
 
 
 def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
-    """Return True if the stems of one of some topics are all among those of a question."""
+    """Return True if all stems of one of the topics are among the stems of a question."""
     return any(
         all(map(stems.__contains__, rest)) for stem in (*stems, "") for rest in topics.get(stem, ())
     )
@@ -102,7 +102,7 @@ def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=CACHED_TASKS)
 def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items], ...]:
-    """Return for each fact its topics and examples, and what of the secret its statement says."""
+    """Return for each fact its topics and examples, and the hidden items in its statement."""
     return tuple(
         (_topics(fact.topics, fact.examples), said_by(secret, fact.statement)) for fact in facts
     )
@@ -110,7 +110,7 @@ def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items
 
 @lru_cache(maxsize=2048)
 def said_by(secret: Items, statement: str) -> Items:
-    """Return what of the secret a statement says; the statements of a task are compared with every reply."""
+    """Return the hidden items in a statement; a task's statements are compared with every reply."""
     return mentioned(secret, statement)
 
 

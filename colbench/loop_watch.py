@@ -1,4 +1,4 @@
-"""The watch over an event loop: it finds the code that blocks the loop, charges the one who did it, and ends it."""
+"""A monitor of an event loop: finds the code that blocks the loop, charges the blocking speaker, and ends it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WARNED = 5.0
 WAKE = signal.SIGURG
 """Ends a call of the operating system in the main thread; ignored by default, so a late one does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
-"""Files, or beginnings of their paths, whose code is never a speaker's."""
+"""Files, or prefixes of their paths, with code that never belongs to a speaker."""
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
@@ -62,7 +62,7 @@ def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
 
 
 class LoopWatch:
-    """Asks an event loop a few times a second for a sign of life, from a thread of its own."""
+    """Polls an event loop a few times per second from a separate thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopping = False
@@ -107,7 +107,7 @@ class LoopWatch:
         with self._lock:
             before, self._looked = self._looked, now
             if self._asked is None:
-                # when this look was due: code that keeps the GIL holds up this thread as well
+                # when this check was due: code that holds the GIL delays this thread as well
                 self._asked = self._accounted = min(now, before + TICK)
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:
@@ -129,7 +129,7 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since it was last charged to the suspect, and to nobody else.
+        """Charge the time since the last charge to the suspect only.
 
         A loop that cannot be freed spares nobody any longer: the others are lost with it.
         """
@@ -169,7 +169,7 @@ class LoopWatch:
 
 
 def _frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames inside the callback that the loop runs, that of the callback's handle first."""
+    """Return the frames inside the callback that the loop runs, starting with that of the callback's handle."""
     found: list[FrameType] = []
     while frame is not None:
         found.append(frame)

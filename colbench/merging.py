@@ -32,7 +32,7 @@ NAMED = 5
 
 
 class Merged(Struct, frozen=True, kw_only=True):
-    """A merged run: where it is, its report, and what the shards did not have or had too much."""
+    """A merged run: its folder, its report, and the missing or surplus dialogues of the shards."""
 
     path: Path
     report: RunReport
@@ -113,13 +113,13 @@ def _require_different(folders: Sequence[RunFolder]) -> None:
     paths = [folder.path.resolve() for folder in folders]
     for place, path in enumerate(paths):
         if path in paths[:place]:
-            raise UserError(f"{folders[place].path}: named twice; name each shard once")
+            raise UserError(f"{folders[place].path}: given twice; give each shard once")
 
 
 def require_alike(
     folders: Sequence[RunFolder], records: Sequence[RunRecord], *, force: bool
 ) -> list[str]:
-    """Return the versions and sandboxes in which shards differ, one text each.
+    """Return the versions and sandboxes that differ between shards, one text each.
 
     Raises UserError that names what differs if that is the configuration or the tasks or, unless `force` is given, a
     version or a sandbox.
@@ -131,7 +131,8 @@ def require_alike(
     if found and not force:
         lines = "\n".join(f"  {each}" for each in found)
         raise UserError(
-            f"the shards were not run alike; --force merges them all the same. They differ in:\n{lines}"
+            f"the shards were run with different versions or sandboxes; --force merges them "
+            f"anyway. They differ in:\n{lines}"
         )
     return found
 
@@ -148,7 +149,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return each pin that some have otherwise than the first, with both values; one that is not known is no other."""
+    """Return each pin that differs from the first shard's, with both values; unknown pins do not count as different."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [
@@ -233,8 +234,9 @@ def _one_of(folders: Sequence[RunFolder], one: _Place, other: _Place) -> _Place:
     first, second = (_rollout(folders[each.shard], each) for each in (one, other))
     if without_times(first) != without_times(second):
         raise UserError(
-            f"trial {first.trial} of {first.task_id} is in {folders[one.shard].path} and in "
-            f"{folders[other.shard].path}, and the two dialogues differ; leave one of the folders out"
+            f"trial {first.trial} of {first.task_id} is in both {folders[one.shard].path} and "
+            f"{folders[other.shard].path}, and the two dialogues differ; leave one of the "
+            "folders out"
         )
     return one
 

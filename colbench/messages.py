@@ -1,4 +1,4 @@
-"""What is said: messages between the two sides of a dialogue, and what saying them cost."""
+"""Messages between the two sides of a dialogue, and their cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Role = Literal["system", "user", "assistant"]
 ANSWER_MARKER = "I WANT TO ANSWER:"
 """Ends the dialogue; the text after it is the answer."""
 PUBLIC_MARKER = "OUTPUT:"
-"""If a reply holds it, only what follows is shown to the human, or read as an answer."""
+"""Marker in a reply: only the text after it is shown to the human, or read as an answer."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -34,12 +34,12 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Sampled(Struct, frozen=True, kw_only=True):
-    """The tokens of one reply as the model server saw them: what training has to be exact about."""
+    """The tokens of one reply as the model server saw them, which training must reproduce exactly."""
 
     prompt: tuple[int, ...]
     """Ids of everything that the model was given."""
     ids: tuple[int, ...]
-    """Ids of what it said, the token that ended it included."""
+    """Token IDs of the message, including the token that ended it."""
     logprobs: tuple[float, ...]
     """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
 
@@ -48,13 +48,14 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a model server delivered a reply."""
 
     finish_reason: str = ""
-    """As the server says it, such as `stop`, `length`, `content_filter` or `tool_calls`; empty if it does not."""
+    """The reason given by the server, such as `stop`, `length`, `content_filter` or `tool_calls`; "" if it gives
+    none."""
     refused: bool = False
     """True if the model declined to answer, in the field `refusal` of its message."""
     request_id: str = ""
     """The provider's id of the request, for its support."""
     retries: int = 0
-    """Requests that failed before the one that was answered."""
+    """Number of requests that failed before the successful one."""
     waited: float = 0.0
     """Seconds before the answered request was sent: for a slot, after refusals, in failed requests."""
 
@@ -76,11 +77,11 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     """The text as it came. Models that think aloud may have their thoughts in it; see `split_thoughts`."""
     thoughts: str = ""
-    """The model's thoughts where the server returns them apart from the text. They are never said."""
+    """The model's thoughts if the server returns them separately from the text. They are never part of the message."""
     usage: Usage | None = None
     delivery: Delivery | None = None
     sampled: Sampled | None = None
-    """Where tokens are recorded, those of this message."""
+    """The tokens of this message, if tokens are recorded."""
     images: tuple[bytes, ...] = ()
     """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
 

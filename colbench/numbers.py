@@ -7,7 +7,7 @@ from typing import Protocol
 from colbench.stats import Interval
 
 NOTHING = "–"
-"""Shown where there is no number."""
+"""Shown instead of a missing number."""
 NO_INTERVAL = "no interval"
 
 

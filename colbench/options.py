@@ -38,7 +38,7 @@ class Option(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """A field of a configuration with what its declaration says."""
+    """A field of a configuration with its declared options."""
 
     name: str
     kind: Kind
@@ -47,7 +47,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """In words; empty if there is none or it is off."""
+    """Description in words; empty if there is none or it is off."""
     separator: str
 
     @property
@@ -63,7 +63,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(config: type[Struct]) -> dict[str, Setting]:
-    """Return what a configuration declares about its fields, by name and in order."""
+    """Return the declared options of a configuration's fields, by name and in order."""
     hints, defaults = get_type_hints(config, include_extras=True), config()
     return {name: _setting(name, hint, getattr(defaults, name)) for name, hint in hints.items()}
 

@@ -26,7 +26,7 @@ def find_participant(role: Role, config: RunConfig) -> Any:
 
 
 def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
-    """Return what the agent or the human is built with: its arguments, and its prompt if it has one."""
+    """Return the constructor arguments of the agent or the human: its arguments, and its prompt if it has one."""
     args: dict[str, ArgValue] = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
@@ -64,7 +64,7 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
 
 
 def learned(agent: object, human: object) -> dict[str, list[str]]:
-    """Return what the participants learned of their models and servers, by role."""
+    """Return the properties of models and servers that the participants found, by role."""
     found = {
         role: list(each.learned())
         for role, each in (("agent", agent), ("human", human))
@@ -79,17 +79,18 @@ def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> 
     other = next((task.domain for task in tasks if known and task.domain not in known), None)
     if known and other:
         raise UserError(
-            f"--agent {config.agent}: is for {' and '.join(known)} tasks, and {config.tasks} has {other} ones; "
-            f"name another agent, such as {get_domain(other).defaults.agent}, or choose tasks with --domain {known[0]}"
+            f"--agent {config.agent}: supports {' and '.join(known)} tasks, but {config.tasks} "
+            f"has {other} tasks; name another agent, such as {get_domain(other).defaults.agent}, "
+            f"or choose tasks with --domain {known[0]}"
         )
 
 
 def require_tokens(agent: object, config: RunConfig) -> None:
-    """Raise UserError if tokens are to be recorded of an agent that has none."""
+    """Raise UserError if tokens of an agent must be recorded that provides none."""
     if config.record_tokens and not getattr(agent, "records_tokens", False):
         raise UserError(
-            f"--record-tokens: {config.agent} gives no tokens; vllm:MODEL does, and openai:MODEL@URL where that "
-            "server is vLLM"
+            f"--record-tokens: {config.agent} records no tokens; use vllm:MODEL, or "
+            "openai:MODEL@URL with a vLLM server"
         )
 
 
@@ -100,8 +101,8 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
     """
     if given:
         return (
-            f"the {role} was given as an object, which cannot go to another process; name it by a spec, such as "
-            f"my_{role}.py:My{role.title()}, or leave it at 1"
+            f"the {role} was given as an object, which cannot be sent to another process; give a "
+            f"spec, such as my_{role}.py:My{role.title()}, or leave this setting at 1"
         )
     reason: str = getattr(participant, "single_process", "")
     return reason
@@ -124,6 +125,6 @@ async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
                 await participant.__aexit__(*error)
         except Exception as cause:
             text = describe_exception(cause)
-            logging.getLogger("colbench").warning("the %s did not stop well: %s", role, text)
+            logging.getLogger("colbench").warning("stopping the %s failed: %s", role, text)
 
     stack.push_async_exit(stop)

@@ -1,4 +1,4 @@
-"""From what a flag says to the object it means: agents, humans and task sources.
+"""Resolving the value of a flag to the object it names: agents, humans and task sources.
 
 A spec is tried in this order:
   NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
@@ -92,11 +92,13 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
     """Raise UserError, which begins with `place`, if an agent or a human lacks its method or it is not async."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
-        raise UserError(f"{place}: {_name(plugin)} is a class; give an object of it")
+        raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
     speak = getattr(plugin, method, None)
     if not (speak or (kind == "agent" and hasattr(plugin, "open"))):
         hint = (
-            "; a function takes the messages without a default" if isinstance(plugin, str) else ""
+            "; an agent function takes the messages as a parameter without a default"
+            if isinstance(plugin, str)
+            else ""
         )
         raise UserError(
             f"{place}: {_name(plugin)} has no method `{method}`{hint}; see agents/README.md"
@@ -113,7 +115,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """
     path = Path(spec).expanduser()
     if path.is_dir():
-        raise UserError(f"--tasks {spec}: that is a folder; give a task file in it")
+        raise UserError(f"--tasks {spec}: this is a folder; name a task file in it")
     if path.is_file() and path.suffix not in NO_LINES:
         return read_tasks(path, malformed=malformed)
     name, _, argument = f"file:{path}".partition(":") if path.is_file() else spec.partition(":")
@@ -122,7 +124,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
         known = ", ".join(f"{known}:…" for known in sorted(_entry_points("tasks")))
         hint = did_you_mean(name, _entry_points("tasks"))
         raise UserError(
-            f"--tasks {spec}: no such file, and no such source{hint}; sources are {known}"
+            f"--tasks {spec}: neither a file nor a known source{hint}; sources are {known}"
         )
     load = _load(f"--tasks {spec}", source.load)
     takes_list = "malformed" in inspect.signature(load).parameters
@@ -161,7 +163,7 @@ def location(kind: Kind, name: str) -> str:
 
 
 def describe(plugin: object) -> dict[str, str]:
-    """Return a plug-in's description for the record: its class, the hash of its file if it is not ours, its own words.
+    """Return a plug-in's description for the record: its class, the hash of a third-party file, its own description.
 
     Raises UserError if its `describe` fails.
     """
@@ -201,21 +203,25 @@ def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
 
 
 def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
-    """Return what a spec names, the arguments that it holds, and the name of its module."""
+    """Return the object that a spec names, the arguments in the spec, and the name of its module."""
     name, colon, rest = spec.partition(":")
     point = _entry_points(kind).get(name)
     if point is not None:
         return _load(f"--{kind} {spec}", point.load), [rest] if colon else [], point.module
     left, _, attribute = spec.rpartition(":")
     if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
-        raise UserError(f"--{kind} {spec}: which {kind} in it? Write {spec}:NAME")
+        raise UserError(
+            f"--{kind} {spec}: the file has several names; choose the {kind} with {spec}:NAME"
+        )
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
         known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
         raise UserError(
             f"--{kind} {spec}: unknown{hint}; installed are {known}; or give file.py:attribute or module:attribute"
         )
     if left.endswith(".py") and not Path(left).expanduser().is_file():
-        raise UserError(f"--{kind} {spec}: there is no file {Path(left).expanduser().resolve()}")
+        raise UserError(
+            f"--{kind} {spec}: the file {Path(left).expanduser().resolve()} does not exist"
+        )
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
         raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`")
@@ -269,8 +275,8 @@ def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -
     file = getattr(sys.modules.get(module), "__file__", None)
     if args and not (make and _takes(make, [found, file], args)):
         raise UserError(
-            f"--agent {spec}: {_name(found)} is built already and takes no --agent-arg or --agent-prompt; "
-            "name a class or function that builds it"
+            f"--agent {spec}: {_name(found)} is an instance and takes no --agent-arg or "
+            "--agent-prompt; name a class or a factory function"
         )
     return _build("agent", spec, make, [found, file], args) if make else found
 
@@ -283,7 +289,7 @@ def _module(where: str) -> Any:
     path = Path(where).expanduser().resolve()
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, str(path.parent))
@@ -320,7 +326,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe what a factory takes: the first parameter of an installed name follows the colon, others are named."""
+    """Describe a factory's arguments: the first parameter of an installed name follows the colon, others are named."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""
@@ -328,16 +334,15 @@ def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
         first = [p.name for p in parameters[:1] if p.kind is p.POSITIONAL_OR_KEYWORD]
         named = [name for name in named if name not in first]
         after = (
-            f"after the colon it takes: {first[0]}; "
-            if first
-            else "it takes nothing after a colon; "
+            f"argument after the colon: {first[0]}; " if first else "no argument after the colon; "
         )
     hint = (
-        "; where the function is the agent itself, the first of these gets the messages and is not to be given"
+        "; if the function itself is the agent, its first parameter receives the messages and "
+        "cannot be set"
         if kind == "agent" and inspect.isfunction(factory) and named and not after
         else ""
     )
-    return f"{after}by --{kind}-arg NAME=VALUE: {', '.join(named) or 'nothing'}{hint}"
+    return f"{after}arguments for --{kind}-arg NAME=VALUE: {', '.join(named) or 'nothing'}{hint}"
 
 
 def _name(plugin: object) -> str:

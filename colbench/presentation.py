@@ -12,13 +12,13 @@ from colbench.task import Task
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """The text from which a person who plays the agent starts to write an answer."""
+    """The text from which a person who plays the agent starts writing an answer."""
 
     text: str
     suffix: str
     """Of its file's name, such as `.py`."""
     required: bool
-    """True if the answer must differ from it; else an empty answer means what was shown last."""
+    """True if the answer must differ from it; otherwise an empty answer repeats what was shown last."""
 
 
 class ReportPages(Struct, frozen=True, kw_only=True):
@@ -44,11 +44,11 @@ class Picture(Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     note: str = ""
-    """Why there is no picture."""
+    """The reason why there is no picture."""
 
 
 class AnswerPictures(Protocol):
-    """Pictures of answers and of what they are compared with."""
+    """Pictures of answers and of their targets."""
 
     legend: str
     """How to read them."""
@@ -58,7 +58,7 @@ class AnswerPictures(Protocol):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Pictures of the hidden target, of what an agent showed, and of how they differ."""
+    """Pictures of the hidden target, of the agent's answer, and of their difference."""
 
     target: Picture
     shown: Picture
@@ -68,16 +68,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class DialoguePictures(Protocol):
-    """Pictures of what an agent showed in a dialogue, turn by turn; they are made when they are asked for."""
+    """Pictures of an agent's answers in a dialogue, turn by turn; they are rendered on request."""
 
     legend: str
     """How to read a difference."""
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, in which something was shown."""
+        """Return the turns, from 1, with an answer to show."""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of one of these turns. Raises UserError that says how to get what is lacking."""
+        """Return the pictures of one of these turns. Raises UserError that says how to get missing ones."""
 
     async def close(self) -> None:
-        """End what was started to make pictures."""
+        """Stop the processes that render pictures."""

@@ -52,7 +52,7 @@ class ConsoleObserver(Observer):
             self._shown = self._stack.enter_context(progress(self._tally, total))
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Show what is waited for: in a terminal next to the progress, else a line every few seconds."""
+        """Show the current waits: in a terminal next to the progress, otherwise a line every few seconds."""
         if self._shown:
             self._shown.wait(waits)
 
@@ -67,7 +67,7 @@ class ConsoleObserver(Observer):
 
 
 def show_environments(record: RunRecord) -> None:
-    """Print what the answers of a run are isolated by, and the tools of its domains."""
+    """Print the isolation of answers in a run, and the tools of its domains."""
     if record.sandbox:
         show_line("sandbox", record.sandbox)
     for environment in record.environments.values():
@@ -80,7 +80,7 @@ def show_line(name: str, value: str) -> None:
 
 
 class Tally:
-    """Running totals over the rollouts of a run; none of them is kept."""
+    """Running totals over the rollouts of a run, which are not kept."""
 
     def __init__(self, config: RunConfig, total: int = 0) -> None:
         self.total = total
@@ -120,9 +120,9 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return what delays the run and what it has lost, one line each: waits, and the last unscored dialogue."""
+        """Return delays and losses of the run, one line each: waits, and the last unscored dialogue."""
         waits = [f"waiting: {each}" for each in self.waits]
-        lost = f"unscored: {count(self.unscored, 'dialogue')}, the last one {self.lost}"
+        lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
 
     def rate(self) -> float:
@@ -201,7 +201,7 @@ class Display:
 
 @contextmanager
 def progress(tally: Tally, total: int) -> Iterator[Display]:
-    """Show the progress of `total` dialogues, of which a tally has some; tell the yielded display of each other one."""
+    """Show the progress of `total` dialogues; report each further dialogue to the yielded display."""
     tally.total, tally.start = total, time.monotonic()
     if tally.done:
         show_kept(tally.done, total)

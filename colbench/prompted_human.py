@@ -45,7 +45,7 @@ class PromptedHuman:
         self._renderer = renderer
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds about it."""
+        """Return the entries for a domain in the record of a run."""
         return self._voice(get_domain(name)).describe()
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:

@@ -79,13 +79,14 @@ def _entry_point(name: str) -> EntryPoint:
         raise UserError(f"unknown domain `{name}`{hint}; installed are {', '.join(known)}")
     if len(points) > 1:
         raise UserError(
-            f"the domain `{name}` is in several packages: {' and '.join(sorted(points))}; uninstall all but one"
+            f"several packages define the domain `{name}`: {' and '.join(sorted(points))}; "
+            "uninstall all but one"
         )
     return next(iter(points.values()))
 
 
 def _flaws(domain: object, name: str) -> Iterator[str]:
-    """Yield what is wrong with a domain, the gravest first."""
+    """Yield the errors of a domain, the most severe first."""
     if not isinstance(domain, Domain):
         yield "is not a subclass of colbench.Domain"
         return
@@ -94,15 +95,15 @@ def _flaws(domain: object, name: str) -> Iterator[str]:
         yield f"has no `{'`, `'.join(lacking)}`"
         return
     if domain.name != name:
-        yield f"has the name `{domain.name}`, which must be that of its entry point"
+        yield f"has the name `{domain.name}`, which must equal the name of its entry point"
     if domain.modes[:1] != ("default",):
-        yield f"has the scoring modes {domain.modes!r}, the first of which must be `default`"
+        yield f"has the scoring modes {domain.modes!r}, but the first must be `default`"
     roles = [metric.role for metric in domain.metrics]
     if roles.count("primary") != 1:
-        yield f"has {roles.count('primary')} metrics with the role `primary`, and must have one"
+        yield f"has {roles.count('primary')} metrics with the role `primary`, but must have exactly one"
     for metric in domain.metrics:
         if metric.role != "detail" and (metric.unit, metric.direction) != ("%", "higher"):
             yield (
-                f"has the metric `{metric.name}` with the role `{metric.role}`; only one with the role `detail` "
-                "may have a unit other than % or be better when lower"
+                f"has the metric `{metric.name}` with the role `{metric.role}`; only metrics "
+                "with the role `detail` may have a unit other than % or the direction `lower`"
             )

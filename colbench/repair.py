@@ -1,4 +1,4 @@
-"""Repair of a damaged run folder: what is no rollout is moved out of `rollouts.jsonl`, and kept next to it."""
+"""Repair of a damaged run folder: invalid lines are moved from `rollouts.jsonl` to a file next to it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Repair(Struct, kw_only=True):
     """The result of a repair: the number of lines that stayed, and the reason for each one that was dropped."""
 
     side_file: Path
-    """The file that what was dropped is added to."""
+    """The file to which dropped lines are appended."""
     kept: int = 0
     dropped: list[str] = []
 
 
 def repair(folder: RunFolder) -> Repair:
-    """Move what is no rollout out of a run's file; the rollouts stay byte for byte.
+    """Move invalid lines out of a run's file; the rollouts stay unchanged, byte for byte.
 
     Raises DataError if the folder is not a run, UserError if another process uses it.
     """
@@ -64,7 +64,7 @@ def _sort(lines: BinaryIO, kept: BinaryIO, done: Repair) -> None:
 
 
 def _split(line: bytes) -> tuple[bytes, bytes, str]:
-    """Return what stays of a line, what is dropped, and why.
+    """Return the valid part of a line, the dropped part, and the reason.
 
     A crash of the machine may leave NUL bytes before a line that is whole.
     """
@@ -78,7 +78,7 @@ def _split(line: bytes) -> tuple[bytes, bytes, str]:
 
 
 def _problem(line: bytes) -> str:
-    """Return why a line is no rollout; empty if it is one."""
+    """Return why a line is not a rollout; "" if it is one."""
     if not line.endswith(b"\n"):
         return "torn"
     try:

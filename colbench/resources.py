@@ -1,4 +1,4 @@
-"""The resources of a run: those of each of its domains, started and stopped together."""
+"""The resources of a run: the resources of each of its domains, started and stopped together."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SCHEMA = "colbench.rollout/1"
 
 
 class Leak(Struct, frozen=True, kw_only=True):
-    """How much of the hidden reference one reply of the human gave away beyond what was asked.
+    """How much of the hidden reference one reply of the human revealed beyond the question.
 
     Each field is a share in [0, 1] of that kind of item in the reference; see `colbench.leaks`.
     """
@@ -44,7 +44,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     hits: int = 0
     """Questions whose reply told a hidden decision that was still open."""
     redundant: int = 0
-    """Questions that asked only for what the request or an earlier reply had told."""
+    """Questions that asked only for decisions that the request or an earlier reply had told."""
     unanswerable: int = 0
     """Questions that asked for no decision of the task and whose reply told none."""
     late: int = 0
@@ -54,7 +54,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     told: int = 0
     """Hidden decisions that were told before the answer."""
     needed_questions: int = 0
-    """Fewest questions in which a person who tells two decisions a reply can tell all that is hidden."""
+    """Fewest questions in which a person who tells two decisions per reply can tell all hidden ones."""
     guessed: tuple[str, ...] = ()
     """Hidden decisions that the answer has right although they were never told."""
     ignored: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of the differences that the human pointed out, on what the agent showed next (frontend design)."""
+    """Outcomes of the differences that the human pointed out, on the agent's next page (frontend design)."""
 
     fixed: int = 0
     kept: int = 0
@@ -108,7 +108,7 @@ class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One reply of the agent and what the human said to it."""
+    """One reply of the agent and the human's reply to it."""
 
     raw: str
     """The agent's output as it came."""
@@ -117,10 +117,10 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human: str | None = None
     """The human's reply; None on the last turn."""
     thoughts: str = ""
-    """The agent's thoughts, which nobody was shown. Those in `<think>` tags are in `raw` as well."""
+    """The agent's thoughts, which were shown to no one. Thoughts in `<think>` tags are in `raw` as well."""
     human_thoughts: str = ""
     sampled: Sampled | None = None
-    """The tokens of `raw`, with `--record-tokens`; those of thoughts are among them."""
+    """The tokens of `raw`, with `--record-tokens`, including those of thoughts."""
     agent_usage: Usage | None = None
     human_usage: Usage | None = None
     agent_delivery: Delivery | None = None
@@ -133,11 +133,11 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Names of the task's decisions (`Fact.name`) that the agent's message asked for, those that the request states
     included; None if the task's decisions are not known."""
     told: tuple[str, ...] | None = None
-    """Names of the decisions that the human's reply told; None as for `asked`, and where there is no reply."""
+    """Names of the decisions that the human's reply told; None as for `asked`, and without a reply."""
     followed: Followed | None = None
     """What became of the differences that the human's reply pointed out; None if it named none word for word."""
     score: Score | None = None
-    """The verdict on what the agent showed in this turn (frontend design: its page), in the last turn on the answer.
+    """The score of the agent's answer in this turn (frontend design: its page); in the last turn of the final answer.
 
     None if it showed nothing, or the domain's scorer has no `score_turn`."""
 
@@ -167,7 +167,8 @@ class Rollout(Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     key: str
-    """Hash of the task's id and hash, the trial and the run's configuration; what resuming goes by."""
+    """Hash of the task's ID and hash, the trial and the run's configuration, which identifies the cell when
+    resuming."""
     task_id: str
     task_hash: str
     domain: str
@@ -217,7 +218,7 @@ def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
 
 
 def without_times(rollout: Rollout) -> Rollout:
-    """Return a rollout without times, waits and ids of requests, in which dialogues that went alike still differ."""
+    """Return a rollout without times, waits and request IDs; dialogues that went the same way are then equal."""
     turns = (
         replace(
             turn,
@@ -284,7 +285,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
-    """Return the rollout of a line of a file. Raises DataError naming the file and the line's number if it is none."""
+    """Return the rollout of a line of a file. Raises DataError naming the file and line if it is not one."""
     try:
         rollout = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
@@ -297,7 +298,7 @@ def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollou
 
 def _fix(path: Path) -> str:
     in_a_run = path.with_name("run.json").exists()
-    return f"; `colbench repair {path.parent}` drops such lines" if in_a_run else ""
+    return f"; `colbench repair {path.parent}` removes such lines" if in_a_run else ""
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:

@@ -66,7 +66,9 @@ def make_record(
 ) -> RunRecord:
     """Return the record of a run that starts now; `resolved` describes the agent and the human."""
     values = {"colbench": __version__, "config": config.pins(), **resolved}
-    pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are read back
+    pins = msgspec.json.decode(
+        msgspec.json.encode(values)
+    )  # in the form in which they are read back
     return RunRecord(
         commit=_commit(),
         started=now(),
@@ -98,7 +100,7 @@ class RunFolder:
             record = _read_record(self.record_path.read_bytes())
         except OSError as cause:
             raise DataError(
-                f"{self.path} is no run folder: {self.record_path.name} cannot be read"
+                f"{self.path} is not a run folder: {self.record_path.name} cannot be read"
             ) from cause
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{self.record_path}: {cause}") from cause
@@ -144,7 +146,7 @@ class RunFolder:
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def note_learned(self, learned: dict[str, list[str]]) -> None:
-        """Write into `run.json` what was learned of the models, if that is new; a deleted folder stays deleted."""
+        """Write newly learned properties of the models into `run.json`; a deleted folder stays deleted."""
         if not self.record_path.exists():
             return
         record = self.record()
@@ -216,8 +218,8 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
     found = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))
     if found:
         raise UserError(
-            f"--out {folder}: the folder is not empty and holds no {kind}: it has {found[0]!r} but no {mark}; "
-            "name a new or empty folder"
+            f"--out {folder}: the folder is not empty and is not the folder of a {kind}: it "
+            f"contains {found[0]!r} but no {mark}; name a new or empty folder"
         )
 
 
@@ -249,7 +251,7 @@ def _lock(handle: int, place: Path, *, wait: bool) -> None:
     except BlockingIOError:
         if not wait:
             raise
-        logging.getLogger(__name__).info("waiting for another process, which is at %s", place)
+        logging.getLogger(__name__).info("waiting for another process that uses %s", place)
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
@@ -278,13 +280,14 @@ class LineWriter:
         except OSError as cause:
             os.ftruncate(self._file, self._end)
             raise UserError(
-                f"{self.path}: cannot be written: {cause.strerror}; "
-                "what was finished is kept: make room and run the same command again"
+                f"{self.path}: cannot be written: {cause.strerror}; finished dialogues are kept; "
+                "free some space and run the same command again"
             ) from cause
         self._end += len(line)
         if not self._is_in_place():
             raise UserError(
-                f"{self.path} was deleted or replaced during the run; its lines are rescued in {self._rescue()}"
+                f"{self.path} was deleted or replaced during the run; its lines were saved to "
+                f"{self._rescue()}"
             )
 
     def _is_in_place(self) -> bool:
@@ -345,7 +348,10 @@ def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
         if before.get(name) != after.get(name)
     ]
     return "\n".join(
-        [f"{path} holds a run of another configuration; give another --out, or undo:", *changed]
+        [
+            f"{path} holds a run with a different configuration; give another --out, or undo:",
+            *changed,
+        ]
     )
 
 

@@ -70,7 +70,7 @@ class Runner(Struct, frozen=True, kw_only=True):
         queue.raise_stopped()
 
     async def serve(self, source: CellSource) -> None:
-        """Run and score the cells of a source until it has no more; raises what the source raises.
+        """Run and score the cells of a source until it is empty; raises the errors of the source.
 
         An error that stops the dialogues, such as a refused key, is told to the source.
         """
@@ -119,7 +119,7 @@ class Runner(Struct, frozen=True, kw_only=True):
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its verdicts; where the agent failed, with those of a failure."""
+        """Return the rollout with its scores; if the agent failed, with the scores of a failure."""
         if rollout.answer is None:
             return with_asking(task, replace(rollout, scores=_scores_of_failure(rollout)))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
@@ -133,7 +133,7 @@ class _Workers:
         self.speaking: list[asyncio.Task[None]] = []
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
-        """Run dialogues. An error that stops the run is told to the source: what has ended is scored before."""
+        """Run dialogues. An error that stops the run is reported to the source; finished dialogues are scored first."""
         try:
             while job := await self.source.next():
                 rollout = job.kept or await self.run_dialogue(job.cell)
@@ -155,7 +155,7 @@ class _Workers:
         self.source.finished(scored)
 
     def stop(self) -> None:
-        """Stop the dialogues; what has ended is still scored."""
+        """Stop the dialogues; finished ones are still scored."""
         for task in self.speaking:
             task.cancel()
 

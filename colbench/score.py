@@ -10,7 +10,7 @@ from msgspec import Struct
 Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", "unscorable"]
 """How one hidden test ended.
 
-`skipped`: not run, because the answer is no runnable code or had timed out too often; counts as failed.
+`skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed.
 `unstable`: the reference itself does not give the same value twice; left out of the score.
 `unscorable`: the reference raises, or its value cannot be compared; left out of the default mode's score.
 """

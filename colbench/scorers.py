@@ -27,7 +27,7 @@ GROUP = "colbench.scorers"
 
 
 class ExtraScorer(Protocol):
-    """Measures answers by metrics of its own.
+    """Measures answers by its own metrics.
 
     The entry point is a class, or a function without arguments, that builds it; or a function of the task and the
     answer that returns a number, whose metric has the entry point's name (`FunctionScorer`).
@@ -50,7 +50,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
         if name not in points:
             known = ", ".join(sorted(points)) or "none"
             raise UserError(
-                f"--scorers {name}: no such scorer{did_you_mean(name, points)}; installed are {known}"
+                f"--scorers {name}: unknown scorer{did_you_mean(name, points)}; installed: {known}"
             )
         try:
             found.append(_build(name, points[name].load()))

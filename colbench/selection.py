@@ -1,4 +1,4 @@
-"""The tasks of a run: its source, and which of the source's tasks."""
+"""The tasks of a run: its source, and the selected tasks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks that were given as objects. Raises UserError if there is none, or something else among them."""
+    """Return tasks given as objects. Raises UserError if there are none, or other objects among them."""
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
@@ -59,7 +59,7 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
         get_domain(config.domain)
         tasks = [task for task in tasks if task.domain == config.domain]
         if not tasks:
-            raise UserError(f"--domain {config.domain}: {config.tasks} has no such task")
+            raise UserError(f"--domain {config.domain}: {config.tasks} has no task of this domain")
     if config.task_ids:
         by_id = {task.id: task for task in tasks}
         unknown = [name for name in config.task_ids if name not in by_id]
@@ -73,7 +73,7 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
 
 
 def task_source(source: str, tasks: list[Task]) -> TaskSource:
-    """Return what a run records about its tasks."""
+    """Return the run's record about its tasks."""
     return TaskSource(source=source, count=len(tasks), hash=_hash(tasks))
 
 
@@ -87,7 +87,8 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
     tasks = select(resolve_tasks(source), record.config)
     if _hash(tasks) != record.tasks.hash:
         raise DataError(
-            f"{record.config.tasks}: these are not the tasks of the run; it was made with ColBench {record.colbench}"
+            f"{record.config.tasks}: these are not the tasks of the run, which was made with "
+            f"ColBench {record.colbench}"
         )
     return tasks
 

@@ -54,7 +54,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class Talk:
-    """One dialogue, driven step by step by whoever plays the agent."""
+    """One dialogue, driven step by step by the caller, who plays the agent."""
 
     def __init__(self, session: Session, cell: Cell, images: bool) -> None:
         config = session.config
@@ -72,7 +72,7 @@ class Talk:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Everything said so far, the human's request first: what the agent may see, never the task."""
+        """All messages so far, the human's request first: what the agent may see, never the task."""
         return self._dialogue.messages
 
     @property
@@ -87,7 +87,7 @@ class Talk:
         the human or the scorer fails.
         """
         if self._dialogue.ending:
-            raise UserError("this dialogue has ended; start another one")
+            raise UserError("this dialogue has ended; start a new one")
         seconds = time.perf_counter() - self._asked
         limit = self._session.config.dialogue_timeout
         await supervised(
@@ -169,7 +169,7 @@ class Session:
         await self._stack.aclose()
 
     def describe(self) -> dict[str, Any]:
-        """Return what a result depends on, for a record."""
+        """Return everything a result depends on, for a record."""
         domains = list(self.resources.by_domain)
         return {
             "config": self.config.pins(),

@@ -1,4 +1,4 @@
-"""Tasks: what the agent may know (the request) apart from what it may not (everything in `Hidden`).
+"""Tasks: the information for the agent (the request), separate from hidden information (everything in `Hidden`).
 
 Rows are JSON objects, one a line, in the official schema: `problem_description`, `ground_truth`, and for
 backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
@@ -152,7 +152,7 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact that shares its topics and examples with those of other tasks, as of one family."""
+    """Return an equal fact that shares its topics and examples with other tasks, such as those of one family."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
@@ -197,7 +197,7 @@ def read_tasks(
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not tasks:
-        none = f"{path}: holds no task; expected one JSON object a line"
+        none = f"{path}: contains no task; expected one JSON object per line"
         raise DataError(malformed[0] if malformed else none)
     return distinguish(tasks)
 

@@ -16,8 +16,10 @@ from typing import Protocol, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from colbench.console import errors
+
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where there is no terminal."""
+"""Seconds between two lines without a terminal."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -34,7 +36,7 @@ def progress(
 
     `every` is the time between two plain lines in seconds.
     """
-    console = Console(stderr=True)
+    console = errors()
     if not total or os.environ.get("RANK", "0") != "0":
         yield lambda: None
     elif console.is_terminal:
@@ -77,7 +79,7 @@ class _Lines:
         self._done += 1
         if time.monotonic() - self._said >= self._every:
             self._said = time.monotonic()
-            print(f"{self._name} {self._done:,}/{self._total:,}", file=sys.stderr, flush=True)
+            errors().out(f"{self._name} {self._done:,}/{self._total:,}", highlight=False)
 
 
 def quiet() -> None:

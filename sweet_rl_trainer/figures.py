@@ -51,7 +51,7 @@ STYLE: dict[str, Any] = {
     "lines.linewidth": 1.8,
     "lines.markersize": 5,
     "savefig.dpi": 144,
-    "svg.fonttype": "none",  # text stays text, in a font of the reader's
+    "svg.fonttype": "none",  # keep text as text, in the reader's font
     "svg.hashsalt": "colbench",
     "text.color": INK,
     "xtick.color": MUTED,
@@ -102,7 +102,7 @@ def ticks(axis: Axis, most: int) -> None:
 
 
 def legend(figure: Figure, *, right: bool = False) -> None:
-    """Explain what is labeled in any of the axes, each label once: below them, or in a column on their right."""
+    """Add a legend for all labels in the axes, each label once: below them, or in a column on their right."""
     found: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

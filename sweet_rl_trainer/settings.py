@@ -31,7 +31,7 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
 }
-"""Packages of each, of which transformers needs one."""
+"""Packages of each tracker, of which transformers needs one."""
 
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
@@ -40,7 +40,7 @@ def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
 
 
 def not_installed(names: Sequence[str]) -> str:
-    """Return what to install so that these trackers can be logged to; "" if they all are."""
+    """Return the packages to install for these trackers; "" if all are installed."""
     lacking = [
         name
         for name in names
@@ -56,7 +56,7 @@ def require_trackers(names: Sequence[str]) -> None:
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to train. "Paper" is its hyper-parameters, "ours" what it does not say."""
+    """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that it does not report."""
 
     score: Score = "log-ratio"
     """What S is the weighted sum of: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
@@ -87,11 +87,11 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     epochs: Count = 4
     """Paper; actor 1, frontend 8."""
     max_steps: Count | None = None
-    """Stop after so many optimizer steps; the schedule is as long. Ours: at the end of the epochs."""
+    """Stop after this many optimizer steps; the schedule has the same length. Ours: at the end of the epochs."""
     row_tokens: Count = 16_384
     """Tokens that are packed into one row, the unit of memory; a longer pair has a row to itself. Ours."""
     share_beginnings: bool = False
-    """Compute what sequences of a row begin with in common once (`attention.can_share`). Ours."""
+    """Compute the common beginnings of sequences in a row once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Of the products; trained weights are kept in float32. Paper."""
@@ -103,7 +103,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     keep: Count = 2
     """Checkpoints to keep, the best one among them. Ours."""
     patience: Count | None = None
-    """Stop after so many evaluations in a row without a better one. Ours: never."""
+    """Stop after this many evaluations in a row without an improvement. Ours: never."""
     log_every: Count = 1
     """Optimiser steps between two lines of the log. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
@@ -115,11 +115,11 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "report_to", trackers(self.report_to))
         if self.score == "value" and self.likelihood_weight:
             raise UserError(
-                f"likelihood_weight {self.likelihood_weight:g}: with score value there is no likelihood; set it to 0"
+                f"likelihood_weight {self.likelihood_weight:g}: the score value has no likelihood; set it to 0"
             )
 
     def steps_of_epoch(self, count: int) -> int:
-        """Return the optimizer steps in which each of `count` examples is seen once."""
+        """Return the optimizer steps in which each of `count` examples is used once."""
         return -(-count // self.batch_size)
 
     def steps(self, count: int) -> int:
@@ -151,7 +151,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     inner: Count = 256
     """Width of the feed-forward layers."""
     vocabulary: Annotated[int, Meta(ge=300)] = 1024
-    """Tokens, at most: texts may not hold so many."""
+    """Maximum number of tokens."""
     context: Count = 16_384
     """Tokens that it can read."""
     texts: str = ""

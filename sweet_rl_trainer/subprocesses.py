@@ -1,4 +1,4 @@
-"""Child processes that exit with their parent, so that none keeps writing after a `kill -9` of the parent.
+"""Child processes that exit with their parent, so that no child keeps writing after a `kill -9` of the parent.
 
 The child's standard input is a pipe whose writing end the parent keeps open; the child exits when it is closed.
 """
@@ -12,15 +12,21 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from colbench.console import settings_for_child
+
 INTERRUPTED = 130
 
 
 def run(command: Sequence[str], **options: Any) -> int:
     """Run a command with a pipe as its standard input and return its exit code.
 
-    `options` are those of `subprocess.Popen`. The command has to call `exit_with_parent`.
+    `options` are those of `subprocess.Popen`. The command must call `exit_with_parent`. With
+    `colbench.console.inherited_output` it prints in the mode of this process.
     """
-    with subprocess.Popen(command, stdin=subprocess.PIPE, **options) as process:  # noqa: S603 - our own programs
+    environment = {**os.environ, **settings_for_child()}
+    with subprocess.Popen(  # noqa: S603 - our own programs
+        command, stdin=subprocess.PIPE, env=environment, **options
+    ) as process:
         return process.wait()
 
 

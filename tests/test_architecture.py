@@ -86,7 +86,7 @@ def test_no_module_imports_itself_around_corners():
     while leaves := [module for module, imported in left.items() if not imported & left.keys()]:
         for module in leaves:
             del left[module]
-    assert sorted(left) == []  # what is left imports one another
+    assert sorted(left) == []  # the rest import each other
 
 
 def test_the_contracts_have_no_lists_of_exceptions():

@@ -1,6 +1,6 @@
-"""Imperfect demonstrators: what a stand-in for a language model is taught to imitate.
+"""Imperfect demonstrators: rule-based agents whose dialogues a language model learns to imitate.
 
-Each dialogue has a person of its own, drawn from the dialogue's seed: how patient they are, how much of what they ask
+Each dialogue has its own person, drawn from the dialogue's seed: how patient they are, how much of what they ask
 matters, how carefully they write. Some ask what matters, some ask what does not, some guess early, some write wrong
 code, and most do a little of each. So what imitates them all is mediocre, and can become better by choosing among
 what it does already. Like the interviewer they know the families of tasks, and learn a task's choices from the
@@ -36,9 +36,9 @@ FOCUS = (0.45, 0.65, 0.85)
 SLIPS = (0.0, 0.05, 0.2)
 """The chance to take a choice for another one, for each decision."""
 KNOWING_FOCUS = 0.95
-"""… of someone who knows what the human has in mind."""
+"""Actions of a demonstrator who knows the human's decisions."""
 LINGERS = 0.1
-"""The chance to ask on although nothing is open."""
+"""The chance to keep asking although no decision is open."""
 MINDFUL = 0.7
 """The chance to mind the turn limit; others may still be asking when it ends the dialogue."""
 BESIDE = (
@@ -132,7 +132,7 @@ class _Speaker:
         request = dialogue[0].content
         found = recognise(request)
         if found is None:
-            raise AgentError("the request is of no family that the demonstrators know")
+            raise AgentError("the request belongs to no family that the demonstrators know")
         family, theme = found
         self._hear(dialogue, family, theme)
         if self._persona == "turn" and len(dialogue) > 1:

@@ -1,4 +1,4 @@
-"""The guesser: answers at once from the request alone, with what is most usual."""
+"""The guesser: answers at once from the request alone, with the most common choices."""
 
 from __future__ import annotations
 

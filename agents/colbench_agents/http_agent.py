@@ -94,7 +94,7 @@ class HTTPAgent(OutsideAgent):
             finally:
                 with suppress(
                     AgentError, EndpointError
-                ):  # what was said counts, whatever this does
+                ):  # the reply counts whatever the server does now
                     await client.request("DELETE", path_of(episode.id), tries=1)
 
     def _connect(self, timeout: float | None = None) -> AbstractAsyncContextManager[Client]:
@@ -123,7 +123,7 @@ class _Conversation:
         answer = read_answer(said)
         if answer.episode != self._episode:
             raise AgentError(
-                f"it replied to {answer.episode!r}, where {self._episode} was asked",
+                f"it replied to {answer.episode!r}, but was asked for {self._episode}",
                 kind="malformed",
             )
         return as_message(answer)
@@ -137,4 +137,4 @@ def _check(url: str) -> None:
     except ValueError:
         well = False
     if not well:
-        raise UserError(f"--agent {url}: is no address; write http://host:port")
+        raise UserError(f"--agent {url}: is not a URL; write http://host:port")

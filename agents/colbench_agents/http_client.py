@@ -52,7 +52,7 @@ async def connected(
 
 
 def _standing_while_connecting() -> aiohttp.TraceConfig:
-    """Return the callbacks with which the clock of a dialogue stands while a connection is made."""
+    """Return the callbacks that pause the clock of a dialogue while a connection is made."""
     import aiohttp
 
     async def start(_session: object, trace: SimpleNamespace, _: object) -> None:
@@ -145,11 +145,11 @@ class Client:
             raise _NotNowError(f"cannot connect: {_reason(cause)}", "connection") from cause
         except TimeoutError as cause:
             raise AgentError(
-                f"it did not answer {path} within {self.timeout:g} s", kind="timeout"
+                f"it did not respond to {path} within {self.timeout:g} s", kind="timeout"
             ) from cause
         except aiohttp.ClientError as cause:
             raise AgentError(
-                f"its answer broke off: {type(cause).__name__}: {cause}", kind="connection"
+                f"its response was cut off: {type(cause).__name__}: {cause}", kind="connection"
             ) from cause
 
     def _refusal(self, path: str, status: int, content: bytes, wait: str | None) -> Exception:
@@ -159,12 +159,13 @@ class Client:
             return _NotNowError(said, "overload", wait)
         if status not in KEY_REFUSED:
             return AgentError(
-                f"it answered with {said}", kind="exception" if status >= 500 else "rejected"
+                f"it responded with {said}", kind="exception" if status >= 500 else "rejected"
             )
         if self.answered:
             return EndpointError(f"{self.base_url}{path}: {said}", kind="rejected")
         return UserError(
-            f"{self.base_url}{path} refuses the key; name its variable by --agent-arg api_key_env=NAME ({said})"
+            f"{self.base_url}{path} rejects the API key; name its environment variable with "
+            f"--agent-arg api_key_env=NAME ({said})"
         )
 
 

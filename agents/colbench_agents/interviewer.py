@@ -54,7 +54,7 @@ class Interviewer:
         families = (family for family, _ in _themes().values())
         decisions = {decision.name for family in families for decision in family.decisions}
         if unknown := self._never_asks - decisions:
-            raise UserError(f"--agent-arg never_asks: no family has a decision {min(unknown)!r}")
+            raise UserError(f"--agent-arg never_asks: no family has the decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         """Return the next question, or the answer; a function of the dialogue alone."""
@@ -78,7 +78,7 @@ def recognise(request: str) -> tuple[Family, Theme] | None:
 
 
 def _signature(request: str) -> str:
-    """Return the signature that ends a request; empty if there is none."""
+    """Return the signature at the end of a request, or "" if there is none."""
     start = request.rfind("def ")
     return request[start:].strip() if start >= 0 else ""
 

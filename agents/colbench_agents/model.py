@@ -55,11 +55,11 @@ class PromptedAgent:
         self._chat = chat
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the agent's entry in the record of the run."""
         return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds as well."""
+        """Return further entries in the record of a run with tasks of a domain."""
         return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager
@@ -125,18 +125,18 @@ class ModelAgent(PromptedAgent):
         await self.chat.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the agent's entry in the record of the run."""
         own = super().describe()
         if isinstance(self.max_tokens, Suggested):
             own["max_tokens"] = "as suits the model"
         return {"model": self.chat.model, **own}
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server."""
+        """Return the properties of the model and its server found during the run."""
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds as well."""
+        """Return further entries in the record of a run with tasks of a domain."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

@@ -15,7 +15,7 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+")
 ALIKE = 0.3
 """From this likeness on, words are taken to mean a choice; 1 is word for word."""
 NUMBER = 3
-"""A number weighs as much as so many words."""
+"""The number of words that a number counts for."""
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:

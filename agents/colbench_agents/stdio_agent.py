@@ -49,9 +49,9 @@ def _words(spec: str, command: str) -> list[str]:
     except ValueError as cause:
         raise UserError(f"--agent {spec}: cannot be split into words: {cause}") from cause
     if not words:
-        raise UserError(f"--agent {spec}: names no program; write cmd:./my_agent --flag")
+        raise UserError(f"--agent {spec}: the program is missing; write cmd:./my_agent --flag")
     if shutil.which(words[0]):
         return words
     if Path(words[0]).is_file():
         raise UserError(f"--agent {spec}: {words[0]} is not executable; chmod +x {words[0]}")
-    raise UserError(f"--agent {spec}: there is no program {words[0]}")
+    raise UserError(f"--agent {spec}: the program {words[0]} was not found")

@@ -1,4 +1,4 @@
-"""The agent and the human behind `vllm:MODEL_OR_PATH`: those of `openai:`, with a server that lives as long as the run.
+"""The agent and the human for `vllm:MODEL_OR_PATH`: like `openai:`, with a server that lives as long as the run.
 
 With the same model and flags the two roles share one server.
 """
@@ -18,8 +18,8 @@ from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
 SINGLE_PROCESS = (
-    "vllm: starts a server in the process of the run; start one yourself (`vllm serve MODEL`) and name it "
-    "openai:MODEL@URL, or leave it at 1"
+    "vllm: starts a server in the process of the run; start a server yourself (`vllm serve "
+    "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
 """Why a run with such an agent or human has one process."""
 
@@ -102,15 +102,15 @@ class VLLMAgent:
         await self._running.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the agent's entry in the record of the run."""
         return self.agent.describe()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds as well."""
+        """Return further entries in the record of a run with tasks of a domain."""
         return self.agent.describe_domain(name)
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server."""
+        """Return the properties of the model and its server found during the run."""
         return self.agent.learned()
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
@@ -119,7 +119,7 @@ class VLLMAgent:
 
 
 class VLLMHuman(PromptedHuman):
-    """`vllm:MODEL_OR_PATH` as the human; the arguments are those of PromptedHuman and of VLLMAgent."""
+    """`vllm:MODEL_OR_PATH` as the human; takes the arguments of PromptedHuman and VLLMAgent."""
 
     single_process = SINGLE_PROCESS
 
@@ -171,9 +171,9 @@ class VLLMHuman(PromptedHuman):
         await self._running.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the human's entry in the record of the run."""
         return {"model": self.chat.model}
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server."""
+        """Return the properties of the model and its server found during the run."""
         return self.chat.learned()

@@ -1,6 +1,6 @@
 """A vLLM server of a run: started, watched, and stopped, whatever happens.
 
-vLLM runs as a program of its own, so it may live in another environment: the environment variable
+vLLM runs as its own program, so it may live in another environment: the environment variable
 COLBENCH_VLLM names the executable. `colbench.agent_process.watchdog` sees to it that nothing of it is left over.
 """
 
@@ -29,7 +29,7 @@ STARTUP_TIMEOUT = 1800.0
 """Seconds; a large model is long in loading."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait in a run that was interrupted; the watchdog then goes on killing without us."""
+"""Seconds to wait in an interrupted run; the watchdog then continues to kill processes on its own."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -114,7 +114,7 @@ class VLLMServer:
         deadline = time.monotonic() + self.port_timeout
         while not _is_free(self.port):
             if time.monotonic() > deadline:
-                raise UserError(f"port {self.port} is in use; give another port=N, or none")
+                raise UserError(f"port {self.port} is in use; give another port=N, or leave it out")
             await asyncio.sleep(HEALTH_INTERVAL)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
@@ -146,8 +146,8 @@ class VLLMServer:
             if passed > self.startup_timeout:
                 raise UserError(
                     _explain(
-                        f"vLLM did not start in {self.startup_timeout:g} s; "
-                        "give it more with startup_timeout=SECONDS",
+                        f"vLLM did not start within {self.startup_timeout:g} s; allow more time "
+                        "with startup_timeout=SECONDS",
                         log,
                     )
                 )
@@ -186,7 +186,7 @@ def find_vllm(python: str = sys.executable) -> str:
     if found:
         return found
     if named:
-        raise UserError(f"COLBENCH_VLLM: {named} is no executable")
+        raise UserError(f"COLBENCH_VLLM: {named} is not an executable")
     raise UserError(
         "vLLM is not installed: pip install 'colbench[vllm]', "
         "or name the executable of another environment in COLBENCH_VLLM"
@@ -216,11 +216,11 @@ def tail(log: Path, lines: int) -> list[str]:
 
 def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
     if not model:
-        raise UserError("vllm: names no model; write vllm:MODEL_OR_PATH")
+        raise UserError("vllm: the model is missing; write vllm:MODEL_OR_PATH")
     if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
-        raise UserError(f"vllm:{model}: there is no such folder")
+        raise UserError(f"vllm:{model}: no such folder")
     for name in OWN_FLAGS & engine_args.keys():
-        raise UserError(f"vllm: {name} cannot be set; the server is for this run alone")
+        raise UserError(f"vllm: {name} cannot be set; the server serves only this run")
 
 
 def _explain(what: str, log: Path) -> str:
@@ -258,7 +258,7 @@ async def _is_healthy(port: int) -> bool:
 
 
 async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Let the watchdog go and wait until it has stopped everything, less long if the run was cancelled."""
+    """Release the watchdog and wait until it has stopped everything, for a shorter time if the run was canceled."""
     cancelled = error is not None and issubclass(error, asyncio.CancelledError)
     timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:

@@ -28,7 +28,7 @@ class Chat(vf.Harness[vf.HarnessConfig]):
 
     async def launch(self, *given: Any, **named: Any) -> vf.ProgramResult:
         """Raise: a session does not talk this way, but verifiers requires the method."""
-        raise NotImplementedError("a dialogue is had in a session")
+        raise NotImplementedError("dialogues need an open session")
 
 
 class _Dialogue(vf.HarnessSession):

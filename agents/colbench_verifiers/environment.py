@@ -52,14 +52,14 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
-        """Put the verdict into the trace. Raises ScorerError where there is none: without a reward it would count 0."""
+        """Put the score into the trace. Raises ScorerError if there is none: without a reward it would count as 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
         verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)
         domain = get_domain(rollout.domain)
         reward = (domain.success or domain.primary).name
         if reward not in values:
-            raise ScorerError(f"there is no {reward} to be the reward: {verdict.note}")
+            raise ScorerError(f"no {reward} is available as the reward: {verdict.note}")
         trace.record_reward(reward, values.pop(reward))
         for name, value in values.items():
             trace.record_metric(name, value)
@@ -72,7 +72,7 @@ class _Seat:
         self._interaction = interaction
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        asked = len(dialogue) > 1  # the request is its prompt, which it has already
+        asked = len(dialogue) > 1  # its prompt already contains the request
         words = dialogue[-1].content if asked else None
         segment = await self._interaction.turn(words)
         if not segment.terminated:

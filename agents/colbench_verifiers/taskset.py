@@ -1,4 +1,4 @@
-"""ColBench's tasks as a taskset of verifiers: the requests, and nothing of what is hidden."""
+"""ColBench's tasks as a taskset of verifiers: only the requests, without hidden information."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import BACKEND
 
 
 class ColBenchConfig(vf.TasksetConfig):
-    """What is asked, by whom, and how it is judged."""
+    """The tasks, the human and the scoring."""
 
     domain: str = BACKEND
     """Name of an installed domain."""
@@ -32,7 +32,7 @@ class ColBenchConfig(vf.TasksetConfig):
         """Where its dialogues are had. Raises UserError."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
         for name in sorted(named.keys() & self.settings.keys()):
-            raise UserError(f"settings: {name} has a place of its own beside them")
+            raise UserError(f"settings: {name} is a separate key next to `settings`; set it there")
         return session_for({**self.settings, **named})
 
     @model_validator(mode="after")

@@ -33,9 +33,9 @@ class CommandAgent(OutsideAgent):
     """
 
     descriptors = 5
-    """Open files of one dialogue: its pipes, the lifeline, what watches its end."""
+    """Open files of one dialogue: its pipes, the lifeline, and the watch for its end."""
     exit_grace = EXIT_GRACE
-    """Seconds in which a process has to end by itself, and again after SIGTERM."""
+    """Seconds that a process gets to end by itself, and again after SIGTERM."""
 
     def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
         self.spec = spec
@@ -55,7 +55,7 @@ class CommandAgent(OutsideAgent):
         return ready
 
     def use_log_folder(self, folder: Path) -> None:
-        """Keep what it says on standard error in `stderr.log` there, and older parts in `stderr.log.1` and so on."""
+        """Write its standard error to `stderr.log` in the folder, and older parts to `stderr.log.1` and so on."""
         folder.mkdir(parents=True, exist_ok=True)
         self._log = _QuietLog(
             folder / "stderr.log",

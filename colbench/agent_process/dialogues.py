@@ -1,4 +1,4 @@
-"""The dialogues of an agent in its host: a task for each, in which the agent is opened, asked and closed."""
+"""The dialogues of an agent in its host: one asyncio task per dialogue opens, asks and closes the agent."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _Talk:
         self._requests.put_nowait(request)
 
     def end(self) -> None:
-        """Close the agent; a reply that is still due is cancelled."""
+        """Close the agent; a pending reply is canceled."""
         if self._asked:
             self.task.cancel()
         self._requests.put_nowait(None)
@@ -127,7 +127,7 @@ class _Talk:
     def _give_up(self, error: BoundaryError | UserError) -> None:
         """Answer with the failure; write it to the log if no answer is due."""
         if not self._asked:
-            print(f"{self._episode.id} did not end well: {error}", file=sys.stderr)
+            print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return
         kind = error.kind if isinstance(error, BoundaryError) else "exception"
         text = str(error)
@@ -151,7 +151,7 @@ class _Talk:
 
 
 def write_hint(error: BaseException) -> str:
-    """Return what to do about a failure by a file that may not be written; empty for another one."""
+    """Return advice for a failure caused by a file that may not be written; "" for other failures."""
     cause = error.__cause__
     refused = isinstance(cause, OSError) and cause.errno == errno.EROFS
     return "; --agent-write FOLDER lets an isolated agent write there" if refused else ""

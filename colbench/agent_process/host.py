@@ -81,11 +81,11 @@ class Wire:
 
 
 def introduction(agent: Any) -> Ready:
-    """Return what the harness has to know of an agent. Raises UserError if it has to be in the process of the run."""
+    """Return the agent's properties for the harness. Raises UserError if it must run in the process of the run."""
     if isinstance(agent, Viewer | ResourceUser):
         raise UserError(
-            "--agent: it uses the run's own renderer or resources, which an agent is given only in the same process; "
-            "add --in-process"
+            "--agent: it uses the run's renderer or resources, which are available only in the "
+            "run's process; add --in-process"
         )
     domains = getattr(agent, "domains", None)
     described = plugins.describe(agent)
@@ -121,7 +121,7 @@ class Host:
         self._learned: tuple[str, ...] = ()
 
     async def serve(self) -> None:
-        """Take what the harness says, in its order; at the end leave the agent."""
+        """Handle the messages of the harness in order, and close the agent at the end."""
         current_servers().patience = self._patience
         requests: asyncio.Queue[ToAgent | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
@@ -175,7 +175,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer, after what the agent has learned since the last one."""
+        """Send an answer, after anything the agent has learned since the last one."""
         learned = tuple(self._agent.learned()) if hasattr(self._agent, "learned") else ()
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

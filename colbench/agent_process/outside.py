@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class OutsideAgent(ABC):
-    """An agent that is not in this process; `spec` is what `--agent` says of it."""
+    """An agent outside this process; `spec` is the value of `--agent`."""
 
     spec: str
 
@@ -26,7 +26,7 @@ class OutsideAgent(ABC):
 
     @cached_property
     def ready(self) -> Ready:
-        """Return what it says of itself; it is asked at first use. Raises UserError if it does not answer."""
+        """Return its description, requested at first use. Raises UserError if it does not respond."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:
@@ -48,7 +48,7 @@ class OutsideAgent(ABC):
         return self.ready.records_tokens
 
     def describe(self) -> dict[str, str]:
-        """Return what pins the run: its own name and version, and its description of itself."""
+        """Return the agent's pins of the run: its name and version, and its own description."""
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,
@@ -58,7 +58,7 @@ class OutsideAgent(ABC):
         }
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return what pins a run with tasks of one domain. Raises UserError if it could not say."""
+        """Return the agent's pins of a run with tasks of one domain. Raises UserError if it has none for them."""
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):
             raise UserError(f"--agent {self.spec}: {said}")

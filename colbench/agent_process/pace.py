@@ -16,11 +16,11 @@ from colbench.clock import Clock
 TICK = 0.25
 """Seconds between two looks."""
 WORTH = 0.05
-"""Seconds from which a difference is told."""
+"""Smallest difference in seconds that is reported."""
 
 
 class Pace:
-    """Tells it from a thread of its own, between `start` and `stop`."""
+    """Reports it from a separate thread, between `start` and `stop`."""
 
     def __init__(self, say: Callable[[Spared], None]) -> None:
         self._say = say
@@ -48,7 +48,7 @@ class Pace:
                 due.clock = clock
 
     def answered(self, episode: str) -> None:
-        """Tell what is left to tell; to be called before the reply is sent."""
+        """Report the remaining difference; call this before sending the reply."""
         with self._lock:
             if due := self._due.pop(episode, None):
                 self._tell(episode, due)

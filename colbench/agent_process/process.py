@@ -51,14 +51,14 @@ class AgentProcess(Program):
         self.learned: tuple[str, ...] = ()
         """Facts about its model that it has learned and reported."""
         self.last_error = ""
-        """Its last error, which says why it did not stop well."""
+        """Its last error, which explains a failed stop."""
         self._due: dict[str, _Due] = {}
         self._over: set[str] = set()
         self._entering: asyncio.Future[None] | None = None
         self._ending = False
 
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
-        """Start it, and wait so many seconds at most until it is ready.
+        """Start it, and wait at most this many seconds until it is ready.
 
         Raises AgentError if it is not, UserError if it says that it was asked for something wrong, EndpointError
         if this machine cannot start another process.
@@ -130,7 +130,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until it has taken what was written; if it no longer can, fail."""
+        """Wait until it has read everything written to it; fail if it cannot."""
         try:
             await self.taken()
         except OSError:
@@ -153,11 +153,11 @@ class AgentProcess(Program):
             ready = read_ready(line)
         except AgentError:
             raise
-        except Exception as mistake:  # the user's, as it says
+        except Exception as mistake:  # a message meant for the user
             if not self._ready.done():
                 self._ready.set_exception(mistake)
             raise AgentError(str(mistake)) from mistake
-        if not self._ready.done():  # it may come too late
+        if not self._ready.done():  # it can arrive too late
             self._ready.set_result(ready)
 
     def _take(self, line: bytes) -> None:
@@ -178,19 +178,19 @@ class AgentProcess(Program):
             case Error(message=message) if self._ending:
                 self.last_error = message
             case Error(message=message):
-                raise AgentError(f"it gave up on no dialogue: {message}", kind="malformed")
+                raise AgentError(
+                    f"it sent an `error` that names no dialogue: {message}", kind="malformed"
+                )
             case other:
                 tag = other.__struct_config__.tag
-                raise AgentError(
-                    f"it sent `{tag}` where `reply` or `error` was due", kind="malformed"
-                )
+                raise AgentError(f"it sent `{tag}` instead of `reply` or `error`", kind="malformed")
 
     def _answer(self, answer: Reply | Error) -> None:
         due = self._due.pop(answer.episode, None)
         if due is None and answer.episode not in self._over:
             asked = ", ".join(self._due) or "nothing"
             raise AgentError(
-                f"it replied to {answer.episode!r}, where {asked} was asked", kind="malformed"
+                f"it replied to {answer.episode!r}, but was asked for {asked}", kind="malformed"
             )
         if due and not due.answer.done():
             due.answer.set_result(answer)

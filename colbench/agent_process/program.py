@@ -18,7 +18,7 @@ WATCHDOG = Path(__file__).with_name("watchdog.py")
 EXIT_GRACE = 2.0
 """Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
 LAST_WAIT = 10.0
-"""Seconds after the last grace in which even the watchdog is given up."""
+"""Seconds after the last grace period before even the watchdog is given up."""
 LONGEST_WORD = 2000
 """Characters of one line of standard error that are kept."""
 CHUNK = 65536
@@ -74,7 +74,7 @@ class Program:
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait until it has taken what was written. Raises OSError if it no longer can."""
+        """Wait until it has read everything written to it. Raises OSError if it cannot."""
         await _input(self._process).drain()
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Program:
             self._lifeline = None
 
     async def ended(self, within: float) -> bool:
-        """Return True if it ends within so many seconds."""
+        """Return True if it ends within this many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._process.wait()
@@ -132,7 +132,7 @@ class Program:
             os.close(lifeline)
 
     async def _obituary(self, rest: bytes) -> str:
-        """Describe how it ended; `rest` is the line in which it stopped."""
+        """Describe how it ended; `rest` is its last, incomplete line."""
         how = "it closed its standard output"
         if await self.ended(1.0):
             code = self._process.returncode or 0
@@ -141,8 +141,8 @@ class Program:
         if rest:
             how += f" in the middle of a line: {rest[:SHOWN].decode('utf-8', 'replace')}"
         if said := str(self._last_words):
-            how += f"; its last words: {said}"
-        return f"{how}; all of them: {self._log}" if said and self._log else how
+            how += f"; end of its standard error: {said}"
+        return f"{how}; full log: {self._log}" if said and self._log else how
 
     async def _hear(self) -> None:
         errors = self._process.stderr

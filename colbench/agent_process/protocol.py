@@ -20,10 +20,10 @@ PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
 """Bytes of one line, or of one body over HTTP, that an agent may send."""
 SHOWN = 200
-"""Bytes of what an agent sent that a failure's reason quotes."""
+"""Maximum bytes of an agent's message quoted in a failure's reason."""
 
 SAYS = "it says: "
-"""What goes before the words of an agent in a reason."""
+"""Prefix of the agent's own words in a reason."""
 
 NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -77,7 +77,7 @@ class End(Struct, frozen=True, kw_only=True, tag="end"):
 
 
 class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
-    """From the agent, first of all: who it is and what it can do."""
+    """First message from the agent: its identity and its abilities."""
 
     protocol: str
     name: str
@@ -90,7 +90,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     records_tokens: bool = False
     """True if its replies can carry their tokens (`sampled`)."""
     description: dict[str, str] = {}
-    """What else describes it, for the record; of a Python agent its class, its source, and its own words."""
+    """Further description for the record; for a Python agent its class, its source, and its own description."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}
     """Its description for tasks of one domain, by domain; a string gives the reason if there is no description."""
 
@@ -100,20 +100,20 @@ class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
 
 
 class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
-    """From the agent: seconds of the reply that is due in which it waited for a model server; they do not count."""
+    """From the agent: seconds of the pending reply spent waiting for a model server; they do not count."""
 
     episode: str
     seconds: Seconds
 
 
 class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
-    """From the host of a Python agent: what the agent has learned of its model and server so far."""
+    """From the host of a Python agent: the properties of the model and its server that the agent has found so far."""
 
     sentences: tuple[str, ...]
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From the host of a Python agent: what its model servers are waited for now, one line a server."""
+    """From the host of a Python agent: its current waits for model servers, one line per server."""
 
     sentences: tuple[str, ...]
 
@@ -141,7 +141,7 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
 
 
 class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
-    """From the agent, in place of a reply: it gives up on this dialogue. In place of `ready`: it cannot start."""
+    """From the agent, instead of a reply: it gives up on this dialogue. Instead of `ready`: it cannot start."""
 
     episode: str = ""
     """Empty where no dialogue is concerned."""
@@ -166,7 +166,7 @@ def start(episode: Episode) -> Start:
 
 
 def messages(episode: str, dialogue: Sequence[Message], seconds: float | None = None) -> Messages:
-    """Return the message that asks for a reply, within so many seconds if they are limited."""
+    """Return the message that requests a reply, with a time limit in seconds if there is one."""
     said = tuple(
         Said(role=each.role, content=clean(each.content), images=tuple(map(data_url, each.images)))
         for each in dialogue
@@ -205,7 +205,7 @@ def read_answer(line: bytes) -> Reply | Error:
     answer = decode(line)
     if not isinstance(answer, Reply | Error):
         tag = answer.__struct_config__.tag
-        raise AgentError(f"it sent `{tag}` where `reply` or `error` was due", kind="malformed")
+        raise AgentError(f"it sent `{tag}` instead of `reply` or `error`", kind="malformed")
     return answer
 
 
@@ -239,12 +239,12 @@ def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
 def decode(line: bytes) -> FromAgent:
     """Read a message from an agent. Raises AgentError if it is not one."""
     if not line.strip():
-        raise AgentError("it sent no message, but an empty line or body", kind="malformed")
+        raise AgentError("it sent an empty line or body instead of a message", kind="malformed")
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise AgentError(
-            f"it sent what is no message, {cause}: {_shown(line)}", kind="malformed"
+            f"it sent an invalid message, {cause}: {_shown(line)}", kind="malformed"
         ) from cause
 
 

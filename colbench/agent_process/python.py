@@ -1,4 +1,4 @@
-"""A Python agent in a process of its own: the harness's side. `host` is the other one.
+"""A Python agent in its own process, as seen by the harness. `host` is the other side.
 
 Nothing of the agent is imported here. The host keeps the time of each reply, because it sees what blocks there; the
 harness counts the same seconds, less those that the host says to spare, and gives up a host that says nothing.
@@ -29,7 +29,7 @@ from colbench.messages import Message
 STARTUP = 1800.0
 """Seconds to be ready: an agent may load a model when it is built."""
 HOST_GRACE = 2 * GRACE
-"""Seconds after the limit of a dialogue in which the host has to say so."""
+"""Seconds after the limit of a dialogue within which the host must report the timeout."""
 _BOOT = (
     "import json, sys; plan = json.loads(sys.argv[1]); sys.path[:] = plan['path']; "
     "from colbench.agent_process.host import main; main()"
@@ -49,7 +49,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class PythonAgent(CommandAgent):
-    """The agent that a spec means, as `colbench.plugins` has it, built with `args` in a process of its own.
+    """The agent of a spec, as in `colbench.plugins`, built with `args` in its own process.
 
     One process has all dialogues. `patience` is the run's `endpoint_patience`.
     """
@@ -68,7 +68,7 @@ class PythonAgent(CommandAgent):
         return self.ready.description
 
     def learned(self) -> Sequence[str]:
-        """Return what the agent has learned of its model and server."""
+        """Return the properties of the model and its server that the agent has found."""
         return self._shared.learned if self._shared else ()
 
     async def __aenter__(self) -> PythonAgent:
@@ -87,7 +87,7 @@ class PythonAgent(CommandAgent):
         await super().__aexit__(*error)
         if process and process.last_error:
             logger = logging.getLogger("colbench")
-            logger.warning("the agent did not stop well: %s", printable(process.last_error))
+            logger.warning("stopping the agent failed: %s", printable(process.last_error))
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
         """Return the agent of a dialogue that has begun in the host."""
@@ -114,6 +114,6 @@ class _Conversation(Conversation):
             return as_message(await self._process.ask(request), "")
         finally:
             if clock.is_over:
-                silent = "no answer in time: its process no longer answers"
+                silent = "no answer in time: its process no longer responds"
                 self._process.fail(AgentError(silent, kind="timeout"))
             clock.limit = limit

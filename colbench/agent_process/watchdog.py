@@ -1,6 +1,6 @@
 """Run a command, and stop it with everything that it started when standard input ends.
 
-Run as a program: `python -I watchdog.py COMMAND...`. Whoever starts it holds the other end of standard
+Run as a program: `python -I watchdog.py COMMAND...`. Anyone who starts it holds the other end of standard
 input. The system closes that end when they die, even by `kill -9`, so nothing outlives them. Descendants
 that left the command's process group or session are found too: as the subreaper of its descendants this
 process becomes the parent of every one whose own parent is gone.

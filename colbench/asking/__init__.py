@@ -1,1 +1,1 @@
-"""What an agent asked, what it was told, and what that was worth, derived from a task and a dialogue."""
+"""What an agent asked and was told, and measures of both, derived from a task and a dialogue."""

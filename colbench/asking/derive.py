@@ -1,4 +1,4 @@
-"""What was asked and told in a dialogue, turn by turn, and what its questions were worth."""
+"""The questions and told decisions of a dialogue, turn by turn, and the measures of its questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = 50_000
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with the decisions that each turn asked for and was told, and with what the asking was worth.
+    """Return a rollout with the decisions each turn asked for and was told, and the measures of the asking.
 
     Everything is derived from the task, the messages and the verdict; what was stored before is replaced.
     """
@@ -67,7 +67,7 @@ class _Question(Struct, frozen=True):
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
-    """Return what the questions of a dialogue with marked turns were worth.
+    """Return the measures of the questions in a dialogue with marked turns.
 
     None if a failure that is not the agent's cut the dialogue short.
     """

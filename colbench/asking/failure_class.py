@@ -8,7 +8,7 @@ from colbench.rollout import Rollout
 from colbench.score import LEFT_OUT, Score
 
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
-"""In the order in which they are tried:
+"""The failure classes, in the order in which they are tested:
 
 `no_answer`: the agent gave no answer before the turn limit, or an empty one.
 `crashed`: the agent failed, or its answer could not be run on any test.

@@ -30,11 +30,13 @@ def _count(name: str, label: str, description: str, take: Callable[[Asking], flo
 
 
 MEASURES = (
-    _share("ask_f1", "ask F1", "precision and recall in one", lambda asking: asking.ask_f1),
+    _share(
+        "ask_f1", "ask F1", "harmonic mean of precision and recall", lambda asking: asking.ask_f1
+    ),
     _share(
         "ask_precision",
         "ask precision",
-        "questions that brought an open decision",
+        "questions that revealed an open decision",
         lambda asking: asking.ask_precision,
     ),
     _share(
@@ -47,32 +49,34 @@ MEASURES = (
     _count(
         "needed_questions",
         "needed",
-        "fewest questions in which all could be told",
+        "fewest questions that reveal every decision",
         lambda asking: asking.needed_questions,
     ),
     _count(
         "redundant_questions",
         "redundant",
-        "asked only for what was known",
+        "asked only about known decisions",
         lambda asking: asking.redundant,
     ),
     _count(
         "unanswerable_questions",
         "unanswerable",
-        "asked for nothing that the human could tell",
+        "asked for nothing the human could answer",
         lambda asking: asking.unanswerable,
     ),
-    _count("late_questions", "late", "came when everything was known", lambda asking: asking.late),
+    _count(
+        "late_questions", "late", "asked after everything was known", lambda asking: asking.late
+    ),
     _count(
         "guessed_decisions",
         "guessed decisions",
-        "never told, and right in the answer",
+        "never told, but right in the answer",
         lambda asking: len(asking.guessed),
     ),
     _count(
         "ignored_decisions",
         "ignored decisions",
-        "told, and contradicted by the answer",
+        "told, but contradicted by the answer",
         lambda asking: len(asking.ignored),
     ),
 )
@@ -85,13 +89,13 @@ def measured(asking: Asking | None) -> dict[str, float | None]:
 
 
 FOLLOWED = (
-    Metric(name="differences_fixed", label="fixed", description="gone from the page shown next"),
-    Metric(name="differences_kept", label="kept", description="as before, or smaller"),
+    Metric(name="differences_fixed", label="fixed", description="gone from the next page"),
+    Metric(name="differences_kept", label="kept", description="unchanged or smaller"),
     Metric(
         name="differences_worse",
         label="worse",
         direction="lower",
-        description="larger, or the part is gone",
+        description="larger, or the part was removed",
     ),
 )
 """Shares of the differences that the human pointed out in a dialogue."""

@@ -14,7 +14,7 @@ SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
 
 
 def opening(task: Task, told: Told) -> str:
-    """Return what the human says first: the request or, if all is told, the request with every hidden decision.
+    """Return the human's first message: the request or, if all is told, the request with every hidden decision.
 
     A signature stays at the end. Raises UserError if all is to be told of a task whose decisions are not known.
     """

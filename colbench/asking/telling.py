@@ -25,7 +25,7 @@ MOST_WORDS = 0.6
 LONGEST_REPLY = 20_000
 """Characters of a human's reply that are searched."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
-"""What the keyless human says when it tells nothing."""
+"""Replies of the keyless human that tell nothing."""
 DECLINES = re.compile(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never) (?:really )?(?:know|sure|understand|decided?|thought)\b"
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
@@ -74,7 +74,7 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return what `heard` does of a statement; those of a task are compared with every reply of its dialogues."""
+    """Return what `heard` tells of a statement; a task's statements are compared with every reply of its dialogues."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 

@@ -40,7 +40,7 @@ COMMANDS = {
     "score": Command("score", "score the answers of a run again"),
     "merge": Command("merge", "combine the shards of a run"),
     "repair": Command("repair", "make a damaged run folder usable again"),
-    "export": Command("results", "write the results of runs in a format other sites read"),
+    "export": Command("results", "write the results of runs in a format that other sites read"),
     "play": Command("play", "play the agent or the human yourself"),
     "tasks": Command("tasks", "list, show, validate, synthesize, export, datasheet, card"),
     "agents": Command("agents", "list or check agents, or start your own"),
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _moved(command: str) -> Mapping[str, str]:
-    """Return the old spellings of commands; a package that cannot be loaded has none."""
+    """Return the old spellings of commands; packages that cannot be loaded are skipped."""
     found = dict(MOVED)
     for point in _installed(command):
         with suppress(Exception):
@@ -111,8 +111,8 @@ def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
     except Exception as cause:
         package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
         broken = UserError(
-            f"{point.name}: this command of the package {package} cannot be loaded; "
-            f"reinstall the package or remove it\n{describe_exception(cause)}"
+            f"{point.name}: this command of the package {package} cannot be loaded; reinstall or "
+            f"remove the package\n{describe_exception(cause)}"
         )
         parser = commands.add_parser(
             point.name, help="cannot be loaded", add_help=False, prefix_chars="\0"

@@ -31,8 +31,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=TARGETS[0],
         choices=TARGETS,
-        help="run the shipped exploits against the code sandbox, or hostile pages against the browser "
-        "(without a value: code)",
+        help="run the bundled exploits against the code sandbox, or hostile pages against the "
+        "browser (without a value: code)",
     )
     parser.add_argument(
         "--tier",
@@ -42,7 +42,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-unsafe-sandbox",
         action="store_true",
-        help="with --attack code: attack a sandbox that is not safe, too",
+        help="with --attack code: also attack an unsafe sandbox",
     )
     parser.add_argument(
         "--browser",

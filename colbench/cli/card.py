@@ -29,9 +29,12 @@ def add_to(actions: Any) -> None:
         "sources", metavar="SOURCE", nargs="+", help="a task source; one for each domain"
     )
     parser.add_argument(
-        "--repository", metavar="OWNER/NAME", required=True, help="the repository's name on the Hub"
+        "--repository",
+        metavar="OWNER/NAME",
+        required=True,
+        help="name of the repository on the Hugging Face Hub",
     )
-    parser.add_argument("--out", metavar="DIR", required=True, help="the new folder to make")
+    parser.add_argument("--out", metavar="DIR", required=True, help="new folder to create")
     parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
     parser.set_defaults(run=run)
 
@@ -47,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
     found = [_read(source, args.licence) for source in args.sources]
     domains = [each.domain.name for each, _ in found]
     if len(set(domains)) < len(domains):
-        raise UserError(f"{' '.join(args.sources)}: two sources of one domain; name one for each")
+        raise UserError(
+            f"{' '.join(args.sources)}: two sources have the same domain; give one "
+            "source per domain"
+        )
     _write(out, found, args.repository)
     print(out)
     print(f"to upload: hf upload {args.repository} {out} --repo-type dataset", file=sys.stderr)
@@ -63,7 +69,9 @@ def _read(source: str, licence: str | None) -> tuple[CardSet, list[Task]]:
     tasks = resolve_tasks(source)
     domains = {task.domain for task in tasks}
     if len(domains) != 1:
-        raise UserError(f"{source}: has tasks of {len(domains)} domains; give a source of one")
+        raise UserError(
+            f"{source}: has tasks of {len(domains)} domains; give a source with tasks of one domain"
+        )
     domain = get_domain(domains.pop())
     origin = find_origin(source, licence, None)
     return CardSet(source=source, domain=domain, tasks=len(tasks), origin=origin), tasks

@@ -28,11 +28,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="compare runs that differ in more than the agent, and say in what",
+        help="compare runs that differ in more than the agent, and list the differences",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(
-        "--html", metavar="FILE", help="write a page with both dialogues of every differing task"
+        "--html",
+        metavar="FILE",
+        help="write a page that shows both dialogues of every task with different results",
     )
     add_overwrite(parser)
     parser.set_defaults(run=run)
@@ -46,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if len(args.folders) < 2:
         raise UserError(f"{args.folders[0]}: nothing to compare it with; name two runs or more")
     if len({Path(each).resolve() for each in args.folders}) < len(args.folders):
-        raise UserError(f"{' '.join(args.folders)}: a run is named twice; name different runs")
+        raise UserError(
+            f"{' '.join(args.folders)}: the same run is given twice; name different runs"
+        )
     runs = [load_run(folder) for folder in args.folders]
     found = compare(*runs, force=args.force, scoring=args.scoring)
     if args.html:

@@ -1,8 +1,8 @@
-"""`colbench doctor`: check what works on this machine, attack its sandboxes, or serve a model that misbehaves.
+"""`colbench doctor`: check what works on this machine, attack its sandboxes, or serve failing model servers.
 
-Without --attack it prints what is installed, what works, and how to fix what does not; it returns 1 if answers cannot
-be scored safely. With --attack it returns 1 if an attack reaches anything, an honest answer does not score 1, or an
-honest page is not rendered. With --serve-faults it serves until Ctrl-C.
+Without --attack it prints what is installed, what works, and how to fix the rest; it returns 1 if answers cannot be
+scored safely. With --attack it returns 1 if an attack reaches anything, an honest answer does not score 1, or an honest
+page is not rendered. With --serve-faults it serves until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -90,7 +90,9 @@ def _sandbox() -> Iterator[Diagnosis]:
     yield Diagnosis(
         what="sandbox",
         works=best is not None,
-        text=f"runs use {best.tier}, {best.words}" if best else "no safe tier works here",
+        text=f"runs use {best.tier}, {best.words}"
+        if best
+        else "no safe tier works on this machine",
         fix="use a Linux machine or container that allows user namespaces, landlock or seccomp",
     )
 

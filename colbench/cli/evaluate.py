@@ -35,10 +35,13 @@ def add_to(commands: Any) -> None:
         "--retry-failed",
         metavar="REASON,…",
         default="",
-        help="run dialogues of the folder again that failed for one of these reasons: a boundary (agent, endpoint …), "
-        "a kind (timeout, exception …), BOUNDARY:KIND, or a reply that came empty, cut, filtered or refused",
+        help="run failed dialogues of the folder again if they failed for one of these reasons: "
+        "a boundary (agent, endpoint …), a kind (timeout, exception …), BOUNDARY:KIND, or a "
+        "reply that was empty, cut, filtered or refused",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the plan of the run, and exit"
+    )
     add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
 
@@ -56,15 +59,15 @@ def run(args: argparse.Namespace) -> int:
         try:
             stop.run(evaluation.run(ConsoleObserver()))
         except EndpointError as error:
-            say(f"stopped: {error}; the same command continues")
+            say(f"stopped: {error}; repeat the command to continue")
         except AgentError:
-            say("stopped")  # why is said with the report
+            say("stopped")  # the reason is printed with the report
         code = finish(evaluation, interrupted=bool(stop.code), as_json=args.json)
         return stop.code or code
 
 
 def show_plan(evaluation: Evaluation) -> None:
-    """Print what the flags were resolved to."""
+    """Print the resolved settings."""
     config, record = evaluation.config, evaluation.record
     turns = count(config.max_turns, "turn")
     for name, value in (
@@ -83,7 +86,7 @@ def show_plan(evaluation: Evaluation) -> None:
 
 
 def _workers(evaluation: Evaluation) -> str:
-    """Return what holds the dialogues; empty if this process does."""
+    """Return the description of the executor of the dialogues; "" if it is this process."""
     processes = count(evaluation.processes, "process", "processes")
     if not is_local(evaluation.config):
         return f"{evaluation.config.executor}, {processes} on each node"
@@ -101,14 +104,14 @@ def _size(evaluation: Evaluation) -> str:
 
 
 def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
-    """Write and show the report of what is finished.
+    """Write and show the report of the finished dialogues.
 
     Return 1 if a cell is still pending or every dialogue failed by an exception of the agent's own, else 0.
     """
     from colbench.cli.report import write_and_show
 
     if interrupted and not evaluation.folder.has_rollouts:
-        say("interrupted; the same command continues")
+        say("interrupted; repeat the command to continue")
         return UNSCORED
     report = write_and_show(
         evaluation.folder,
@@ -120,17 +123,17 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
     )
     code = exit_code(report)
     if interrupted:
-        say("interrupted; the same command continues")
+        say("interrupted; repeat the command to continue")
     elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
     elif code and _is_unsettled(report):
-        say("the same command retries unscored dialogues")
+        say("repeat the command to retry unscored dialogues")
     return code
 
 
 def _is_unsettled(report: RunReport) -> bool:
-    """Return True if dialogues failed for what is not the agent's fault."""
+    """Return True if dialogues failed for reasons other than the agent."""
     return any(each.failures.keys() - {"agent"} for each in report.domains.values())
 
 

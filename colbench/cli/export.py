@@ -48,8 +48,8 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--format",
         choices=tuple(FORMATS),
-        help="jsonl: one JSON object per line, everything; parquet: the same as a table; "
-        "official: JSON lines without facts, ids and families (default: from the name of FILE)",
+        help="jsonl: one JSON object per line with all fields; parquet: the same as a table; "
+        "official: JSON lines without facts, IDs and families (default: from the name of FILE)",
     )
     add_hub_flags(parser)
     add_overwrite(parser)
@@ -87,7 +87,7 @@ def uploading() -> Iterator[None]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file and upload the tasks, and say what was written where."""
+    """Write the file and upload the tasks, and print the destinations."""
     if not (args.out or args.push_to_hub):
         raise UserError("give --out FILE, --push-to-hub REPOSITORY, or both")
     if args.format and not args.out:
@@ -125,7 +125,7 @@ def _report(place: str, tasks: Sequence[Task], more: str = "") -> None:
 
 
 def _writer(path: Path, form: str | None) -> export.Write:
-    """Return the function that writes a format, by default the one that the file's name means.
+    """Return the function that writes a format, by default the format of the file's suffix.
 
     Raises UserError if the name means no format, or another one.
     """

@@ -39,6 +39,6 @@ def _check(path: Path, overwrite: bool, flag: str) -> None:
     if path.is_dir():
         raise UserError(f"{flag} {path}: is a folder; name a file in it")
     if not path.parent.is_dir():
-        raise UserError(f"{flag} {path}: there is no folder {path.parent}")
+        raise UserError(f"{flag} {path}: the folder {path.parent} does not exist")
     if path.exists() and not overwrite:
         raise UserError(f"{flag} {path}: already exists; --overwrite replaces it")

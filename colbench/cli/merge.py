@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("merge", description=describe(__doc__))
-    parser.add_argument("folders", metavar="RUN", nargs="+", help="the folder of a shard")
-    parser.add_argument("--out", metavar="DIR", required=True, help="the folder of the whole run")
+    parser.add_argument("folders", metavar="RUN", nargs="+", help="folder of a shard")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder of the merged run")
     parser.add_argument(
         "--force",
         action="store_true",
-        help="merge shards whose versions or sandboxes differ, and say in what",
+        help="merge shards whose versions or sandboxes differ, and list the differences",
     )
     add_output_flags(parser, document="the report")
     parser.set_defaults(run=run)
@@ -49,10 +49,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def notes(merged: Merged) -> list[str]:
-    """Return what a person must know about a merge besides the report."""
-    found = [f"take care, the shards differ in {each}" for each in merged.differences]
+    """Return the warnings about a merge that the report does not contain."""
+    found = [f"warning: the shards differ in {each}" for each in merged.differences]
     if merged.left_out:
-        found.append(f"{count(merged.left_out, 'dialogue')} left out: the run does not plan them")
+        found.append(
+            f"{count(merged.left_out, 'dialogue')} left out, which are not in the plan of the run"
+        )
     if merged.missing:
         more = (
             f" and {merged.missing - len(merged.gaps):,} more"
@@ -60,14 +62,14 @@ def notes(merged: Merged) -> list[str]:
             else ""
         )
         found.append(
-            f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are in no shard: "
-            f"{', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
+            f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are missing from all "
+            f"shards: {', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
         )
     return found
 
 
 def command(merged: Merged) -> str:
-    """Return the command line that runs what is missing."""
+    """Return the command line that runs the missing dialogues."""
     from colbench.flags import command_flags
     from colbench.run_folder import RunFolder
 

@@ -22,7 +22,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a file with a page, or with a message that has one; -: standard input",
+        help="a file with a page, or with a message that contains one; -: standard input",
     )
     parser.add_argument(
         "-o",
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     page = extract_page(_read(args.file), args.mode)
     if page is None:
-        raise UserError(f"{args.file}: has no page; expected HTML from <html> to </html>")
+        raise UserError(f"{args.file}: contains no page; expected HTML from <html> to </html>")
     render = asyncio.run(_render(page, args.mode, args.browser))
     for address in render.refused:
         print(f"refused: {address}", file=sys.stderr)

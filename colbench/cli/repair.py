@@ -1,4 +1,4 @@
-"""`colbench repair`: make a damaged run folder usable again; what it drops is kept in a file next to it."""
+"""`colbench repair`: make a damaged run folder usable again; dropped lines are kept in a file next to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Repair, and print what was done."""
+    """Repair, and print the result."""
     folder = RunFolder(Path(args.folder))
     done = repair(folder)
     if args.json:
@@ -41,5 +41,5 @@ def run(args: argparse.Namespace) -> int:
         print(printable(line))
     if len(done.dropped) > SHOWN:
         print(f"and {len(done.dropped) - SHOWN} more")
-    print(f"{folder.rollouts_path}: kept {dialogues}; what was dropped is in {done.side_file}")
+    print(f"{folder.rollouts_path}: kept {dialogues}; dropped lines are in {done.side_file}")
     return 0

@@ -1,4 +1,4 @@
-"""What scoring again changed: sums over the dialogues of a run, none of which is kept."""
+"""Effect of rescoring: sums over the dialogues of a run, without keeping the dialogues."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Delta:
 
 
 def _measures(domain: Domain) -> list[_Measure]:
-    """Return what is shown of a domain, by mode."""
+    """Return the table rows of a domain, by mode."""
     found = []
     for mode in domain.modes:
         found.append(_Measure(mode, mode, domain.primary))

@@ -26,17 +26,20 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("export", description=describe(__doc__))
     parser.add_argument("folders", metavar="RUN", nargs="+", help="a run's folder")
-    parser.add_argument("--format", choices=FORMATS, required=True, help="the format to write")
-    parser.add_argument("--out", metavar="DIR", required=True, help="the folder to write into")
+    parser.add_argument("--format", choices=FORMATS, required=True, help="format of the files")
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder for the files")
     parser.add_argument(
         "--model",
         metavar="OWNER/NAME",
         default="",
-        help="the model's identifier (default: the one that the agent names)",
+        help="identifier of the model (default: the model that the agent names)",
     )
     every = parser.add_argument_group("every-eval-ever")
     every.add_argument(
-        "--organization", metavar="NAME", default="", help="the one that ran the evaluation"
+        "--organization",
+        metavar="NAME",
+        default="",
+        help="name of the organization that ran the evaluation",
     )
     every.add_argument(
         "--relationship",
@@ -47,10 +50,11 @@ def add_to(commands: Any) -> None:
     hub.add_argument(
         "--dataset",
         metavar="OWNER/NAME",
-        help="the benchmark's dataset repository on the Hub; `colbench tasks card` makes its files",
+        help="dataset repository of the benchmark on the Hub; `colbench tasks card` writes its "
+        "files",
     )
     hub.add_argument(
-        "--source", metavar="URL", default="", help="address of the dialogues or of another source"
+        "--source", metavar="URL", default="", help="URL of the dialogues or of another source"
     )
     parser.add_argument("--json", action="store_true", help="print the written files as JSON")
     parser.set_defaults(run=run)
@@ -80,7 +84,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError("--dataset: name the benchmark's dataset repository, such as me/colbench")
     for name in ("organization", "relationship") if hub else ("dataset", "source"):
         if getattr(args, name):
-            raise UserError(f"--{name}: --format {args.format} does not take it; leave it out")
+            raise UserError(f"--{name}: not used by --format {args.format}; leave it out")
     if hub:
         from colbench.hub import check_repository
 

@@ -59,7 +59,7 @@ AT_ONCE = 32
 AHEAD = 8
 """Answers that are begun at a time for each sandbox worker."""
 AHEAD_OF_A_CLUSTER = 1024
-"""Answers that are begun at a time where there may be any number of nodes."""
+"""Answers that are started concurrently if the number of nodes is not fixed."""
 
 
 def add_to(commands: Any) -> None:
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
-    """Return where the dialogues of a run are in its file, in the order in which they ended first.
+    """Return the positions of a run's dialogues in its file, in the order in which they first ended.
 
     Raises UserError if the run has no dialogues, or if scoring again would remove metrics that cannot be computed here.
     """
@@ -129,8 +129,9 @@ def _require_tools(
     lost = [metric for metric in sorted(lacking.get(rollout.domain, ())) if _has(rollout, metric)]
     if lost:
         raise UserError(
-            f"{folder.path}: its {rollout.domain} answers have the {lost[0]}, which cannot be computed again here; "
-            f"nothing was written. {get_domain(rollout.domain).remedy}"
+            f"{folder.path}: its {rollout.domain} answers have the metric {lost[0]}, which "
+            f"cannot be recomputed on this machine; nothing was written. "
+            f"{get_domain(rollout.domain).remedy}"
         )
 
 
@@ -144,10 +145,10 @@ def _warn(lost: Lost) -> None:
     from colbench.numbers import count
 
     some = count(lost.dialogues, "dialogue")
-    keep = "keeps its verdict" if lost.dialogues == 1 else "keep their verdicts"
+    keep = "keeps its score" if lost.dialogues == 1 else "keep their scores"
     reason = printable(lost.reason)
     errors().print(
-        f"{some} could not be scored again and {keep}: {reason}",
+        f"{some} could not be rescored and {keep}: {reason}",
         highlight=False,
         markup=False,
         soft_wrap=True,
@@ -157,7 +158,7 @@ def _warn(lost: Lost) -> None:
 def _executor(
     config: RunConfig, tasks: Sequence[Task], resources: RunResources, answers: int
 ) -> Executor:
-    """Return what scores: this process, several of this machine, or the nodes of a cluster."""
+    """Return the executor of the scoring: this process, several of this machine, or the nodes of a cluster."""
     processes = count_processes(config, answers, "")
     at_once = min(AT_ONCE, answers)
     if is_local(config) and processes == 1:
@@ -200,8 +201,8 @@ def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> Non
     if changed:
         flags = ", ".join(settings()[name].flag for name in changed)
         console().print(
-            f"{folder.record_path}: {flags} recorded, also for later reports of this run; "
-            "`colbench report --scoring MODE` changes one report alone",
+            f"{folder.record_path}: {flags} recorded for this and all later reports of the run; "
+            "`colbench report --scoring MODE` changes a single report",
             highlight=False,
             markup=False,
             soft_wrap=True,

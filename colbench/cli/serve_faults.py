@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server that misbehaves as the model's name says."""
+"""`colbench doctor --serve-faults`: a scripted model server with faults selected by the model's name."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--serve-faults",
         type=int,
         metavar="PORT",
-        help="serve a scripted model on 127.0.0.1 that misbehaves as real model servers do, each model of it in "
-        "another way, to try an agent on (0: any free port)",
+        help="serve scripted models on 127.0.0.1 that fail the way real model servers fail, each "
+        "in a different way, to test an agent (0: any free port)",
     )
 
 
@@ -59,8 +59,8 @@ def _show(url: str) -> None:
     from colbench.models.faults import GROUPS
 
     out = console()
-    for title, known in {**GROUPS, "doubles of model families": DOUBLES}.items():
-        table = Table("name", "what the server does", "must become", box=None, pad_edge=False)
+    for title, known in {**GROUPS, "imitations of model families": DOUBLES}.items():
+        table = Table("name", "behavior of the server", "must become", box=None, pad_edge=False)
         for name, each in known.items():
             table.add_row(name, each.text, each.outcome_text)
         out.print(f"[bold]{title}[/bold]", table, "", sep="\n", highlight=False)

@@ -36,7 +36,7 @@ class Stop:
         return 128 + self._number if self._number else 0
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work in an event loop of its own, until it ends or a signal cancels it."""
+        """Run work in a separate event loop, until it ends or a signal cancels it."""
         try:
             event_loop.run(self._cancellable(work))
         except asyncio.CancelledError:
@@ -54,7 +54,7 @@ class Stop:
         if self._number:
             os._exit(self.code)
         self._number = number
-        _say("stopping: what is finished is kept; once more to end at once")
+        _say("stopping: finished dialogues are kept; interrupt again to exit immediately")
         threading.Thread(target=self._end_in_time, daemon=True).start()
         if self._loop is None or self._task is None:
             raise KeyboardInterrupt
@@ -69,7 +69,10 @@ class Stop:
 
     def _end_in_time(self) -> None:
         time.sleep(LONGEST)
-        _say("stopped, without a report: something did not end; the same command continues")
+        _say(
+            "stopped without a report, as part of the run did not end; repeat the command to "
+            "continue"
+        )
         os._exit(self.code)
 
 

@@ -50,7 +50,7 @@ class Spent(Struct):
         """Return the tokens and their cost, such as `12.3 k in, 4.5 k out; $0.12`."""
         used = self.usage
         if self.uncounted and not used.requests:
-            return "not counted; no model server gave a count"
+            return "not counted; no model server reported usage"
         cost = self.cost(price)
         paid = "price unknown" if cost is None else dollars(cost)
         lacking = (
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """The outcomes of the texts so far, over all attempts."""
+    """Outcomes of the texts so far, over all attempts."""
 
     def __init__(
         self,
@@ -99,10 +99,10 @@ class Yield:
         return self.texts - self.done
 
     def spending(self) -> Iterator[tuple[str, str]]:
-        """Yield what each model was used for, and its tokens and cost."""
-        yield "tokens for writing", self.writing.text(self.prices[0])
+        """Yield the purpose of each model, with its tokens and cost."""
+        yield "tokens of the author", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
-            yield "tokens for guessing", self.guessing.text(self.prices[1])
+            yield "tokens of the guesser", self.guessing.text(self.prices[1])
 
     def text(self) -> str:
         """Return one line for the progress: the yield, and the tokens and cost of both models."""
@@ -121,7 +121,9 @@ def show(found: Yield, ledger: Ledger, pending: Sequence[str], *, as_json: bool)
         return
     out = console()
     for reason in pending[:SHOWN_PENDING]:
-        out.print(printable(f"no outcome: {reason}"), highlight=False, markup=False, soft_wrap=True)
+        out.print(
+            printable(f"not finished: {reason}"), highlight=False, markup=False, soft_wrap=True
+        )
     texts = count(found.texts, "text")
     out.print(
         f"{ledger.out}: {count(found.accepted, 'task')} of {texts}", highlight=False, soft_wrap=True
@@ -133,7 +135,7 @@ def show(found: Yield, ledger: Ledger, pending: Sequence[str], *, as_json: bool)
         out.print(f"  {name}: {paid}", highlight=False)
     if found.rejected:
         out.print(
-            f"  what was rejected, and why: {ledger.rejected}", highlight=False, soft_wrap=True
+            f"  rejected texts with reasons: {ledger.rejected}", highlight=False, soft_wrap=True
         )
 
 
@@ -143,7 +145,7 @@ def _rows(found: Yield) -> Iterator[tuple[str, int]]:
         if found.rejected[reason]:
             yield words, found.rejected[reason]
     if found.pending:
-        yield "still pending; the same command continues", found.pending
+        yield "still pending; repeat the command to continue", found.pending
 
 
 def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:

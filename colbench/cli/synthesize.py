@@ -37,16 +37,20 @@ T = TypeVar("T")
 GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments with which an agent that normally asks answers at once."""
+"""Arguments that make an agent answer at once although it normally asks."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
-    ("--source", "FILE", "the seed texts: one JSON object with a `text` a line, or plain lines"),
+    ("--source", "FILE", "the seed texts: one JSON object with a `text` per line, or plain lines"),
     ("--out", "FILE", "the tasks, in the official schema; a name that ends in .jsonl"),
     ("--recipe", "NAME", "how tasks are written and checked (default: the only one installed)"),
     ("--limit", "N", "only the first N texts"),
     ("--concurrency", "N", "texts processed at once (default: 16)"),
-    ("--guess", "SPEC", "reject what this agent solves without asking: openai:MODEL, guesser, …"),
-    ("--guess-tries", "N", "guesses at each task (default: 1)"),
+    (
+        "--guess",
+        "SPEC",
+        "reject tasks that this agent solves without asking: openai:MODEL, guesser, …",
+    ),
+    ("--guess-tries", "N", "guesses per task (default: 1)"),
     ("--price", "IN,OUT", "US dollars per million prompt and completion tokens of the model"),
     ("--guess-price", "IN,OUT", "US dollars per million tokens of the agent that guesses"),
 )
@@ -83,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         pending = asyncio.run(synthesis.run())
     except EndpointError as error:
-        print(f"colbench: stopped: {error}; the same command continues", file=sys.stderr)
+        print(f"colbench: stopped: {error}; repeat the command to continue", file=sys.stderr)
     found = Yield(synthesis.seeds, synthesis.ledger.lines, synthesis.prices)
     show(found, synthesis.ledger, pending, as_json=args.json)
     return 1 if found.pending else 0

@@ -57,13 +57,13 @@ class Summary(Struct, frozen=True, kw_only=True):
     official: int | None
     """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
     blank: int
-    """Tasks on which an empty answer scores 0."""
+    """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
     """Ids of tasks whose hidden tests all expect the same value."""
     unsteady: tuple[str, ...]
     """Ids of tasks whose reference does not give the same result twice."""
     floors: dict[str, dict[str, float]]
-    """Mean scores of answers that nobody designed; see docs/frontend.md."""
+    """Mean scores of trivial answers; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
     """Ids of tasks that are the same as an earlier one, and the id of that one."""
@@ -154,7 +154,7 @@ def _write_sound(path: Path, tasks: Sequence[Task], checks: Sequence[TaskCheck])
 
     sound = [task for task, check in zip(tasks, checks, strict=True) if check.sound]
     if not sound:
-        raise UserError(f"--exclude {path}: no task is left, so nothing was written")
+        raise UserError(f"--exclude {path}: no task remains, so nothing was written")
     path.write_bytes(b"".join(encode_lines(sound)))
     print(f"{path}: {len(sound)} of {count(len(tasks), 'task')}", file=sys.stderr)
 
@@ -174,9 +174,7 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
         for flaw in check.flaws:
             out.print(f"{check.id}: {flaw}", highlight=False, markup=False, soft_wrap=True)
     for name, other in found.repeated.items():
-        out.print(
-            f"{name}: the same task as {other}", highlight=False, markup=False, soft_wrap=True
-        )
+        out.print(f"{name}: duplicate of {other}", highlight=False, markup=False, soft_wrap=True)
     rest = f", {count(len(found.malformed), 'malformed row')}" if found.malformed else ""
     out.print(f"{found.source}: {count(found.tasks, 'task')}{rest}", highlight=False)
     for label, number, of in _totals(found, checks):
@@ -192,9 +190,9 @@ def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, 
         yield "references that score 1 in official mode", found.official, found.tasks
     yield "tasks on which an empty answer scores 0", found.blank, found.tasks
     if repeated := sum(check.unsteady is not None for check in checks):
-        yield "references that give the same result twice", repeated - len(found.unsteady), repeated
+        yield "references with the same result twice", repeated - len(found.unsteady), repeated
     if compared := sum(check.constant is not None for check in checks):
-        yield "tasks whose calls all give the same value", len(found.constant), compared
+        yield "tasks whose calls all return the same value", len(found.constant), compared
     if found.repeated:
         yield "tasks that are the same as an earlier one", len(found.repeated), found.tasks
 

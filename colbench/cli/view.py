@@ -47,7 +47,7 @@ def add_to(commands: Any) -> None:
         "--port",
         type=int,
         metavar="N",
-        help=f"port of the web viewer; 0: a free one (default: {PORT})",
+        help=f"port of the web viewer; 0: any free port (default: {PORT})",
     )
     parser.add_argument(
         "--open", action="store_true", help="open the web viewer in this machine's browser"
@@ -60,7 +60,8 @@ def add_to(commands: Any) -> None:
         const="",
         choices=("", *FAILURE_CLASSES),
         metavar="CLASS",
-        help=f"print a line for each failed dialogue, or for those of a class: {', '.join(FAILURE_CLASSES)}",
+        help=f"print a line for each failed dialogue, optionally of one class only: "
+        f"{', '.join(FAILURE_CLASSES)}",
     )
     shown.add_argument("--task", metavar="ID", help="print the dialogue about this task")
     shown.add_argument(
@@ -69,11 +70,11 @@ def add_to(commands: Any) -> None:
         const="csv",
         choices=FORMATS,
         metavar="FORMAT",
-        help="print the notes and labels: csv (the default), or jsonl for JSON lines",
+        help="print the notes and labels as csv (the default) or JSON lines (jsonl)",
     )
     shown.add_argument("--export", metavar="DIR", help="write the web pages into a new folder")
     parser.add_argument(
-        "--trial", type=int, metavar="N", help="of --task: the trial, counted from 0 (default: 0)"
+        "--trial", type=int, metavar="N", help="trial of --task, counted from 0 (default: 0)"
     )
     parser.set_defaults(run=run)
 
@@ -97,19 +98,24 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_idle(args: argparse.Namespace) -> None:
     """Raise UserError if a flag is given that another one leaves without effect."""
     if args.trial is not None and args.task is None:
-        raise UserError("--trial: chooses among the trials of --task; name one")
+        raise UserError("--trial: selects a trial of --task; give --task as well")
     printing = args.list or any(
         each is not None for each in (args.failed, args.task, args.notes, args.export)
     )
     if printing and (args.open or args.port is not None):
         flag = "--open" if args.open else "--port"
-        raise UserError(f"{flag}: belongs to the web viewer, which the other flag leaves out")
+        raise UserError(
+            f"{flag}: configures the web viewer, which the other flag replaces; "
+            "leave one of them out"
+        )
 
 
 def _only(folders: Sequence[str]) -> str:
     """Return the folder of the one run. Raises UserError if there are more."""
     if len(folders) > 1:
-        raise UserError(f"{folders[1]}: the terminal shows one run at a time; the web viewer all")
+        raise UserError(
+            f"{folders[1]}: the terminal shows one run at a time; use the web viewer for several"
+        )
     return folders[0]
 
 
@@ -121,7 +127,7 @@ def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
     def announce(address: str) -> None:
         line(f"{address} (Ctrl+C ends it)", "bold")
         if opened and not webbrowser.open(address):
-            line("--open: no browser was found here; open the address yourself", "dim")
+            line("--open: no browser was found on this machine; open the address yourself", "dim")
 
     serve(index_runs(folders), port, announce)
     return 0
@@ -194,7 +200,7 @@ def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     found = next((r for r in latest if (r.task_id, r.trial) == (task, trial)), None)
     if found is None:
         raise UserError(
-            f"{folder.path} has no dialogue of {task}, trial {trial}; --list prints those that it has"
+            f"{folder.path} has no dialogue of {task}, trial {trial}; --list prints its dialogues"
         )
     return found
 

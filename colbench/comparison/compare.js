@@ -1,4 +1,4 @@
-// The tasks on which runs differ, and the dialogues of one task side by side. What a block holds was escaped when the
+// The tasks with different results, and the dialogues of one task side by side. The HTML in a block was escaped when the
 // page was made; everything else is set as text.
 "use strict";
 
@@ -57,7 +57,7 @@ class TaskList {
       make("td", { class: "wider" }, task.family), ...task.values.map(cell));
   }
 
-  /** The HTML about a task; unpacks the block that it is in. */
+  /** The HTML about a task; decompresses its block. */
   async detail(task) {
     const number = Math.floor(task.order / this.size);
     if (!this.unpacked.has(number)) this.unpacked.set(number, await unpack(this.packed[number].textContent));
@@ -109,7 +109,7 @@ function go(anchor) {
   if (anchor.hasAttribute("href")) location.replace(anchor.getAttribute("href"));
 }
 
-// ---- Addresses and keys: `#task=ID` opens a task, so that it can be linked to and the back button closes it
+// ---- URLs and keys: `#task=ID` opens a task, so that it can be linked and the back button closes it
 
 function follow() {
   const id = decodeURIComponent(location.hash.replace(/^#task=/, ""));

@@ -1,4 +1,4 @@
-"""Comparing runs: whether they compare, what they are called, and their comparison in each domain."""
+"""Comparing runs: whether they are comparable, their names, and their comparison in each domain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST = 26
 def compare(
     first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
 ) -> Comparison:
-    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and what both cost.
+    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and the cost of both.
 
     Args:
         first: A run, as `colbench.load_run` returns it.
@@ -42,9 +42,7 @@ def compare(
         if found := compare_domain(get_domain(name), runs, scoring):
             domains[name] = found
     if not domains:
-        raise UserError(
-            f"{_paths(runs)}: the runs have no task in common; compare runs on the same tasks"
-        )
+        raise UserError(f"{_paths(runs)}: the runs share no task; compare runs on the same tasks")
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
@@ -54,7 +52,7 @@ def compare(
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return what compared runs are called: by their agents where these differ, else by their folders."""
+    """Return the names of compared runs: their agents if these differ, or else their folders."""
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,
@@ -85,7 +83,7 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
 
 def _require(runs: Sequence[Run]) -> None:
     if len(runs) > MOST:
-        raise UserError(f"{len(runs)} runs are too many to compare at once; name at most {MOST}")
+        raise UserError(f"{len(runs)} runs are too many to compare; name at most {MOST}")
     for run in runs:
         if not run.rollouts:
             raise UserError(

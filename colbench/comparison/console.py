@@ -28,9 +28,9 @@ def print_comparison(comparison: Comparison) -> None:
     for run in comparison.runs:
         _line(f"{run.letter}  {run.name}  [{run.human}; {run.path}]")
     for mismatch in comparison.mismatches:
-        _line(f"Not alike: {mismatch.pin}: {' | '.join(mismatch.values)}")
+        _line(f"Different settings: {mismatch.pin}: {' | '.join(mismatch.values)}")
     for note in comparison.notes:
-        _line(f"Take care: {note}")
+        _line(f"Warning: {note}")
     for domain in comparison.domains.values():
         _domain(comparison, domain)
 
@@ -60,7 +60,7 @@ def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
         if line:
             _line(line)
     if pair.left_out:
-        _line(f"Left out: {count(pair.left_out, 'cell')} that one of the two has not scored.")
+        _line(f"Left out: {count(pair.left_out, 'cell')} that only one of the two runs has scored.")
 
 
 def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair) -> Table:
@@ -118,20 +118,20 @@ def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
                 pair.verdict,
             )
         else:
-            table.add_row(name, "–", "–", "–", "–", "nothing in common")
+            table.add_row(name, "–", "–", "–", "–", "no common task")
     return table
 
 
 def _differing(comparison: Comparison, domain: DomainComparison) -> None:
     if not domain.differing:
-        _line("They differ on no task.")
+        _line("Results are the same on every task.")
         return
     measure = domain.measure(domain.value)
     first = "; ".join(
         f"{task.task_id} ({_values(measure, task.values)})" for task in domain.differing[:TASKS]
     )
     number = f"{len(domain.differing):,} of {count(domain.tasks, 'task')}"
-    _line(f"They differ on {number}, most on {first}.")
+    _line(f"Results differ on {number}, most on {first}.")
     shown = domain.differing[0].task_id
     for run in comparison.runs[:2]:
         _line(f"  colbench view {run.path} --task {shown}")

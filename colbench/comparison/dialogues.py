@@ -94,7 +94,7 @@ class SideBySide:
             yield b64encode(packed).decode("ascii")
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: for each trial one for each run, None where a run has none."""
+        """Return the dialogues on a task: for each trial one per run, or None if a run has none."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [
@@ -132,7 +132,7 @@ class SideBySide:
         asking, task = rollout.asking, self._tasks.get(rollout.task_id)
         if asking is None:
             return
-        yield f"Told {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
+        yield f"Learned {asking.told} of {asking.hidden} hidden decisions in {asking.questions} questions"
         told = {name for turn in rollout.turns for name in turn.told or ()}
         hidden = (
             [fact.name for fact in self._domain.decisions(task) if not fact.stated] if task else []

@@ -1,4 +1,4 @@
-"""Runs on the tasks of one domain: every measure of every pair, and the tasks on which they differ."""
+"""Runs on the tasks of one domain: every measure of every pair, and the tasks with different results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
 
 SUCCEEDED = "succeeded"
-"""Outcome of a cell that succeeded; the others are the failure classes."""
+"""Outcome of a successful cell; the other outcomes are the failure classes."""
 Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 """The dialogues of a run by task and trial."""
 
@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Take a measure of all dialogues; only what follows from the values is kept."""
+        """Take a measure of all dialogues; only values derived from it are kept."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(

@@ -1,4 +1,4 @@
-"""What runs are compared by: every metric of the answer, what the asking was worth, and what both cost."""
+"""Measures for comparing runs: every metric of the answer, of the asking, and the cost of both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Taker(NamedTuple):
 
 
 def takers(domain: Domain, mode: str, dialogues: Sequence[DialogueStats]) -> list[Taker]:
-    """Return all measures of a domain in the order of reading; `dialogues` are those of all compared runs."""
+    """Return all measures of a domain in reading order; `dialogues` are those of all compared runs."""
     lead = leading_metric(domain, dialogues)
     metrics = reported_metrics(domain, lead, dialogues)
     order = sorted(metrics, key=lambda metric: (metric.role != "success", metric != lead))
@@ -57,7 +57,7 @@ def _when_told(metric: Metric, mode: str) -> Taker:
         known = asking is not None and asking.hidden > 0 and not asking.open
         return value(dialogue, mode, metric) if known else None
 
-    label = f"{metric.name}, all told"
+    label = f"{metric.name}, all decisions told"
     measure = Measure(
         name=f"{metric.name}_when_told", label=label, group="answer", bounds=(0.0, 1.0)
     )
@@ -65,7 +65,7 @@ def _when_told(metric: Metric, mode: str) -> Taker:
 
 
 def _of_asking() -> Iterator[Taker]:
-    """Yield what the questions of a dialogue were worth; none of it where the task's decisions are not known."""
+    """Yield the measures of the questions of a dialogue; nothing if the task's decisions are unknown."""
     return (_asking(each) for each in MEASURES if each.metric.name not in NOT_COMPARED)
 
 
@@ -83,7 +83,7 @@ def _asking(each: AskingMeasure) -> Taker:
 
 
 def _of_effort() -> Iterator[Taker]:
-    """Yield what a dialogue cost. Dialogues that failed were cut short and have none of it."""
+    """Yield the costs of a dialogue. Failed dialogues were cut short and have none."""
     yield _effort("turns", "turns", "", lambda each, _: each.turns)
     yield _effort("questions", "questions", "", lambda each, _: each.questions)
     yield _effort("human_words", "words by the human", "", lambda each, _: each.human_words)

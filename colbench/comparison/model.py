@@ -12,11 +12,11 @@ from colbench.stats.comparison import Significance
 
 SCHEMA = "colbench.comparison/1"
 Group = Literal["answer", "asking", "effort"]
-"""What a measure is about: the answer, the questions that led to it, or what both cost."""
+"""The subject of a measure: the answer, the questions that led to it, or the cost of both."""
 
 
 class Measure(Struct, frozen=True, kw_only=True):
-    """One number of a dialogue by which runs are compared."""
+    """One number per dialogue, by which runs are compared."""
 
     name: str
     label: str
@@ -31,7 +31,7 @@ class Measure(Struct, frozen=True, kw_only=True):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """One run minus another by one measure, over the cells (task and trial) in which both have it."""
+    """The difference of two runs in one measure, over the cells (task and trial) that both have."""
 
     tasks: int
     cells: int
@@ -41,7 +41,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     mean: Interval
     """Mine minus theirs; the interval is a bootstrap over the tasks."""
     won: int
-    """Tasks on which mine is better, as on most of the pairs of trials."""
+    """Number of tasks on which mine is better, that is, better in most pairs of trials."""
     tied: int
     lost: int
     win_rate: Interval
@@ -51,7 +51,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     signs: Significance
     """The exact sign test of tasks won against tasks lost."""
     only_mine: int | None = None
-    """Successes: cells in which only mine succeeded. None for other measures."""
+    """Number of cells in which only mine succeeded. None for measures other than success."""
     only_theirs: int | None = None
     least_detectable: float | None
     """The difference that these tasks would show in 4 of 5 cases; two-sided, at 5 %, by the normal approximation.
@@ -75,7 +75,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     differences: dict[str, Difference]
     """By measure; without those that no common cell has."""
     theirs_failed: dict[str, int] | None
-    """Cells in which mine succeeded and theirs did not, by its failure class; None in a domain without success."""
+    """Cells in which mine succeeded and theirs did not, by their failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
 
 
@@ -137,7 +137,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
 
 class Mismatch(Struct, frozen=True, kw_only=True):
-    """A pin by which runs do not compare, and its values."""
+    """A pin that makes runs incomparable, with its values."""
 
     pin: str
     values: tuple[str, ...]

@@ -36,7 +36,8 @@ TEMPLATES.filters |= {
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 """Measures of effort that quality is drawn against."""
 LARGE = 20_000
-"""Dialogues on a page at most, unless a single task has more: those of the tasks that differ most."""
+"""Maximum number of dialogues on a page, unless a single task has more; tasks with the largest differences come
+first."""
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
 """Measures in the table of runs, after the headline and the leading metric."""
 
@@ -184,7 +185,7 @@ def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
 
 
 def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
-    """Yield the headline against what it cost, as far as that is known of every run."""
+    """Yield the headline against its costs, as far as they are known for every run."""
     headline = found.measure(found.headline)
     for measure in found.measures:
         means = [(run.means.get(headline.name), run.means.get(measure.name)) for run in found.runs]
@@ -195,7 +196,7 @@ def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[s
         ]
         if measure.name in COSTS and len(dots) == len(comparison.runs):
             title = f"{sentence(headline.label)} against {measure.label}"
-            unit = f"{measure.label} a dialogue" + (", US $" if measure.unit == "$" else "")
+            unit = f"{measure.label} per dialogue" + (", US $" if measure.unit == "$" else "")
             yield title, scatter_chart(title, unit, dots)
 
 
@@ -209,7 +210,7 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
         for group, title in text.GROUPS.items()
     ]
     left_out = (
-        [f"{pair.left_out:,} cells are left out: one of the two has not scored them."]
+        [f"{pair.left_out:,} cells are left out because only one of the two runs has scored them."]
         if pair.left_out
         else []
     )

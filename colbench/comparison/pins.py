@@ -13,12 +13,13 @@ from colbench.run import Run
 from colbench.run_folder import flat_pins
 
 FREE = {"seed", "record_tokens", "tasks"}
-"""Pinned settings that may differ besides the agent's: none changes what is measured. The tasks go by their hash."""
+"""Pinned settings besides the agent's that may differ, because they do not change measurements. Tasks compare by
+hash."""
 UNKNOWN = "–"
 
 
 def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
-    """Return the pins by which runs do not compare; `mode`: the scoring mode that is compared."""
+    """Return the pins that make runs incomparable; `mode` is the compared scoring mode."""
     pins = [_pins(run, mode) for run in runs]
     names = dict.fromkeys(name for each in pins for name in each)
     rows = {name: tuple(each.get(name, UNKNOWN) for each in pins) for name in names}
@@ -30,7 +31,7 @@ def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
 
 
 def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
-    """Raise UserError that names the pins by which runs do not compare, if there is one."""
+    """Raise UserError that names the pins that make runs incomparable, if there are any."""
     if not found:
         return
     lines = []
@@ -42,8 +43,8 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     raise UserError(
         "\n".join(
             [
-                "the runs do not compare: they differ in more than the agent; --force compares them all the same, "
-                "and says so:",
+                "the runs cannot be compared because they differ in more than the agent; --force "
+                "compares them anyway and lists the differences:",
                 *lines,
             ]
         )
@@ -51,12 +52,12 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 
 
 def notes(runs: Sequence[Run], mode: str) -> list[str]:
-    """Return what differs between comparable runs and yet deserves care."""
+    """Return differences between comparable runs that readers should know."""
     found = []
     if len({run.record.config.trials for run in runs}) > 1:
-        found.append("the numbers of trials differ; the trials that two runs share are compared")
+        found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:
-        found.append("the seeds differ; the trials of a task share nothing but the task")
+        found.append("the seeds differ; the trials of a task share only the task")
     if len({run.record.commit for run in runs}) > 1:
         found.append("the runs were made by different commits of ColBench")
     places = [
@@ -74,7 +75,7 @@ def notes(runs: Sequence[Run], mode: str) -> list[str]:
 
 
 def _pins(run: Run, mode: str) -> dict[str, str]:
-    """Return what a run must share with those that it is compared with, by name."""
+    """Return the properties that compared runs must share, by name."""
     record, known = run.record, settings()
     config = {**RunConfig().pins(), **record.pins["config"]}
     shared = {
@@ -88,7 +89,7 @@ def _pins(run: Run, mode: str) -> dict[str, str]:
 
 
 def _scorers(run: Run, mode: str) -> dict[str, str]:
-    """Return the scorers of the verdicts by domain; those of agents that failed are none."""
+    """Return the scorers of the verdicts by domain; failed agents have none."""
     found: dict[str, set[str]] = {}
     for dialogue in _dialogues(run):
         score = dialogue.scores.get(mode)

@@ -36,7 +36,7 @@ OUTCOMES = {
     "ignored": "ignored",
     "wrong_code": "wrong code",
 }
-"""Outcomes of dialogues, for people."""
+"""Outcomes of dialogues in words."""
 
 
 def measured(measure: Measure, value: float | None) -> str:
@@ -58,7 +58,7 @@ def measured_range(measure: Measure, interval: Interval) -> str:
 
 
 def difference(measure: Measure, value: float) -> str:
-    """Return a difference with its sign; those of shares in points, without the word."""
+    """Return a difference with its sign; differences of shares are in points, without the word."""
     if measure.unit == "%":
         return bare_points(value)
     if measure.unit == "$":
@@ -122,11 +122,11 @@ def _p(value: float) -> str:
 
 
 def _adjusted(found: Difference) -> str:
-    return ", adjusted after Holm" if found.test.adjusted != found.test.p else ""
+    return ", Holm-adjusted" if found.test.adjusted != found.test.p else ""
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return what these tasks can show and how many more would settle what was seen; empty for a single task."""
+    """Return the detectable difference, and the number of tasks that would settle the observed one; "" for one task."""
     found = pair.differences.get(domain.headline)
     if found is None or found.least_detectable is None:
         return ""
@@ -137,7 +137,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
     if found.test.adjusted <= ALPHA:
         return f"{text}."
     if found.tasks_needed is None:
-        return f"{text}; none was seen."
+        return f"{text}; no difference was observed."
     return f"{text}; one of {in_words(measure, abs(seen)).removeprefix('+')} needs {needs(found)}."
 
 
@@ -157,7 +157,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield what became of the dialogues of one run where only the other's succeeded."""
+    """Yield the outcomes of one run's dialogues in which only the other run succeeded."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

@@ -1,8 +1,8 @@
-"""Executors: where the dialogues of a run are held: in this process, in several, or on the nodes of a cluster.
+"""Executors: run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
-An executor is entered before the first cell is taken, and says then how answers are isolated. It takes cells from a
-source and tells it what became of them; the source is the run's one queue (`colbench.cell_queue`). Those with several
-processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
+An executor is entered before the first cell is taken, and then reports how answers are isolated. It takes cells from a
+source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with
+several processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
 """
 
 from __future__ import annotations
@@ -34,5 +34,5 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         ...

@@ -24,7 +24,7 @@ def is_local(config: RunConfig) -> bool:
 
 
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
-    """Return how many processes a run of so many dialogues has, of a cluster each node.
+    """Return the number of processes for this many dialogues, per node in a cluster.
 
     `single` is why it can have but one; empty if it can have several. Raises UserError if more are asked for than it
     can have.

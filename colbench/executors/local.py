@@ -18,7 +18,7 @@ from colbench.runner import Runner
 
 
 def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[str, str]]:
-    """Return what agent, human and scorers say that a number can depend on, for the run's record."""
+    """Return everything about agent, human and scorers that a number can depend on, for the run's record."""
     domains = list(resources.by_domain)
     return {
         "agent": describe_for(agent, domains) | {"process": process_of(agent)},
@@ -78,7 +78,7 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, and run and score the cells of a queue; raises what the queue raises."""
+        """Start agent and human, and run and score the cells of a queue; raises the errors of the queue."""
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
             try:
@@ -92,7 +92,7 @@ class LocalExecutor:
         if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)
         roles: tuple[tuple[Role, Any], ...] = (("agent", self._agent), ("human", self._human))
-        for role, participant in roles:  # the agent first: the human may use a server it starts
+        for role, participant in roles:  # start the agent first: the human may use its server
             await start(stack, role, participant)
         for _, participant in roles:
             self._resources.equip(participant)

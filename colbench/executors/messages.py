@@ -18,7 +18,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 LENGTH = 8
-"""Bytes of the number before a message that says how long it is."""
+"""Size in bytes of the length that precedes a message."""
 
 
 class Share(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     """The folder that was given for the run."""
     log_folder: str | None
     speaks: bool
-    """False: nothing is said; dialogues that were held before are scored."""
+    """False: no dialogues run; finished ones are scored."""
 
 
 class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
@@ -99,7 +99,7 @@ class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From a worker: what it waits for now."""
+    """From a worker: what it is waiting for."""
 
     waits: tuple[Wait, ...]
 
@@ -167,13 +167,13 @@ class Link(Generic[T]):
         return cls(reader, writer, receives)
 
     def send(self, message: ToWorker | FromWorker) -> None:
-        """Send a message; nothing happens if the other side is gone."""
+        """Send a message; nothing happens if the other side has exited."""
         if not self._writer.is_closing():
             content = msgspec.msgpack.encode(message)
             self._writer.writelines((len(content).to_bytes(LENGTH, "big"), content))
 
     async def receive(self) -> T | None:
-        """Return the next message; None when the other side is gone."""
+        """Return the next message; None if the other side has exited."""
         try:
             length = int.from_bytes(await self._reader.readexactly(LENGTH), "big")
             return self._decoder.decode(await self._reader.readexactly(length))
@@ -181,7 +181,7 @@ class Link(Generic[T]):
             return None
 
     async def flush(self) -> None:
-        """Wait until the other side can take what was sent."""
+        """Wait until the other side can accept the sent data."""
         try:
             await self._writer.drain()
         except ConnectionError:

@@ -1,6 +1,6 @@
 """The executor that divides the dialogues of a run among processes of this machine.
 
-Each process is a `worker` with an event loop, sandbox workers and a browser of its own. It is handed a cell whenever it
+Each process is a `worker` with an event loop, sandbox workers and its own browser. It is handed a cell whenever it
 has room, so that a slow one holds up nobody. Where one is lost, another takes its place, and its cells are owed again.
 """
 
@@ -40,7 +40,7 @@ class ProcessExecutor(RemoteExecutor):
         await _all(worker.stop() for worker in self._workers)
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         await _all(self._serve(number, queue) for number in range(len(self._workers)))
 
     async def _serve(self, number: int, queue: CellQueue) -> None:
@@ -49,7 +49,7 @@ class ProcessExecutor(RemoteExecutor):
         while lost := await self._workers[number].serve(queue, self._places, sharers):
             await self._workers[number].stop()
             self._give_back(self._workers[number], lost, queue)
-            logger.warning("%s; another one takes up its dialogues", lost)
+            logger.warning("%s; another process takes over its dialogues", lost)
             if queue.is_over:
                 return
             self._workers[number] = self._worker(WorkerProcess(), self._shares[number])

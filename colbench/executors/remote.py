@@ -1,4 +1,4 @@
-"""What executors have in common whose workers are processes: what they start with, and what becomes of lost cells."""
+"""Code shared by executors with worker processes: their start, and the handling of lost cells."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     dialogues: int
     """Dialogues at a time on one machine."""
     speaks: bool = True
-    """False: nothing is said; dialogues that were held before are scored."""
+    """False: no dialogues run; finished ones are scored."""
 
 
 class RemoteExecutor(ABC):
@@ -60,7 +60,7 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -85,14 +85,14 @@ class RemoteExecutor(ABC):
             known += [sentence for sentence in sentences if sentence not in known]
 
     def _log(self, line: Logged) -> None:
-        """Log what a worker logs, once if several say the same."""
+        """Log a worker's message, only once if several workers send the same one."""
         if line.text not in self._said:
             self._said.add(line.text)
             logger.log(line.level, "%s", line.text)
 
 
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
-    """Return the rollout of a cell that was lost with several workers; a dialogue that was held before is kept."""
+    """Return the rollout of a cell that was lost with several workers; a finished dialogue is kept."""
     failure, kept = failure_of(lost), job.kept
     if kept:
         return replace(kept, failure=failure, scores={}) if kept.settled else kept

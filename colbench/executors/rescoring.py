@@ -1,4 +1,4 @@
-"""Scoring again what a run has recorded, on any executor."""
+"""Rescoring the recorded dialogues of a run, on any executor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench.task import Task
 
 
 class ScoringQueue(CellQueue):
-    """Dialogues of which only the scoring is to be done, as they come."""
+    """Dialogues that only need scoring, in order of arrival."""
 
     def __init__(self) -> None:
         super().__init__((), {}, self._answer)

@@ -9,7 +9,7 @@ from colbench.executors.messages import Share
 def shares(
     config: RunConfig, dialogues: int, processes: int, *, cores: int | None = None
 ) -> list[Share]:
-    """Return what each of some processes has of a machine's limits: nearly equal parts, of workers one at least.
+    """Return the share of each process in a machine's limits: nearly equal parts, at least one worker each.
 
     `cores` is the number of workers where none is configured; None: one for each core of this machine.
     """

@@ -58,9 +58,7 @@ def main(handle: int, parent: int) -> None:
     if os.getppid() != parent:
         return
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, _leave_to_the_run
-        )  # ignored signals would be inherited by what it starts
+        signal.signal(number, _leave_to_the_run)  # child processes would inherit ignored signals
     with suppress(asyncio.CancelledError):
         event_loop.run(_take_part(socket.socket(fileno=handle)))
 
@@ -103,12 +101,12 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
         async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
             await executor.run(source)
         link.send(Over(learned=executor.learned))
-        await reading  # the resources last as long as those of the run's other workers
+        await reading  # keep the resources as long as the other workers of the run do
 
 
 @asynccontextmanager
 async def _ends_with(reading: asyncio.Task[None]) -> AsyncIterator[None]:
-    """Cancel this task when the process of the run says nothing any more."""
+    """Cancel this task when the run's process closes the connection."""
     work = asyncio.current_task()
 
     def end(_: asyncio.Task[None]) -> None:
@@ -127,7 +125,7 @@ def _waiting(waits: Sequence[Wait]) -> Waiting:
 
 
 def _executor(start: Start) -> LocalExecutor:
-    """Return what holds the dialogues, with this worker's share of the limits."""
+    """Return the executor of the dialogues, with this worker's share of the limits."""
     share, out = start.share, Path(start.out) if start.out else None
     config = replace(
         start.config,
@@ -159,7 +157,7 @@ class RemoteQueue(Stops):
         self._waiting: deque[asyncio.Future[Job | None]] = deque()
 
     async def read(self) -> None:
-        """Take what the run says until it says nothing any more."""
+        """Handle the messages of the run until the connection ends."""
         while message := await self._link.receive():
             if isinstance(message, Give):
                 self._answer(self._job(message))

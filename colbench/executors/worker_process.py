@@ -25,7 +25,7 @@ class WorkerProcess:
     flag = "--processes"
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: variables that the process has in addition to those of this one."""
+        """`environment`: further environment variables of the process."""
         self._environment = {**os.environ, **(environment or {})}
         self._process: asyncio.subprocess.Process | None = None
 
@@ -45,7 +45,7 @@ class WorkerProcess:
             ) from cause
 
     async def ended(self, within: float | None) -> str | None:
-        """Return how the process ended, in words; None if it does not end within so many seconds, if any."""
+        """Return how the process ended, in words; None if it does not end within this many seconds, if limited."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 return _obituary(await self._process.wait()) if self._process else None
@@ -62,7 +62,7 @@ class WorkerProcess:
 def _obituary(code: int) -> str:
     if code >= 0:
         return f"a process of the run ended with code {code}"
-    short = ", as when the system is short of memory" if -code == signal.SIGKILL else ""
+    short = ", which happens when the system runs out of memory" if -code == signal.SIGKILL else ""
     return f"a process of the run was ended by signal {-code}{short}"
 
 

@@ -48,7 +48,7 @@ class Host(Protocol):
         ...
 
     async def ended(self, within: float) -> str | None:
-        """Return how the process ended, in words; None if it does not end within so many seconds."""
+        """Return how the process ended, in words; None if it does not end within this many seconds."""
         ...
 
     async def kill(self) -> None:
@@ -94,7 +94,7 @@ class Worker:
     async def serve(
         self, queue: CellQueue, places: Mapping[str, int], sharers: int
     ) -> WorkerError | None:
-        """Hand out the cells of a queue, and take back their rollouts, until there are no more.
+        """Hand out the cells of a queue, and receive their rollouts, until there are no more.
 
         `places` holds by id where a task is among those of the run, `sharers` is the number of workers that share the
         limits of model servers. Returns why the worker was lost, if it was. Raises what the queue raises.
@@ -118,7 +118,7 @@ class Worker:
         return WorkerError(await self._obituary())
 
     def share(self, sharers: int) -> None:
-        """Tell it that so many workers share the limits of model servers from now on."""
+        """Set the number of workers that share the limits of model servers."""
         self._send(Sharers(count=sharers))
 
     def _send(self, message: NoMore | Give | Sharers) -> None:
@@ -146,7 +146,7 @@ class Worker:
     async def _hand_out(self, queue: CellQueue, places: Mapping[str, int]) -> None:
         try:
             job = await queue.next()
-        except ColBenchError as error:  # such as a task of which not all can be told
+        except ColBenchError as error:  # such as a task whose decisions cannot all be told
             queue.stop(error)
             return
         if job is None:
@@ -177,4 +177,4 @@ class Worker:
 
     async def _obituary(self) -> str:
         """Return how it ended."""
-        return await self._host.ended(STOP_GRACE) or "a process of the run no longer speaks"
+        return await self._host.ended(STOP_GRACE) or "a process of the run no longer responds"

@@ -1,4 +1,4 @@
-"""The keyless human for tasks with facts: answers what was asked, briefly, and nothing else.
+"""The keyless human for tasks with facts: answers exactly the questions asked, briefly.
 
 Every question of the agent's last message is matched with the facts (`facts_match`); the best one is said if it
 fits better than nothing does. One question gets one fact, however many words it has for it; two sentences at
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Lead in nats (`facts_match`) from which a fact counts as asked for: first in a message, and further on."""
+"""Lead in nats (`facts_match`) above which a fact counts as asked for: first in a message, and further on."""
 HEARD = 4000
 """Characters of a message that are listened to, from its end."""
 
@@ -73,7 +73,7 @@ FURTHER = re.compile(
 )
 """Begins words that go on with the question before them."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
-"""Marks a part of a question that speaks of what the part before it asks for."""
+"""Marks a part of a question that refers to the subject of the previous part."""
 QUESTION = re.compile(
     rf"(?:^|:(?![^\w:]*+:))\W*+(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|"
     r"confirm|state|explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",
@@ -90,7 +90,7 @@ class FactsHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return what the human says to a message, from the facts of the task."""
+    """Return the human's reply to a message, from the facts of the task."""
     heard = _hear(task.hidden.facts, said)
     told = list(dict.fromkeys(fact.statement for facts in heard.asked for fact in facts))
     if told:
@@ -103,7 +103,7 @@ def answer(task: Task, said: str) -> str:
 
 
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
-    """Return the facts that a message asks for, each once, in the order in which it asks for them.
+    """Return the facts that a message asks for, without repetition, in the order in which it asks for them.
 
     The human decides by the same function which facts to tell, and tells the first `MOST_FACTS`.
     """
@@ -128,7 +128,7 @@ def _hear(facts: tuple[Fact, ...], said: str) -> _Heard:
 
 
 def questions(text: str) -> list[str]:
-    """Return the questions in a text, one by one, without those of empty words ("can you help me?").
+    """Return the questions in a text, one by one, without empty ones ("can you help me?").
 
     An empty one that follows a sentence ("how is that handled?") takes that sentence along.
     """
@@ -150,7 +150,7 @@ def _parts(question: str) -> Iterator[str]:
 
 
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
-    """Yield one fact at most for each part of a question ("what is …, and how is …?").
+    """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
     The first part of a message's `first` question asks for something in any case; others may just go on.
     """
@@ -171,6 +171,6 @@ def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
 
 
 def _examples(fact: Fact) -> tuple[str, ...]:
-    """Return what people say when they ask for a fact."""
+    """Return example questions that ask for a fact."""
     plain = (ask.format(topic) for topic in fact.topics for ask in PLAIN)
     return (*fact.topics, *(fact.examples or plain))

@@ -1,4 +1,4 @@
-"""Which fact a question asks for, judged by examples: those of each fact, and those of nothing at all.
+"""Deciding which fact a question asks for from examples: of each fact, and of questions about nothing.
 
 Two kinds of evidence are added up. Every word, and every two words in a row, speak for the facts in whose examples
 they are more frequent (naive Bayes, each fact and "nothing" a class), and the examples most like the question
@@ -32,17 +32,17 @@ SYNONYM = 0.25
 SHRINKAGE = 1.5
 """Examples of average words that every class is given: a class of few examples proves little."""
 RARE = 0.002
-"""Share of examples that every word is given beforehand: what is rare everywhere proves little."""
+"""Prior share of examples given to every word, so that words rare everywhere carry little evidence."""
 LEAST = -3.0
 """What a word that a class lacks can prove against it at most, in nats."""
 STRANGE = 1.0
-"""What a word that no example has says for "nothing", in nats."""
+"""Evidence for "nothing" of a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
 """Nats for the full likeness of the nearest examples, and how many of them are taken."""
 
 DIGITS = 9
-"""Sums are rounded to so many, so that equal ones are equal on every machine."""
+"""Number of digits that sums are rounded to, so that equal sums are equal on every machine."""
 
 
 class Found(NamedTuple):
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 def features(text: str) -> dict[str, float]:
-    """Return the stems of a text's words, and those of every two in a row, with what each is worth."""
+    """Return the stems of a text's words and of pairs of neighboring words, each with its weight."""
     heard = [w for w in WORD.findall(EMPTY_PHRASES.sub("", text.lower())) if w not in ARTICLES]
     stems = [stem(word) for word in heard]
     found = {f"{one} {other}": PAIR for one, other in pairwise(stems)}
@@ -92,7 +92,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples: how often those of each have a word, and how like them a question is."""
+    """Classes of examples: how often each class has a word, and how similar a question is to each."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -171,8 +171,8 @@ class Matcher:
     """Finds the fact that a question asks for."""
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
-        """Read the examples: for each fact, what people say when they ask for it: questions, phrases, words."""
-        # "nothing" first: a word has a number once a class has it, and questions are read by these numbers
+        """Read the examples of each fact: questions, phrases and words that ask for it."""
+        # "nothing" first: classes number words in this order, and questions are read by these numbers
         self._groups = (
             (_nothing(), _Classes([tuple(each) for each in examples])) if examples else ()
         )
@@ -197,7 +197,7 @@ class Matcher:
 
 
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
-    """Return what each word, or two in a row, prove at their full worth for each class, in nats.
+    """Return the evidence of each word, or pair of words, at full weight for each class, in nats.
 
     The first class is that of nothing. The array has the shape (classes, words).
     """

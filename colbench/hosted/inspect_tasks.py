@@ -80,7 +80,7 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
 
 
 class _Model:
-    """Inspect's model in the agent's seat; `error` is what it raised last, which is Inspect's to judge."""
+    """Inspect's model as the agent; `error` is its last exception, which Inspect handles."""
 
     def __init__(self, state: TaskState, generate: Generate, prompt: str, pictures: bool) -> None:
         self.accepts_images = pictures
@@ -97,7 +97,7 @@ class _Model:
         except Exception as error:
             self.error = error
             raise EndpointError(describe_exception(error)) from error
-        if said.output.stop_reason == "model_length":  # its words are then the server's refusal
+        if said.output.stop_reason == "model_length":  # its text is the server's refusal
             raise AgentError(f"the model refuses the dialogue's length: {said.output.completion}")
         return str(said.output.completion)
 
@@ -130,7 +130,7 @@ def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
     try:
         if "domain" in given:
             others = ", ".join(f"colbench/{each.name}" for each in installed_domains())
-            raise UserError(f"domain: the name of the task says it; there are {others}")
+            raise UserError(f"domain: the name of the task sets it; use one of {others}")
         session = session_for(settings)
     except UserError as error:
         raise PrerequisiteError(escape(f"colbench/{domain.name}: {error}")) from error

@@ -34,7 +34,7 @@ NOT_OURS = {
     "ceiling",
     "record_tokens",
 }
-"""Fields of RunConfig that the other harness has settings of its own for."""
+"""Fields of RunConfig that correspond to settings of the other harness."""
 
 
 class HostedSession:
@@ -46,7 +46,7 @@ class HostedSession:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         for name in sorted(NOT_OURS & settings.keys()):
-            raise UserError(f"{name}: the harness that runs ColBench decides this; leave it out")
+            raise UserError(f"{name}: set by the harness that runs ColBench; leave it out")
         given = dict(settings)
         domain = given.get("domain")
         if not given.get("tasks") and domain:

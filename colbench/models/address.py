@@ -20,12 +20,12 @@ HOST_KEYS = {
     "generativelanguage.googleapis.com": "GEMINI_API_KEY",
     "openrouter.ai": "OPENROUTER_API_KEY",
 }
-"""The variables in which the providers' own documentation keeps their keys. Each is sent to that host alone."""
+"""The key variables documented by the providers. Each key is sent only to that provider's host."""
 SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
-"""All variables in which addresses and keys of model servers are looked for, but those that a user names."""
+"""All variables that may hold addresses and keys of model servers, except those that a user names."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
@@ -38,7 +38,8 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     model, at, address = _split(spec)
     if not model:
         raise UserError(
-            f"`{spec}` names no model; write MODEL@URL, as in gpt-4o or llama@http://host:8000/v1"
+            f"`{spec}` does not name a model; write MODEL or MODEL@URL, as in gpt-4o or "
+            "llama@http://host:8000/v1"
         )
     if model.endswith("@"):
         raise UserError(f"`{spec}` has no address after the `@`; write {model}http://host:port/v1")
@@ -54,7 +55,7 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 
 
 def api_key_for(base_url: str, variable: str | None) -> str | None:
-    """Return the key to send to a server: the named variable's, else the one that is meant for that server.
+    """Return the key for a server: from the named variable, or else the provider's variable for that server.
 
     OPENAI_API_KEY is meant for OpenAI's server and for the one in OPENAI_BASE_URL, those of other providers for their
     hosts (`HOST_KEYS`). Raises UserError if a key is needed and missing.

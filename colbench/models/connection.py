@@ -26,7 +26,7 @@ TRIES = 3
 LOOK_TIMEOUT = 20.0
 """Seconds for an answer to GET /models."""
 REFUSED = {400, 401, 403}
-"""What servers say to a key that they do not know; LiteLLM's proxy without a database says 400."""
+"""Status codes of servers for an unknown key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
 AZURE = "azure"
 
@@ -122,7 +122,7 @@ class Connection:
         finally:
             await other.close()
         if answer.status == 200 and listed_models(answer.content):
-            raise UserError(f"{self.url} has no API; it is under /v1: write {model}@{url}")
+            raise UserError(f"{self.url} is not the API; the API is under /v1: write {model}@{url}")
 
     def _make(self, url: str, timeout: float) -> Transport:
         if self._azure:
@@ -133,7 +133,7 @@ class Connection:
 
 
 async def _look(transport: Transport) -> Answer:
-    """Return the answer to GET /models. Raises ConnectionError if there is none."""
+    """Return the response to GET /models. Raises ConnectionError if there is none."""
     try:
         async with asyncio.timeout(LOOK_TIMEOUT):
             return await transport.get("/models")

@@ -49,7 +49,7 @@ class Dialect:
         self.thinks = False
         """True once the model has been seen to think."""
         self.version = 0
-        """Counts what was learned."""
+        """Number of properties learned."""
 
     def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
         """Return a request's body. `max_tokens` 0: no limit."""
@@ -72,7 +72,7 @@ class Dialect:
             if name == self.limit:
                 self._drop(name)
                 if TOO_LARGE.search(error_text(content)):
-                    return True  # no limit is sent: the server's own holds
+                    return True  # no limit is sent; the server's own limit applies
                 other = LIMITS[1 - LIMITS.index(name)]
                 self.limit = name if other in self.dropped else other
                 return True
@@ -86,14 +86,14 @@ class Dialect:
         self.version += 1
 
     def learned(self) -> Iterator[str]:
-        """Yield what was learned, one sentence each."""
+        """Yield the learned properties, one sentence each."""
         for name in OPTIONAL:
             if name in self.dropped:
-                yield f"it refuses `{name}`, which is not sent"
+                yield f"it rejects `{name}`, so this field is not sent"
         if set(LIMITS) & self.dropped:
             yield f"it refuses `{'` and `'.join(sorted(set(LIMITS) & self.dropped))}`"
         if self.thinks:
-            yield "it thinks before it speaks"
+            yield "it reasons before it replies"
 
 
 def too_long(status: int, content: bytes) -> bool:
@@ -117,7 +117,7 @@ def _refused_fields(content: bytes) -> Iterator[str]:
 
 
 def request_fields(given: Mapping[str, ArgValue]) -> dict[str, Any]:
-    """Return the fields of each request that a user sets. Raises UserError if `extra_body` is no JSON object."""
+    """Return the request fields set by the user. Raises UserError if `extra_body` is not a JSON object."""
     fields = {name: _value(value) for name, value in given.items() if name != "extra_body"}
     extra = _value(given.get("extra_body", "{}"))
     if not isinstance(extra, dict):

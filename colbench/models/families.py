@@ -90,7 +90,7 @@ NO_SUCH_EFFORT = Fault(
 
 DOUBLES: dict[str, Known] = {
     "o-series": Known(
-        text="refuses temperature and max_tokens; thinks unseen, counted in usage",
+        text="rejects temperature and max_tokens; its reasoning is hidden but counted in usage",
         faults=(
             NO_MAX_TOKENS,
             NO_TEMPERATURE,
@@ -99,7 +99,7 @@ DOUBLES: dict[str, Known] = {
         ),
     ),
     "gpt-5": Known(
-        text="refuses max_tokens and temperatures but 1; takes reasoning_effort",
+        text="rejects max_tokens and any temperature but 1; accepts reasoning_effort",
         faults=(
             NO_MAX_TOKENS,
             ONLY_ONE,
@@ -110,7 +110,8 @@ DOUBLES: dict[str, Known] = {
         ),
     ),
     "qwen3": Known(
-        text="thinks in <think> in the content, unless chat_template_kwargs has enable_thinking: false",
+        text="reasons in <think> in the content, unless chat_template_kwargs has "
+        "enable_thinking: false",
         faults=(
             Fault(when=lambda sent: not _thinks(sent)),
             Fault(edit=_cut_think, when=_is_cut),
@@ -118,11 +119,12 @@ DOUBLES: dict[str, Known] = {
         ),
     ),
     "r1": Known(
-        text="thinks in the content, with the closing </think> only, as its template opens the thought",
+        text="reasons in the content with only the closing </think>, because its template writes "
+        "the opening tag",
         faults=(Fault(edit=_close),),
     ),
     "r1-api": Known(
-        text="thinks in reasoning_content, as DeepSeek's API and vLLM's parsers have it",
+        text="reasons in reasoning_content, as DeepSeek's API and vLLM's parsers do",
         faults=(Fault(edit=_cut_apart, when=_is_cut), Fault(edit=_apart)),
     ),
 }

@@ -1,4 +1,4 @@
-"""A scripted server whose models misbehave as their names say: `http-429/3` refuses every third request."""
+"""A scripted server whose models fail as their names say: `http-429/3` rejects every third request."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault in the name of a model, and which of the requests have it."""
+    """A fault in the name of a model, and the requests that have it."""
 
     known: Known
     every: int
 
 
 def read_model(name: str) -> list[Part]:
-    """Return the faults in a model's name, the rarest first. Raises ValueError that says what is wrong with it."""
+    """Return the faults in a model's name, the rarest first. Raises ValueError that describes an invalid name."""
     if name == OK:
         return []
     parts = []
@@ -40,12 +40,12 @@ def read_model(name: str) -> list[Part]:
         fault, slash, every = each.partition("/")
         known = (CATALOG | DOUBLES).get(fault)
         if fault == OK:
-            raise ValueError(f"`{OK}` stands alone")
+            raise ValueError(f"`{OK}` cannot be combined with other faults")
         if known is None:
             near = difflib.get_close_matches(fault, [*CATALOG, *DOUBLES], n=1)
             raise ValueError(f"no fault `{fault}`" + (f"; did you mean {near[0]}?" if near else ""))
         if slash and not (every.isdecimal() and int(every)):
-            raise ValueError(f"`{each}`: after / stands a whole number, as in {fault}/3")
+            raise ValueError(f"`{each}`: expected a whole number after /, as in {fault}/3")
         parts.append(Part(known, int(every or 1)))
     return sorted(parts, key=lambda part: -part.every)
 

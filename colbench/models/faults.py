@@ -1,4 +1,4 @@
-"""The catalog of faults: what real model servers do wrong, by name, and what must become of the dialogue.
+"""The catalog of faults of real model servers, by name, with the required outcome of the dialogue.
 
 `colbench doctor --serve-faults PORT` serves them (`colbench.models.fault_server`), and each is drilled in the tests.
 """
@@ -17,7 +17,7 @@ from colbench.messages import ANSWER_MARKER
 from colbench.models.scripted_server import Fault
 
 Outcome = Kind | Literal["scored", "mistake", "own"]
-"""The outcome of a dialogue whose every request has the fault.
+"""The outcome of a dialogue in which every request has the fault.
 
 scored        it is scored as if nothing had been
 mistake       the user's: the run does not begin or stops, exit code 2
@@ -27,7 +27,7 @@ own           the agent's own failure: its score is 0
 _OUTCOMES = {"scored": "scored", "mistake": "exit code 2", "own": "the agent's failure"}
 FOREVER = 3600.0
 THOUGHT = "The secret thought: I should weigh this."
-"""It is never to be said or shown."""
+"""A thought that must never be said or shown."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Known(Struct, frozen=True, kw_only=True):
         human = self.human_outcome or self.outcome
         own = _OUTCOMES.get(self.outcome, f"unscored: {self.outcome}")
         other = _OUTCOMES.get(human, f"unscored: {human}")
-        return own if own == other else f"{own}; of the human {other}"
+        return own if own == other else f"{own}; for the human: {other}"
 
 
 def patched(said: dict[str, Any], *, finish_reason: str = "", **fields: Any) -> dict[str, Any]:
@@ -164,20 +164,22 @@ LONE = "\\ud800"
 
 LOAD: dict[str, Known] = {
     "hang": Known(
-        text="accepts the request and never answers",
+        text="accepts the request and never responds",
         faults=(Fault(delay=FOREVER),),
         outcome="timeout",
     ),
     "drip": Known(
-        text="begins to answer and never ends", faults=(Fault(sent="drip"),), outcome="timeout"
+        text="starts a response and never finishes it",
+        faults=(Fault(sent="drip"),),
+        outcome="timeout",
     ),
-    "slow": Known(text="answers after half a second", faults=(Fault(delay=0.5),)),
+    "slow": Known(text="responds after half a second", faults=(Fault(delay=0.5),)),
     "queue": Known(
-        text="serves two requests at once for 0.1 s each; the others wait in its queue",
+        text="serves two requests concurrently, 0.1 s each; the others wait in its queue",
         faults=(Fault(slots=2, queues=True, delay=0.1),),
     ),
     "slots": Known(
-        text="serves two requests at once for 0.1 s each; refuses the others with 429",
+        text="serves two requests concurrently, 0.1 s each; rejects the others with 429",
         faults=(Fault(slots=2, delay=0.1),),
     ),
     "http-429": _answers("429 without Retry-After", 429, error_body("slow down"), "overload"),
@@ -201,24 +203,24 @@ BREAKS: dict[str, Known] = {
     "http-408": _answers("408", 408, "request timeout", "server_error"),
     "http-204": _answers("204, which has no body", 204, "", "malformed"),
     "cut-before": Known(
-        text="cuts the connection before the answer",
+        text="closes the connection before the response",
         faults=(Fault(status=0),),
         outcome="connection",
     ),
     "cut-in-middle": Known(
-        text="cuts the connection in the middle of the answer",
+        text="closes the connection in the middle of the response",
         faults=(Fault(sent="half"),),
         outcome="connection",
     ),
     "restart": Known(
-        text="restarts: cuts all connections, and is dead for 3 s",
+        text="restarts: closes all connections and is down for 3 s",
         faults=(Fault(status=0, restart=3.0),),
         outcome="connection",
     ),
     "http-401": _answers("401", 401, error_body("no such key"), "mistake"),
     "http-403": _answers("403", 403, error_body("forbidden"), "mistake"),
     "http-404": _answers("404", 404, error_body("no such model"), "mistake"),
-    "redirect": _answers("302 to an address elsewhere", 302, "", "mistake", Location="/login"),
+    "redirect": _answers("302 to another address", 302, "", "mistake", Location="/login"),
     "no-quota": Known(
         text="429 insufficient_quota: the account is empty",
         faults=(
@@ -228,7 +230,7 @@ BREAKS: dict[str, Known] = {
         passes=False,
     ),
     "http-400": Known(
-        text="400 without a reason that is known, as from Azure's filter of prompts",
+        text="400 with an unknown reason, as from Azure's prompt filter",
         faults=(Fault(status=400, body=error_body("The prompt was filtered", "content_filter")),),
         outcome="rejected",
         passes=False,
@@ -246,7 +248,7 @@ GARBLED: dict[str, Known] = {
         "200 with half of the JSON", _encoded(lambda body: body[: len(body) // 2]), "malformed"
     ),
     "html": _garbled(
-        "200 with a page",
+        "200 with an HTML page",
         "<html>please sign in</html>",
         headers={"Content-Type": "text/html"},
     ),
@@ -254,7 +256,7 @@ GARBLED: dict[str, Known] = {
     "deep": _garbled("200 with JSON that is nested a hundred thousand deep", "[" * 100_000),
     "not-utf-8": _edited("200 with bytes that are not UTF-8", _with_latin_1, "malformed"),
     "bad-gzip": _garbled(
-        "200, announced as gzip, which it is not",
+        "200 declared as gzip, but not compressed",
         "{}",
         "connection",
         headers={"Content-Encoding": "gzip"},
@@ -291,7 +293,7 @@ WORDLESS: dict[str, Known] = {
         "empty",
     ),
     "refusal": _edited(
-        "a refusal in its own field; said by the agent, for the human asked again",
+        "a refusal in its own field; used as the agent's message, retried for the human",
         _without_words("stop", refusal="I cannot help with that."),
         "scored",
         "empty",
@@ -308,15 +310,15 @@ ODD: dict[str, Known] = {
         "<think> in the content, with the answer marker in it",
         _rewritten(lambda words: f"<think>{ANSWER_MARKER} {THOUGHT}</think>\n\n{words}"),
     ),
-    "reasoning": _edited("thoughts in the field reasoning", _message(reasoning=THOUGHT)),
+    "reasoning": _edited("reasoning in the field reasoning", _message(reasoning=THOUGHT)),
     "reasoning-content": _edited(
-        "thoughts in the field reasoning_content", _message(reasoning_content=THOUGHT)
+        "reasoning in the field reasoning_content", _message(reasoning_content=THOUGHT)
     ),
     "length": _edited(
         "finish_reason: length after the last word", _message(finish_reason="length")
     ),
     "parts": _edited(
-        "content as a list of parts, the thoughts among them",
+        "content as a list of parts that include the reasoning",
         _rewritten(
             lambda words: [
                 {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
@@ -335,37 +337,37 @@ ODD: dict[str, Known] = {
         "usage with null and floats", _usage({"prompt_tokens": None, "completion_tokens": 3.0})
     ),
     "bare": _edited(
-        "nothing but the message",
+        "only the message",
         lambda said: {"choices": [{"message": said["choices"][0]["message"]}]},
     ),
     "text-plain": Known(
         text="JSON as text/plain", faults=(Fault(headers={"Content-Type": "text/plain"}),)
     ),
-    "huge": _edited("a question of 1 MB; an answer is as it was", _rewritten(_at_length)),
+    "huge": _edited("a question of 1 MB; answers are unchanged", _rewritten(_at_length)),
 }
 
 REFUSES: dict[str, Known] = {
     "no-temperature": _refuses(
-        "refuses temperature, as the o-series",
+        "rejects temperature, as the o-series does",
         "temperature",
         400,
         refused("temperature", "'temperature' is not supported with this model."),
     ),
     "no-max-tokens": _refuses(
-        "refuses max_tokens, as the o-series",
+        "rejects max_tokens, as the o-series does",
         "max_tokens",
         400,
         refused("max_tokens", "'max_tokens' is not supported. Use 'max_completion_tokens'."),
     ),
     "no-seed": _refuses(
-        "refuses seed, as servers on FastAPI do",
+        "rejects seed, as FastAPI servers do",
         "seed",
         422,
         '{"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], '
         '"msg": "Extra inputs are not permitted"}]}',
     ),
     "few-tokens": Known(
-        text="refuses more than 1,000 tokens",
+        text="rejects more than 1,000 tokens",
         faults=(
             Fault(
                 status=400,
@@ -378,11 +380,11 @@ REFUSES: dict[str, Known] = {
 
 GROUPS: dict[str, dict[str, Known]] = {
     "load": LOAD,
-    "refusals and lost connections": BREAKS,
-    "answers that cannot be read": GARBLED,
-    "replies without words": WORDLESS,
-    "replies that are written otherwise": ODD,
-    "request fields that are refused": REFUSES,
+    "rejected requests and lost connections": BREAKS,
+    "unreadable responses": GARBLED,
+    "replies without text": WORDLESS,
+    "replies in unusual formats": ODD,
+    "rejected request fields": REFUSES,
 }
 CATALOG: dict[str, Known] = {
     name: known for group in GROUPS.values() for name, known in group.items()

@@ -16,7 +16,7 @@ from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
 REFUSED_TRIES = 3
-"""Requests until a refusal is taken for what the model has to say."""
+"""Number of requests after which a refusal is accepted as the model's reply."""
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
@@ -50,7 +50,7 @@ class Voice(Struct, frozen=True, kw_only=True):
         return replace(said, role="user", content=words, thoughts=inner or said.thoughts)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the human's entry in the record of the run."""
         return {
             "prompt": "sha256:" + hashlib.sha256(self.prompt.encode()).hexdigest(),
             "temperature": f"{self.temperature:g}",
@@ -64,9 +64,11 @@ def _silent(said: Message) -> SimulatorError:
     delivery = said.delivery or Delivery()
     reason = "the human's model gave an empty reply"
     if delivery.refused:
-        reason = f"the human's model refuses to speak: {said.content[:200]}"
+        reason = f"the human's model refused to reply: {said.content[:200]}"
     elif delivery.cut:
-        reason += ": it was cut before its first word; --human-arg max_tokens=N allows more"
+        reason += (
+            ": it was cut off before its first word; --human-arg max_tokens=N raises the limit"
+        )
     elif delivery.filtered:
         reason = "the provider's filter withheld the human's reply"
     return SimulatorError(reason, kind="empty")

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""Factor by which the limit falls when the server refuses for load."""
+"""Factor by which the limit falls when the server reports overload."""
 RECOVERY = 4.0
 """Slots gained in a round of successes below the last refusal; above it, one."""
 
 
 class Slot:
-    """The right to send one request. Tell it what became of the request."""
+    """The permission to send one request. Report the outcome of the request to it."""
 
     def __init__(self, limit: AdaptiveLimit) -> None:
         self._limit = limit
@@ -34,7 +34,7 @@ class Slot:
 
 
 class AdaptiveLimit:
-    """A semaphore whose size follows the server.
+    """A semaphore that adapts its size to the server.
 
     `async with limit.slot() as slot:` holds a slot. Those who wait get one in turn; with `again` a request that was
     refused is first in line.
@@ -75,7 +75,7 @@ class AdaptiveLimit:
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 
     def cut(self) -> None:
-        """Allow a fifth less than what is in flight."""
+        """Set the limit to four fifths of the requests in flight."""
         self.cuts += 1
         self._refused_at = min(self.allowed, float(self.in_flight))
         self.allowed = max(1.0, CUT * self._refused_at)

@@ -1,4 +1,4 @@
-"""Whether the client is what holds a run up: the openai package takes about 2 ms of CPU time for each call."""
+"""Whether the client limits the speed of a run: the openai package takes about 2 ms of CPU time per call."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from colbench.models.transports import Client
 CALL = 0.002
 """Seconds of CPU time of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
-"""Share of the time that a thread computes, from which on it is taken for busy."""
+"""Share of a thread's time spent computing above which it counts as busy."""
 SHARE = 0.4
-"""Share of the computing that is the client's, from which on another client would help."""
+"""The client's share of that time above which another client would help."""
 
 logger = logging.getLogger("colbench")
 
@@ -26,12 +26,12 @@ class ClientLoad:
         self._wall, self._cpu = time.monotonic(), time.thread_time()
 
     def tell(self) -> None:
-        """Log a hint if the openai package was what held the run up."""
+        """Log a hint if the openai package limited the speed of the run."""
         wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
         if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(
-                "the client held the run up: %.0f calls a second took %.0f %% of a core; client=aiohttp (--agent-arg, "
-                "--human-arg) takes a tenth of that",
+                "the HTTP client slows the run down: %.0f calls per second used %.0f %% of a "
+                "core; client=aiohttp (--agent-arg, --human-arg) uses a tenth of that",
                 self.calls / wall,
                 100 * cpu / wall,
             )

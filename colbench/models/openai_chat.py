@@ -42,7 +42,7 @@ PICTURES_REFUSED = {400, 413, 415, 422}
 SCHEMA_REFUSED = {400, 415, 422, 501}
 """What servers say to `response_format` when they do not have it; they may mean something else."""
 EMPTY_TRIES = 3
-"""Requests until an empty reply is taken for what the model has to say."""
+"""Number of requests after which an empty reply is accepted as the model's reply."""
 REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")
 
 
@@ -51,7 +51,7 @@ class SchemaRefusedError(Exception):
 
 
 class _Request(Struct, kw_only=True):
-    """A reply that is asked for, and what it took so far."""
+    """A requested reply, and its cost so far."""
 
     fields: dict[str, Any]
     max_tokens: int
@@ -106,7 +106,9 @@ class OpenAIChat:
         if azure:
             self.model, _, endpoint = spec.partition("@")
             if not self.model:
-                raise UserError("azure: names no deployment; write azure:DEPLOYMENT[@ENDPOINT]")
+                raise UserError(
+                    "azure: the deployment is missing; write azure:DEPLOYMENT[@ENDPOINT]"
+                )
             keys = {endpoint: azure_key(api_key_env)}
         else:
             self.model, urls = parse_spec(spec)
@@ -143,7 +145,7 @@ class OpenAIChat:
             await each.close()
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server, for the run's record."""
+        """Return the properties of the model and its server found during the run, for the record."""
         return list(self.dialect.learned())
 
     async def chat(
@@ -185,7 +187,7 @@ class OpenAIChat:
             tokens=tokens,
             start=time.monotonic(),
         )
-        # always the same server for a dialogue: it has the beginning in its prefix cache
+        # always use the same server for a dialogue: its prefix cache has the beginning
         first = hash(tuple(m.content for m in messages[:2]))
         with waiting():
             return await self._reply(request, first)
@@ -250,13 +252,13 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error that a refusal stands for."""
+        """Return the error that corresponds to a refusal."""
         url = f"{connection.url}/chat/completions"
         known = refusal(url, answer, has_answered=connection.server.has_answered)
         if known:
             return known
         if too_long(answer.status, answer.content):
-            # the rest of the context is less than the limit on the reply, so none is needed
+            # the remaining context is smaller than the reply limit, so no limit is needed
             if not set(LIMITS) & body.keys():
                 return TooLongError(words(answer))
             request.max_tokens = 0
@@ -271,12 +273,10 @@ class OpenAIChat:
         if answer.status in SCHEMA_REFUSED and request.has_schema:
             return SchemaRefusedError(said)
         if answer.status in PICTURES_REFUSED and request.has_pictures:
-            return EndpointError(
-                f"{url}: the server refuses the pictures ({said})", kind="rejected"
-            )
+            return EndpointError(f"{url}: the server rejects images ({said})", kind="rejected")
         own = next((name for name in self._fields if name in said), None)
         if own:
-            return UserError(f"{url} refuses `{own}`; leave out that argument ({said})")
+            return UserError(f"{url} rejects `{own}`; leave out that argument ({said})")
         return EndpointError(f"{url}: {said}", kind="rejected")
 
     async def _back_off(
@@ -337,8 +337,8 @@ class OpenAIChat:
     def _message(self, request: _Request, completion: Completion, sent: float) -> Message:
         if request.tokens and completion.sampled is None:
             raise UserError(
-                f"{self.base_url} returns no token ids or no log-probabilities, which --record-tokens needs; vLLM does "
-                "from 0.10.2 on"
+                f"{self.base_url} does not return the token IDs and log-probabilities that "
+                "--record-tokens needs; vLLM 0.10.2 and later do"
             )
         waited = round(sent - request.start, 3)
         delivery = completion.message.delivery
@@ -383,5 +383,5 @@ def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) ->
         if close:
             raise UserError(
                 f"--{role}-arg {name}: unknown; did you mean {close[0]}? "
-                f"A field of the request of that name is given in extra_body"
+                f"To send a request field with this name, use extra_body"
             )

@@ -69,15 +69,17 @@ def mistake(url: str, answer: Answer) -> UserError:
     """Return the error for a refused key or a wrong address."""
     said = words(answer)
     if answer.status in {401, 403}:
-        return UserError(f"{url} refuses the key; api_key_env=NAME names its variable ({said})")
+        return UserError(
+            f"{url} rejects the API key; api_key_env=NAME names its environment variable ({said})"
+        )
     if "location" in answer.headers:
         return UserError(
-            f"{url} has moved to {answer.headers['location']}; write that address ({said})"
+            f"{url} has moved to {answer.headers['location']}; use that address ({said})"
         )
     if answer.status == 400:
-        return UserError(f"{url} refuses the request, and so perhaps the key ({said})")
+        return UserError(f"{url} rejects the request, perhaps because of the API key ({said})")
     hint = "" if "/v1/" in url else "; if the server's API is under /v1, write MODEL@URL/v1"
-    return UserError(f"{url} does not exist there, or has no such model{hint} ({said})")
+    return UserError(f"{url} does not exist, or does not have the model{hint} ({said})")
 
 
 def words(answer: Answer) -> str:
@@ -87,7 +89,7 @@ def words(answer: Answer) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that `Retry-After` asks for, given as a number or as an HTTP date; 0 if there are none."""
+    """Return the seconds that `Retry-After` requests, given as a number or as an HTTP date; 0 without the header."""
     given = headers.get("retry-after", "")
     try:
         seconds = float(given)

@@ -1,4 +1,4 @@
-"""Reads a chat completion. Servers differ in what they leave out and how they write it, so reading is lenient."""
+"""Reads a chat completion. Reading is lenient because servers omit fields and format them differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THOUGHT_PARTS = {"thinking", "reasoning"}
 
 
 class MalformedError(Exception):
-    """The answer is no chat completion."""
+    """The response is not a chat completion."""
 
 
 class ReportedError(Exception):
@@ -41,7 +41,7 @@ class Completion(Struct, frozen=True):
 
 
 def read_json(content: bytes) -> Any:
-    """Return the value of a JSON text. Raises MalformedError if there is none, or its bytes are not UTF-8."""
+    """Return the value of a JSON text. Raises MalformedError if it is not JSON or not UTF-8."""
     try:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
         try:
@@ -50,7 +50,7 @@ def read_json(content: bytes) -> Any:
             return json.loads(text)  # which takes lone surrogates and NaN
     except (ValueError, RecursionError) as cause:
         shown = content[:200].decode("utf-8", "replace").strip()
-        raise MalformedError(f"the answer is not JSON: {shown!r}") from cause
+        raise MalformedError(f"the response is not JSON: {shown!r}") from cause
 
 
 def read_completion(content: bytes) -> Completion:
@@ -60,14 +60,14 @@ def read_completion(content: bytes) -> Completion:
     """
     body = read_json(content)
     if not isinstance(body, dict):
-        raise MalformedError("the answer is no JSON object")
+        raise MalformedError("the response is not a JSON object")
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     for holder in (body, choice):
         if isinstance(holder, dict) and holder.get("error"):
             raise _reported(holder["error"])
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise MalformedError("the answer has no choices with a message")
+        raise MalformedError("the response has no choices with a message")
     return _read_choice(body, choice, choice["message"])
 
 
@@ -154,7 +154,7 @@ def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None
     try:
         logprobs = tuple(float(each["logprob"]) for each in content)
     except (KeyError, TypeError, ValueError) as cause:
-        raise MalformedError(f"the answer has malformed log-probabilities: {cause}") from cause
+        raise MalformedError(f"the response has malformed log-probabilities: {cause}") from cause
     if len(ids) != len(logprobs):
         raise MalformedError(f"{len(ids)} tokens, but {len(logprobs)} log-probabilities")
     return Sampled(prompt=prompt, ids=ids, logprobs=logprobs)
@@ -193,7 +193,7 @@ def error_fields(content: bytes) -> dict[str, Any]:
 
 
 def listed_models(content: bytes) -> Sequence[str]:
-    """Return the names in the answer to GET /models; empty if it is no such list."""
+    """Return the names in the response to GET /models; empty if it is not such a list."""
     try:
         data = read_json(content)
     except MalformedError:

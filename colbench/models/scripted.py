@@ -1,4 +1,4 @@
-"""A model that says what a function says: the double that ships, for tests and for trying things out."""
+"""A model that replies with the result of a function: the bundled test double, for tests and for trying things out."""
 
 from __future__ import annotations
 

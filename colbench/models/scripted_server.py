@@ -1,4 +1,4 @@
-"""A local OpenAI-compatible server that says what a script says.
+"""A local OpenAI-compatible server that replies from a script.
 
 It stands in for a model server where none can run: tests, benchmarks, trying out an agent without a key.
 It can also misbehave on request: refuse, delay, break the connection, answer garbage.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reply = str | dict[str, Any]
-"""What a script says here: words, or a whole message of the assistant as the API has it, with `tool_calls`."""
+"""A reply of a script: a text, or a complete assistant message of the API, with `tool_calls`."""
 Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
 """Natural logarithm of 1/256."""
@@ -154,7 +154,7 @@ class ScriptedServer:
             return
         for site in tuple(self._runner.sites):
             await site.stop()
-        await asyncio.sleep(0.05)  # what was accepted last becomes a connection
+        await asyncio.sleep(0.05)  # the last accepted one becomes a connection
         for each in self._runner.server.connections:
             _cut(each.transport)
         await self._runner.cleanup()
@@ -181,7 +181,7 @@ class ScriptedServer:
 
     @asynccontextmanager
     async def _slot(self, name: str, fault: Fault) -> AsyncIterator[bool]:
-        """Hold one of a model's slots. Give False if there is none and it does not queue."""
+        """Acquire one of a model's slots. Return False if all are taken and it does not queue."""
         if not fault.slots:
             yield True
             return
@@ -249,7 +249,7 @@ def _message(said: dict[str, Any]) -> Message:
 async def _send(
     request: web.Request, fault: Fault, said: dict[str, Any] | Fault
 ) -> web.StreamResponse:
-    """Send what a fault makes of an answer."""
+    """Send a response modified by a fault."""
     from aiohttp import web
 
     if isinstance(said, Fault):

@@ -1,4 +1,4 @@
-"""The model servers of an event loop: one limit and one state of health for each address, whoever asks it."""
+"""The model servers of an event loop: one limit and one health state for each address, shared by all callers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLL = (1.0, 10.0)
 TOLD_AFTER = 2.0
 """Seconds after which a wait is worth telling."""
 WAIT_INTERVAL = 1.0
-"""Seconds between two looks at what is waited for."""
+"""Seconds between two checks of what is waited for."""
 
 
 class Wait(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Wait(Struct, frozen=True, kw_only=True):
         if not self.url:
             return self.reason
         if not self.requests:
-            return f"{self.url} cannot be reached for {self.seconds} s: {self.reason}; trying again"
+            return f"{self.url} unreachable for {self.seconds} s: {self.reason}; retrying"
         waiting = f"{count(self.requests, 'request')} waiting for {self.seconds} s"
         return f"{self.url}: {waiting}: {self.reason}"
 
@@ -102,7 +102,8 @@ class Server:
             left = start + self.patience - time.monotonic()
             if left <= 0:
                 raise EndpointError(
-                    f"{self.url}: cannot be reached for {self.patience:g} s (--endpoint-patience): {self._reason}",
+                    f"{self.url}: unreachable for {self.patience:g} s (--endpoint-patience): "
+                    f"{self._reason}",
                     kind="connection",
                 )
             await asyncio.sleep(min(pause, left))
@@ -117,7 +118,7 @@ class Server:
     def _end_poll(self, poll: asyncio.Task[None]) -> None:
         self._poll = self._down_since = None
         if not poll.cancelled():
-            poll.exception()  # those who wait raise it; where nobody does, nothing is lost
+            poll.exception()  # waiting requests raise it; without any, nothing is lost
 
     def stop(self) -> None:
         """Stop waiting for the server."""
@@ -137,7 +138,7 @@ class Server:
                 del self._backing_off[reason]
 
     def wait(self) -> Wait | None:
-        """Return what is waited for, such as a rate limit; None if nothing worth telling is."""
+        """Return the current wait, such as for a rate limit; None if there is nothing worth reporting."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
             return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))
@@ -176,20 +177,20 @@ class Servers:
         return server
 
     def share(self, sharers: int) -> None:
-        """Divide the limit of each server among so many processes from now on."""
+        """Divide the limit of each server among this many processes from now on."""
         self._sharers = sharers
         for server in self._by_url.values():
             server.divide(sharers)
 
     def leave(self, server: Server) -> None:
-        """Forget a server that nobody uses any more."""
+        """Forget a server that is no longer used."""
         server.users -= 1
         if not server.users:
             server.stop()
             self._by_url.pop(server.url, None)
 
     def waits(self) -> list[Wait]:
-        """Return what is waited for, one entry a server."""
+        """Return the current waits, one entry per server."""
         own = (server.wait() for server in self._by_url.values())
         found: dict[str, Wait] = {}
         for wait in chain(filter(None, own), *self.waits_elsewhere.values()):
@@ -208,7 +209,7 @@ def current_servers() -> Servers:
 
 @asynccontextmanager
 async def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AsyncIterator[None]:
-    """Call `tell` with what the servers of this event loop are waited for, each time that it has changed."""
+    """Call `tell` with the waits for the servers of this event loop whenever they change."""
 
     async def watch() -> None:
         told: list[Wait] = []

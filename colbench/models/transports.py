@@ -72,7 +72,7 @@ class AiohttpTransport:
             timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Authorization": f"Bearer {key}"} if key else {},
-            trust_env=bool(getproxies()),  # looking for a proxy costs more than the request
+            trust_env=bool(getproxies()),  # looking up a proxy costs more than the request
         )
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
@@ -192,7 +192,7 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 
 
 def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI; what is not given is read from the variables that its SDK reads.
+    """Return the transport to Azure OpenAI; missing values are read from the variables of its SDK.
 
     Raises UserError that names a missing one: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION, AZURE_OPENAI_API_KEY or
     AZURE_OPENAI_AD_TOKEN.
@@ -202,7 +202,8 @@ def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> Op
     address = endpoint or os.environ.get("AZURE_OPENAI_ENDPOINT")
     if not address:
         raise UserError(
-            "azure: names no server; write azure:DEPLOYMENT@https://NAME.openai.azure.com, or set the environment "
+            "azure: the server is missing; write azure:DEPLOYMENT@https://NAME.openai.azure.com, "
+            "or set the environment "
             "variable AZURE_OPENAI_ENDPOINT"
         )
     try:
@@ -223,7 +224,7 @@ async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
     async for chunk in chunks:
         content += chunk
         if len(content) > MAX_BODY:
-            raise BrokenError(f"the answer has more than {MAX_BODY:,} bytes")
+            raise BrokenError(f"the response has more than {MAX_BODY:,} bytes")
     return bytes(content)
 
 

@@ -1,1 +1,1 @@
-"""Pages: HTML in a message, what a browser made of it, and where renders are kept."""
+"""Pages: HTML in a message, its render, and the storage of renders."""

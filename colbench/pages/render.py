@@ -12,10 +12,10 @@ RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "v
 """How rendering ended. All but `rendered` are the page's own doing; a browser that fails raises RenderError.
 
 `varies`: two independent loads of the page look different, and did so again when nothing else was rendered.
-`crash`: the page brought down a fresh browser of its own, again and again.
+`crash`: the page brought down its own fresh browser, again and again.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
-"""`box`: an area without text of its own that is seen by its colour, border or shadow."""
+"""`box`: an area without its own text that is visible by its color, border or shadow."""
 Align = Literal["left", "center", "right"]
 
 
@@ -32,7 +32,7 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     color: str = "#000000"
     """Of the text, `#rrggbb`."""
     background: str = "#ffffff"
-    """What is behind it, `#rrggbb`: the nearest opaque background colour."""
+    """Its background, `#rrggbb`: the nearest opaque background color."""
     font_size: float = 16.0
     bold: bool = False
     align: Align = "left"
@@ -45,7 +45,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hash of the page, the viewport and the browser's environment."""
     outcome: RenderOutcome
     mode: ScoringMode
-    """The window: `default` is 1280 x 720, `official` that of the paper's release."""
+    """The window: `default` is 1280 x 720, `official` is that of the paper's release."""
     width: int = 0
     """Of the picture, in pixels."""
     height: int = 0
@@ -58,7 +58,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: tuple[str, ...] = ()
     """Addresses that the page asked for and did not get."""
     note: str = ""
-    """Why there is no picture, in words."""
+    """The reason why there is no picture, in words."""
     picture: bytes = b""
     """PNG, RGB, `width` x `height`; empty unless `rendered`."""
 
@@ -68,7 +68,7 @@ class PageRenderer(Protocol):
 
     @property
     def environment(self) -> str:
-        """Browser, version, fonts and assets: everything beside the page that a picture depends on."""
+        """Browser, version, fonts and assets: everything besides the page that a picture depends on."""
         ...
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:

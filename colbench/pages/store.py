@@ -1,4 +1,4 @@
-"""Where renders are kept, by the hash of all that they depend on: `KEY.json`, and `KEY.png` beside it.
+"""Storage of renders, by the hash of everything they depend on: `KEY.json`, with `KEY.png` next to it.
 
 Many processes may use one folder. Files appear whole or not at all, and an entry that is damaged, or whose
 picture is another than it says, is none.

@@ -25,7 +25,7 @@ def asking_report(
     lead: Metric,
     baseline: Baseline | None,
 ) -> AskingReport | None:
-    """Return what the questions of a run were worth; None if no dialogue tells."""
+    """Return the measures of a run's questions; None if no dialogue has any."""
     known = cells.keep(lambda each: each.asking is not None)
     dialogues = known.dialogues
     if not dialogues:
@@ -101,7 +101,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, those asked for most rarely, and hidden most often, first; no family: left out."""
+    """Count by family and decision, least asked and most often hidden first; tasks without a family are left out."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():

@@ -22,7 +22,7 @@ from colbench.stats.comparison import EPSILON
 from colbench.task import Task
 
 DIFFERENT = (
-    "the two runs were measured differently: this one with {mine}, the baseline with {theirs}"
+    "the two runs were measured differently: this run with {mine}, the baseline with {theirs}"
 )
 
 
@@ -37,10 +37,10 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """By the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
-        """Raise UserError if it has none of these tasks; `flag` named it."""
+        """Raise UserError if it shares none of these tasks; `flag` named it."""
         if not any(self.of(tasks)):
             raise UserError(
-                f"{flag} {self.source}: has none of this run's tasks; name a run on the same tasks"
+                f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
@@ -53,10 +53,10 @@ class Others(Struct, frozen=True, kw_only=True):
 
     baseline: Baseline | None = None
     ceiling: Baseline | None = None
-    """A run in which everything was told in the first message."""
+    """A run whose first messages state every decision."""
 
     def require(self, tasks: Sequence[Task]) -> None:
-        """Raise UserError if one of them has none of these tasks."""
+        """Raise UserError if one of them shares none of these tasks."""
         for flag, other in (("--baseline", self.baseline), ("--ceiling", self.ceiling)):
             if other:
                 other.require(tasks, flag)
@@ -75,7 +75,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
         raise UserError(f"{flag} {source}: is neither a run folder nor a file of rollouts")
     dialogues = by_task(latest_rollouts(path))
     if not dialogues:
-        raise UserError(f"{flag} {source}: holds no rollouts")
+        raise UserError(f"{flag} {source}: has no rollouts")
     return Baseline(source=source, agent=agent, dialogues=dialogues)
 
 
@@ -92,7 +92,7 @@ def read_ceiling(source: str) -> Baseline:
     """Return a run of `--told all`. Raises UserError if the folder holds another one, DataError if it is malformed."""
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":
-        raise UserError(f"--ceiling {source}: is no folder of a run with --told all")
+        raise UserError(f"--ceiling {source}: is not the folder of a run with --told all")
     return read_baseline(source, "--ceiling")
 
 
@@ -110,7 +110,7 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 
 
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
-    """Return what the agent scores when it is told everything, over the tasks that both runs have scored.
+    """Return the scores of the agent when it is told everything, over the tasks that both runs have scored.
 
     None if there is no such task.
     """
@@ -151,7 +151,7 @@ def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
 
 
 def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate of the cells of one domain; None when the baseline has none of their tasks."""
+    """Return the win rate over the cells of one domain; None if the baseline shares none of their tasks."""
     others = baseline.of(cells.tasks)
     mine, rest = cells.dialogues, [each for row in others for each in row]
     if not rest:
@@ -176,14 +176,14 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric by which both sides can be compared, and why if it is the fallback."""
+    """Return the metric by which both sides can be compared, and the reason if it is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback
     ]
     if lacking and domain.fallback:
         return domain.fallback, (
-            f"the {domain.fallback.label} is compared, because answers of {' and '.join(lacking)} "
+            f"the {domain.fallback.label} is compared because answers of {' and '.join(lacking)} "
             f"lack the {domain.primary.label}"
         )
     return domain.primary, ""

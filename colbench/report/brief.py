@@ -1,4 +1,4 @@
-"""What is printed after a run: the facts to know first, each in a line or two, and each of which says something."""
+"""The summary printed after a run: the most important facts, in one or two lines each."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from colbench.stats import Interval
 SEEN = 0.05
 """Least number that is not shown as 0.0."""
 RAREST = 2
-"""Decisions that are named as asked for most rarely."""
+"""Number of rarely asked decisions that are named."""
 LABEL, NOTE = 20, 43
 """Widths in columns of the terminal."""
 TOGETHER = 28
-"""Parts of a note, between commas, that are no longer than this are not broken."""
+"""Parts of a note up to this length, between commas, are not broken."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Lines of a note."""
 
 
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
-    """Return the facts to know first about a domain: the scores, the asking, what failed, what it took.
+    """Return the most important facts about a domain: scores, asking, failures, effort.
 
     Their notes have line breaks where they are to be wrapped. Together they have at most this number of lines; the
     least important come last.
@@ -126,7 +126,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         note = note if found["questions"] else "it asked nothing"
         yield Fact(label=f"ask F1{estimated}", value=percent(found["ask_f1"]), note=note)
     if found["questions"]:
-        named = {"would do": "needed_questions", "redundant": "redundant_questions"}
+        named = {"needed": "needed_questions", "redundant": "redundant_questions"}
         named |= {"unanswerable": "unanswerable_questions", "late": "late_questions"}
         counts = (
             f"{number(value)} {name}"
@@ -141,7 +141,7 @@ def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
     if rare and asking and asking.metrics["questions"].mean:
         names = (f"{r.family} {r.decision} {r.asked} of {r.hidden}" for r in rare[:RAREST])
         note = ", ".join(names)
-        yield Fact(label="asked for rarely", value="", note=note)
+        yield Fact(label="rarely asked", value="", note=note)
 
 
 def _followed(report: DomainReport) -> Iterator[Fact]:
@@ -149,7 +149,7 @@ def _followed(report: DomainReport) -> Iterator[Fact]:
         return
     found = report.followed.metrics
     kept, worse = (percent(found[f"differences_{name}"].mean) for name in ("kept", "worse"))
-    note = f"of what the human pointed out; {kept} kept, {worse} made worse"
+    note = f"of the differences the human pointed out; {kept} kept, {worse} made worse"
     yield Fact(label="fixed next", value=percent(found["differences_fixed"].mean), note=note)
 
 
@@ -186,7 +186,7 @@ def _effort(report: DomainReport) -> Iterator[Fact]:
 
 
 def _waits(retries: int, seconds: float) -> Fact:
-    note = f"for model servers, over all dialogues; {count(retries, 'request')} repeated"
+    note = f"for model servers, summed over dialogues; {count(retries, 'request')} repeated"
     return Fact(label="waited", value=duration(seconds), note=note)
 
 
@@ -195,4 +195,4 @@ def _leaks(report: DomainReport) -> Iterator[Fact]:
     if leaks and any(each.max for each in (leaks.identifiers, leaks.literals, leaks.ngrams)):
         shares = {"names": leaks.identifiers, "literals": leaks.literals, "code": leaks.ngrams}
         note = ", ".join(f"{name} {percent(each.mean)}" for name, each in shares.items())
-        yield Fact(label="human gave away", value="", note=f"unasked: {note}")
+        yield Fact(label="leaked by human", value="", note=f"unasked: {note}")

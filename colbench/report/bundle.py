@@ -42,7 +42,7 @@ def index(
     report: DomainReport,
     pages: ReportPages | None,
 ) -> dict[str, Any]:
-    """Return what the table of tasks shows, with one entry for each task."""
+    """Return the content of the table of tasks, with one entry for each task."""
     lead = _leading(domain, report)
     addresses = pages.addresses if pages else {}
     return {
@@ -108,7 +108,7 @@ def blocks(
 
 
 class _Packer:
-    """Builds what the page shows of tasks and dialogues; `lead` is the metric of the verdicts."""
+    """Builds the page's data on tasks and dialogues; `lead` is the metric of the verdicts."""
 
     def __init__(self, domain: Domain, lead: Metric) -> None:
         self._domain = domain

@@ -19,7 +19,7 @@ from colbench.task import Task
 
 T = TypeVar("T")
 Grid = tuple[tuple[DialogueStats | None, ...], ...]
-"""One row for each task, one place for each trial; None where there is no dialogue yet."""
+"""One row for each task, one column for each trial; None if there is no dialogue yet."""
 TaskKey = tuple[str, str]
 """Id and hash of a task."""
 ByTask = dict[TaskKey, dict[int, DialogueStats]]
@@ -67,12 +67,12 @@ class Measured(Struct, frozen=True, kw_only=True):
     """A run in numbers: its planned cells by domain, and the dialogues that belong to none."""
 
     cells: dict[str, Cells]
-    """Without domains of which nothing is planned, as may be in a shard."""
+    """The domains, except those without planned dialogues, as may occur in a shard."""
     ignored: int
 
 
 class _Row:
-    """The planned trials of a task, and what is known of them so far."""
+    """The planned trials of a task, and their known results."""
 
     def __init__(self, task: Task, trials: Sequence[int]) -> None:
         self.task = task
@@ -175,13 +175,13 @@ def success(dialogue: Judged, mode: str) -> bool | None:
 
 
 def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
-    """Return True if nothing failed and yet there is no value: the reference cannot be compared with."""
+    """Return True if nothing failed but no value exists because the reference cannot be compared."""
     scored = dialogue.scores.get(mode) is not None
     return scored and dialogue.settled and value(dialogue, mode, lead) is None
 
 
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
-    """Return a metric of what the agent had shown last at a turn (from 1), in the domain's first mode.
+    """Return a metric of the last shown answer at a turn (from 1), in the domain's first mode.
 
     It is 0 while nothing has been shown. None: the dialogue was not scored, or its turns were not.
     """

@@ -1,4 +1,4 @@
-"""The report as a table for the terminal; it reads at 80 columns and without colour."""
+"""The report as a table for the terminal, readable at 80 columns and without color."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench.report.facts import Fact, Section, grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES, WIDTH = 20, 80
-"""Of what is printed after a run."""
+"""Number of lines printed after a run."""
 FRAME = 3
 """Lines around the facts of a domain: its title, and blank ones."""
 FEWEST = 6
@@ -36,11 +36,11 @@ def print_report(report: RunReport, folder: Path, *, short: bool = False) -> Non
     """
     after = [f"{sentence(name)}: {page}" for name, page in pages(report, folder).items()]
     after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []
-    warned = sum(len(wrap(f"Take care: {warning}", WIDTH)) for warning in report.warnings)
+    warned = sum(len(wrap(f"Warning: {warning}", WIDTH)) for warning in report.warnings)
     lines = max(LINES - FRAME - len(after) - warned, FEWEST)
     console().print(render_brief(report, lines) if short else render_table(report))
     for warning in report.warnings:
-        text = f"Take care: {warning}"
+        text = f"Warning: {warning}"
         console().print(text, highlight=False, markup=False, soft_wrap=not console().is_terminal)
     for line in after:
         console().print(line, highlight=False, markup=False, soft_wrap=True)
@@ -68,7 +68,7 @@ def render_table(report: RunReport) -> RenderableType:
 
 
 def render_brief(report: RunReport, lines: int) -> RenderableType:
-    """Return the facts to know first as a table of so many lines a domain, to be printed by a rich console."""
+    """Return the most important facts as a table with this many lines per domain, for a rich console."""
     from rich.console import Group
 
     return Group(*(_brief(name, domain, lines) for name, domain in report.domains.items()))

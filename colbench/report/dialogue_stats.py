@@ -1,4 +1,4 @@
-"""What a report needs of one dialogue: its verdicts and counts, and none of its texts.
+"""The statistics of one dialogue for a report: its verdicts and counts, without its texts.
 
 A report holds one of these for each dialogue, so that millions fit into memory. What many dialogues have alike, such as
 a verdict or a reason, is kept once.
@@ -65,7 +65,7 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     uncounted: int = 0
     """Replies for which no server gave a count."""
     usage: Usage | None = None
-    """Tokens of the others; None if there are none."""
+    """Tokens of the other participants; None if there are none."""
     served: int = 0
     """Replies that a model server gave; the numbers below are of these."""
     empty: int = 0
@@ -170,13 +170,13 @@ class _Metrics(Mapping[str, float]):
 
 
 class Measurer:
-    """Measures dialogues, and keeps what they have alike once."""
+    """Measures dialogues, and stores their common values once."""
 
     def __init__(self) -> None:
         self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
 
     def measure(self, rollout: Rollout, place: int, task: Task | None = None) -> DialogueStats:
-        """Return the statistics of a dialogue; without its task those of the asking are incomplete."""
+        """Return the statistics of a dialogue; without its task the statistics of the asking are incomplete."""
         domain = get_domain(rollout.domain)
         hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()
         turns, leak = rollout.turns, _leak(rollout)
@@ -236,7 +236,7 @@ class Measurer:
         return known
 
     def _measured(self, score: Score) -> Score:
-        """Return a verdict with metrics of its own."""
+        """Return a verdict with its own metrics."""
         texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
         names = self._same("metrics", tuple(score.metrics))
         metrics = _Metrics(names, array("d", list(score.metrics.values())))

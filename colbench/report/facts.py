@@ -37,16 +37,16 @@ from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 CLASS_NOTES = {
-    "no_answer": "nothing was answered before the turn limit",
-    "crashed": "the agent failed, or its answer ran on no test",
-    "guessed": "answered although decisions were open",
-    "ignored": "all was told, and the answer contradicts it",
-    "wrong_code": "all was told, and the code is wrong all the same",
+    "no_answer": "no answer before the turn limit",
+    "crashed": "the agent failed, or its answer did not run on any test",
+    "guessed": "answered while decisions were open",
+    "ignored": "all decisions were told, but the answer contradicts one",
+    "wrong_code": "all decisions were told, but the code is wrong",
 }
 RAREST = 5
-"""Decisions that are named as asked for most rarely."""
+"""Number of rarely asked decisions that are named."""
 FEW_TASKS = 30
-"""Below this many tasks a percentile bootstrap interval is too narrow; the report says so."""
+"""Below this many tasks a percentile bootstrap interval is too narrow, which the report states."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
-    """Return what is shown turn by turn and its values: success or, without it, the leading metric.
+    """Return the curve by turn and its values: success or, without it, the leading metric.
 
     There is no value where the turns were not scored.
     """
@@ -244,12 +244,13 @@ def _wins(domain: Domain, wins: WinRate | None, tasks: int) -> Iterator[Fact]:
         return
     yield share(f"higher {metric_label(domain, wins.measure)}", wins.rate)
     ties = (
-        f"of {tasks:,}; no more than {wins.epsilon * 100:g} points apart is a tie and counts half"
+        f"of {tasks:,}; differences of at most {wins.epsilon * 100:g} points are ties and count "
+        "half"
     )
     yield Fact(label="tasks compared", value=f"{wins.tasks:,}", note=ties)
     yield Fact(label="baseline", value=wins.agent or NOTHING, note=wins.baseline)
     if wins.note:
-        yield Fact(label="take care", value="", note=wins.note)
+        yield Fact(label="warning", value="", note=wins.note)
 
 
 def _notes(report: DomainReport) -> Iterator[Fact]:
@@ -264,13 +265,13 @@ def _dialogues(report: DomainReport) -> Iterator[Fact]:
         label="human words",
         value=number(words.human.mean),
         note=number_range(words.human),
-        hint="that the human wrote, the request not counted",
+        hint="words that the human wrote, without the request",
     )
     yield Fact(
         label="agent words",
         value=number(words.agent.mean),
         note=number_range(words.agent),
-        hint="that the human had to read",
+        hint="words that the human had to read",
     )
     ended = report.ended_by
     note = f"by the turn limit {ended['limit']:,}, by a failure {ended['failure']:,}"
@@ -287,19 +288,19 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
     if asking.gain_per_question:
         gain = asking.gain_per_question
         yield Fact(
-            label="gain a question",
+            label="gain per question",
             value=points(gain.mean),
             note=points_range(gain),
-            hint="score above the baseline's, which asks nothing, for each question",
+            hint="score above a baseline that asks nothing, divided by the number of questions",
         )
     if len(asking.recall_by_turn) > 1:
         shown = " ".join(f"{100 * share:.0f}" for share in asking.recall_by_turn)
         note = f"{shown} %"
         turns = f"1 to {len(asking.recall_by_turn)}"
-        hint = "hidden decisions told by then"
+        hint = "hidden decisions told so far"
         yield Fact(label="recall by turn", value=turns, note=note, hint=hint)
     if asking.estimated:
-        note = "the tasks have no facts; decisions were read from the references"
+        note = "the tasks have no facts; decisions were derived from the references"
         yield Fact(label="estimated", value="", note=note)
 
 
@@ -308,7 +309,7 @@ def _followed(followed: FollowedReport | None) -> Iterator[Fact]:
         return
     for metric in FOLLOWED:
         yield measured(metric, followed.metrics[metric.name])
-    note = f"in {count(followed.dialogues, 'dialogue')}; as shares of those of one dialogue"
+    note = f"in {count(followed.dialogues, 'dialogue')}; outcomes as shares per dialogue"
     yield Fact(label="pointed out", value=f"{followed.differences:,}", note=note)
 
 
@@ -324,7 +325,7 @@ def _failed(report: DomainReport) -> Iterator[Fact]:
         named = [
             f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
         ]
-        yield Fact(label="asked for most rarely", value="", note=", ".join(named))
+        yield Fact(label="rarely asked", value="", note=", ".join(named))
 
 
 def _replies(report: DomainReport) -> Iterator[Fact]:
@@ -335,10 +336,10 @@ def _replies(report: DomainReport) -> Iterator[Fact]:
             if number
         ]
         yield Fact(
-            label=f"{role}'s", value=f"{found.total:,}", note=", ".join(noted) or "all whole"
+            label=f"{role}'s", value=f"{found.total:,}", note=", ".join(noted) or "all complete"
         )
         if found.retries or found.waited >= 1:
-            note = f"{duration(found.waited)} of waiting, over all dialogues"
+            note = f"{duration(found.waited)} of waiting, summed over dialogues"
             yield Fact(label="requests repeated", value=f"{found.retries:,}", note=note)
 
 
@@ -354,7 +355,7 @@ def reply_counts(found: Replies) -> dict[str, int]:
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:
     if report.leaks:
-        said = "of the reference that the human said unasked"
+        said = "shares of the reference that the human revealed without being asked"
         yield _leak("identifiers", report.leaks.identifiers, f"names {said}")
         yield _leak("literals", report.leaks.literals, f"numbers and texts {said}")
         yield _leak("n-grams", report.leaks.ngrams, f"runs of four tokens {said}")
@@ -372,7 +373,7 @@ def _spending(report: DomainReport) -> Iterator[Fact]:
 
 def _tokens(label: str, used: Tokens | None, cost: float | None) -> Fact:
     if used is None:
-        return Fact(label=label, value="not counted", note="no model server gave a count")
+        return Fact(label=label, value="not counted", note="no model server reported usage")
     price = f"{dollars(cost)}" if cost is not None else "price unknown"
     lacking = f"; {count(used.uncounted, 'reply', 'replies')} not counted" if used.uncounted else ""
     return Fact(
@@ -389,7 +390,7 @@ def _failures(domain: Domain, report: DomainReport) -> Iterator[Fact]:
         reasons = "; ".join(f"{r.reason[:120]} ({r.count:,})" for r in failures.reasons)
         yield Fact(label=boundary, value=f"{failures.count:,}", note=reasons)
     if report.unjudged:
-        note = f"nothing failed, but {domain.unjudged}"
+        note = f"no failures, but {domain.unjudged}"
         yield Fact(label="not judged", value=f"{report.unjudged:,}", note=note)
     if report.missing:
         yield Fact(label="not begun", value=f"{report.missing:,}", note="no rollout yet")

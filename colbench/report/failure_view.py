@@ -1,4 +1,4 @@
-"""What the page shows of failed dialogues: their classes and families, and the decisions that nobody asked for."""
+"""Failed dialogues on the page: their classes and families, and the decisions that were never asked for."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _families(failed: FailedReport) -> Iterator[FamilyLine]:
 
 
 def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[DecisionLine]:
-    """Yield the decisions that some dialogue did not ask for, those asked for most rarely first."""
+    """Yield the decisions that at least one dialogue did not ask for, least asked first."""
     questions = _questions(tasks)
     for row in report.asking.decisions if report.asking else ():
         if row.asked < row.hidden:
@@ -155,7 +155,7 @@ def followed_view(followed: FollowedReport | None) -> FollowedView | None:
     number = count(followed.differences, "difference")
     return FollowedView(
         summary=f"{number} pointed out by the human, in {count(followed.dialogues, 'dialogue')}; "
-        "on the page shown next they were:",
+        "on the next page they were:",
         bar=stacked_bar(
             ", ".join(f"{metric.label} {percent(mean)}" for metric, mean in means.items()),
             [(metric.label, round(1000 * mean)) for metric, mean in means.items()],

@@ -12,7 +12,7 @@ from colbench.run_folder import RunRecord
 
 
 class Pin(Struct, frozen=True, kw_only=True):
-    """One line: what was run, as given, and what it was resolved to."""
+    """One line about the run: a setting as given, and its resolved value."""
 
     name: str
     given: str = ""

@@ -166,7 +166,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
-    """Over the dialogues in which a decision of a family was hidden: how many asked for it, and what became of it."""
+    """Over the dialogues that hid a decision of a family: how many asked for it, and its outcomes."""
 
     family: str
     decision: str
@@ -180,27 +180,28 @@ class DecisionReport(Struct, frozen=True, kw_only=True):
 
 
 class AskingReport(Struct, frozen=True, kw_only=True):
-    """What the agent's questions were worth, over the dialogues of which that is known."""
+    """Measures of the agent's questions, over the dialogues for which they are known."""
 
     dialogues: int
     estimated: bool
     """True if decisions were read from references because tasks have no facts."""
     metrics: dict[str, Interval]
-    """By name; a mean leaves out dialogues in which the metric is undefined."""
+    """Metrics by name; a mean leaves out dialogues in which the metric is undefined."""
     gain_per_question: Interval | None
     """How much more a dialogue is worth than one without questions, for each question; None without a baseline that
     asks nothing."""
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions that had been told after turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """By family and decision, those asked for most rarely first, and of these those hidden most often."""
+    """By family and decision, sorted by number of times asked (ascending), then by number of times hidden
+    (descending)."""
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
     """What became of the differences that the human pointed out, on the page that the agent showed next."""
 
     dialogues: int
-    """Those in which a difference was pointed out."""
+    """Number of dialogues in which a difference was pointed out."""
     differences: int
     metrics: dict[str, Interval]
     """Shares of a dialogue's differences, by name."""
@@ -230,7 +231,7 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
 
 class DomainReport(ModeReport, frozen=True, kw_only=True):
-    """Everything about one domain; the numbers at the top are those of the leading mode."""
+    """Everything about one domain; the top-level numbers are those of the leading mode."""
 
     mode: str
     """The leading scoring mode: the one asked for, if it has verdicts."""
@@ -302,7 +303,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Why the numbers are not what was asked for, or were taken under other conditions than the run's."""
+    """Warnings that the numbers are not the requested ones, or were measured under other conditions than the run's."""
     pages: dict[str, str] = {}
     """Further pages next to `report.html`: the file of the first one, by name."""
 
@@ -324,7 +325,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     def _only(self) -> DomainReport:
         if len(self.domains) != 1:
             raise UserError(
-                f"the run has tasks of {' and '.join(self.domains) or 'no domain'}; "
-                "take one from `report.domains`, such as `report.domains[NAME].value`"
+                f"the run has tasks of {' and '.join(self.domains) or 'no domain'}; use one of "
+                "`report.domains`, such as `report.domains[NAME].value`"
             )
         return next(iter(self.domains.values()))

@@ -55,7 +55,7 @@ const FILTERS = {
     task.trials.some((trial) => trial && new Set(trial.values.filter((value) => value !== null)).size > 1),
 };
 
-/** The choices of a list: all, each class of failures, and the other filters that some task meets. */
+/** The choices of a list: all, each class of failures, and the other filters that match a task. */
 function choices(list) {
   const found = [["", `all ${list.tasks.length.toLocaleString("en")}`, () => true]];
   for (const [name, words] of Object.entries(FAILED)) {
@@ -121,7 +121,7 @@ class TaskList {
       (column.name !== "Other mode" || this.differ) && (column.name !== "Outcome" || this.success) &&
       (column.name !== "Told" || this.asking));
     [...this.tasks].sort((a, b) => (a.id < b.id ? -1 : 1)).forEach((task, rank) => { task.rank = rank; });
-    this.sorted = { column: null, up: true };  // the worst first
+    this.sorted = { column: null, up: true };  // worst first
     this.choices = choices(this);
     this.rows = FIRST_ROWS;
     this.build();
@@ -191,7 +191,7 @@ class TaskList {
     return make("tr", {}, ...this.columns.map((column) => column.cell(task)));
   }
 
-  /** Everything about a task; unpacks the block that it is in. */
+  /** Everything about a task; decompresses its block. */
   async detail(task) {
     const number = Math.floor(task.order / this.block);
     if (!this.unpacked.has(number)) this.unpacked.set(number, await unpack(this.packed[number].textContent));
@@ -309,7 +309,7 @@ function humanSaid(turn) {
 
 const names = (decisions) => decisions.map((name) => name.replaceAll("_", " ")).join(", ");
 
-/** What was never told, what was guessed, and what was ignored. */
+/** Decisions that were never told, guessed, or ignored. */
 function decisions(rollout) {
   const lines = [["Never told", rollout.untold], ["Guessed right", rollout.guessed], ["Told and ignored", rollout.ignored]];
   const shown = lines.filter(([, found]) => found.length);
@@ -326,7 +326,7 @@ function verdicts(list, rollout) {
   return make("div", { class: "verdicts" }, ...modesOf(list, rollout).map((mode) => verdict(list, mode, rollout.scores[mode])));
 }
 
-/** The leading mode, and the other one where its verdict on a dialogue is another. */
+/** The leading mode, and the other mode if its verdict on a dialogue differs. */
 function modesOf(list, rollout) {
   const worth = (mode) => (rollout.scores[mode] ? rollout.scores[mode].value : null);
   return list.modes.filter((mode, n) => !n || worth(mode) !== worth(list.modes[0]));
@@ -373,7 +373,7 @@ function checks(list, rollout) {
     make("tbody", {}, ...body))));
 }
 
-/** What the leading mode got, and below it what the other got where that differs. */
+/** The value in the leading mode, and below it the value in the other mode if it differs. */
 function got(actual, lead, other, n) {
   const differs = other && lead[n] && other[n] && other[n][3] !== lead[n][3] && other[n][3];
   return differs ? [source(actual), make("br"), make("small", {}, "other mode: "), source(other[n][3])] : [source(actual)];
@@ -406,7 +406,7 @@ function highlighted(text) {
   return [...parts, text.slice(end)];
 }
 
-// ---- Addresses: `#task=ID` opens a task, so that it can be linked to and the back button closes it
+// ---- URLs: `#task=ID` opens a task, so that it can be linked and the back button closes it
 
 function follow() {
   const id = decodeURIComponent(location.hash.replace(/^#task=/, ""));

@@ -26,13 +26,13 @@ from colbench.web.templating import page_templates
 
 TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
-"""Dialogues from which on the tables of tasks are on pages of their own."""
+"""Number of dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
 """Dialogues on such a page."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Some tasks of a domain, on a page of their own."""
+    """Some tasks of a domain, on their own page."""
 
     file: str
     title: str

@@ -26,7 +26,7 @@ UNREADABLE = (
 
 
 def read_report(path: str | Path) -> RunReport:
-    """Return the report in a file. Raises DataError naming the file if it is none."""
+    """Return the report in a file. Raises DataError naming the file if it is not a report."""
     path = Path(path)
     try:
         content: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

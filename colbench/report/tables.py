@@ -31,7 +31,7 @@ class Cell(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A row of a table: its head, its cells, and what the head means where it does not say."""
+    """A row of a table: its head, its cells, and an explanation of the head if needed."""
 
     head: str
     cells: Sequence[Cell]

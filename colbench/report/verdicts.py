@@ -30,7 +30,7 @@ def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) 
 
 
 def metric_of(domain: Domain, name: str) -> Metric:
-    """Return the metric of this name: the domain's, or that of an extra scorer."""
+    """Return the metric with this name: the domain's, or an extra scorer's."""
     return domain.metric(name) or extra_metric(name)
 
 

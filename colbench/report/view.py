@@ -46,7 +46,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     label: str
     value: str
     note: str
-    """Its interval, or what it is of."""
+    """Its interval, or its unit."""
     hint: str = ""
     """What it means."""
     lines: Sequence[tuple[str, str]] = ()
@@ -108,7 +108,7 @@ def _scoring(report: DomainReport) -> str:
     text = f"{sentence(report.mode)} scoring"
     others = [mode for mode in report.modes if mode != report.mode]
     if others and not differs(report):
-        text += f"; {' and '.join(others)} scoring gives every answer the same value"
+        text += f"; {' and '.join(others)} scoring gives every answer the same score"
     text += ". Means over tasks with 95 % intervals, resampled by task."
     if report.tasks < FEW_TASKS:
         text += f" Fewer than {FEW_TASKS} tasks: the intervals are rough."
@@ -116,7 +116,7 @@ def _scoring(report: DomainReport) -> str:
 
 
 def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
-    """Yield the numbers to look at first: the scores, and what the asking was worth."""
+    """Yield the headline numbers: the scores, and the measures of the asking."""
     for metric, interval in _leading(domain, report):
         marks = list(_marks(domain, report, metric))
         yield Tile(
@@ -137,7 +137,8 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
             label=f"Ask F1{', estimated' if report.asking.estimated else ''}",
             value=percent(asked.mean),
             note=percent_range(asked),
-            hint="questions that brought something, and hidden decisions told, in one",
+            hint="harmonic mean of the share of useful questions and the share of hidden "
+            "decisions told",
             lines=[("", parts)],
             kind="lead",
             bar=_bar(asked),
@@ -149,7 +150,7 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
             label="Fixed next",
             value=percent(fixed.mean),
             note=percent_range(fixed),
-            hint="differences that the human pointed out and the next page no longer had",
+            hint="differences that the human pointed out and the next page fixed",
             kind="lead",
             bar=_bar(fixed),
         )
@@ -162,7 +163,7 @@ def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
 def _marks(
     domain: Domain, report: DomainReport, metric: Metric
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield what a score is to be compared with, as a kind, words and a value: the ceiling, and the first floor."""
+    """Yield the reference values of a score, as kind, text and value: the ceiling, and the first floor."""
     if ceiling := report.ceiling:
         told = ceiling.success_rate if metric.role == "success" else ceiling.value
         if told and told.mean is not None and metric.name in (report.lead, "success"):
@@ -181,7 +182,7 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
         yield Tile(label=name, value=percent(wins.rate.mean), note=percent_range(wins.rate))
     if report.asking and report.asking.metrics["questions"].mean is not None:
         asked, needed = (report.asking.metrics[name] for name in ("questions", "needed_questions"))
-        note = f"{number(needed.mean)} would do"
+        note = f"{number(needed.mean)} needed"
         yield Tile(label="Questions", value=number(asked.mean), note=note)
     words = report.words
     for label, mean in (
@@ -212,7 +213,7 @@ def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Int
 
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
-    """Yield what the verdicts say besides their numbers, as a head and a text."""
+    """Yield the remarks of the verdicts, as a head and a text."""
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
     for each in report.notes if report.outcomes else ():
@@ -245,7 +246,7 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
     ]
     caption = "% of dialogues that had answered by a turn"
     if not domain.success:
-        caption = f"% of the {domain.noun} shown last, 0 while there is none"
+        caption = f"% of the last {domain.noun} shown, 0 before the first"
     yield Figure(
         title=title,
         caption=caption,

@@ -18,9 +18,9 @@ from colbench.run_folder import RunRecord
 from colbench.shards import shard_name
 
 NOTEWORTHY = 0.01
-"""Share of replies from which on it is worth a warning."""
+"""Share of replies above which a warning is given."""
 ADVICE = {
-    "empty": ": a limit on tokens may have been reached before the first word",
+    "empty": ": a token limit may have been reached before the first word",
     "cut": ": max_tokens=N in --agent-arg or --human-arg sets the limit",
     "filtered": " by the provider",
     "refused": " by the model",
@@ -30,7 +30,7 @@ ADVICE = {
 def warnings(
     report: RunReport, config: RunConfig, record: RunRecord, cells: Mapping[str, Cells]
 ) -> Iterator[str]:
-    """Yield the warnings of a report, one sentence each; `cells`: those of each domain."""
+    """Yield the warnings of a report, one sentence each; `cells` holds the cells of each domain."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
     if record.config.shard:
@@ -83,7 +83,7 @@ def _replies(report: DomainReport) -> Iterator[str]:
 
 
 def _other_mode(domain: Domain, found: DomainReport, wanted: str) -> str:
-    text = f"--scoring {wanted}: no {domain.noun} has a verdict of that mode, so {found.mode} scores are shown"
+    text = f"--scoring {wanted}: no {domain.noun} was scored in that mode, so {found.mode} scores are shown"
     if domain.fallback and found.lead == domain.fallback.name and wanted in domain.modes:
         text += f"; the {domain.primary.label} {domain.primary.lacking}"
     return text
@@ -94,5 +94,5 @@ def _other_tools(dialogues: Sequence[DialogueStats], played: set[str]) -> Iterat
     if played and (others := scored - played - {""}):
         yield (
             "answers were scored with other tools than the run's, so scores may differ: "
-            f"{' and '.join(sorted(others))}; the run's: {' and '.join(sorted(played))}"
+            f"{' and '.join(sorted(others))}; tools of the run: {' and '.join(sorted(played))}"
         )

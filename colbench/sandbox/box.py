@@ -18,7 +18,7 @@ from colbench.sandbox.work import Ending, Work
 
 
 class CodeSandbox:
-    """Runs candidates, each in a process of its own that can reach nothing.
+    """Runs candidates, each in its own process without access to anything.
 
     `workers` candidates at once (0: one for each core). The tier is the strongest that works here, or the one
     named; `allow_unsafe` admits the tier that only limits resources; `packages` names installed distributions that
@@ -47,7 +47,7 @@ class CodeSandbox:
     def environment(self) -> str:
         """Return tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
-            raise SandboxError("the sandbox has not been entered")
+            raise SandboxError("the sandbox is used outside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         limits = self._limits
         python = ", ".join((f"CPython {version}", *self._packages.versions))

@@ -1,4 +1,4 @@
-"""Installed packages that candidates may import: exactly those asked for, and what they need at run time.
+"""Installed packages that candidates may import: exactly the requested ones, and their runtime dependencies.
 
 Found by the metadata of the installed distributions, file by file where a folder is shared with others, so that
 nothing else of the host's packages is shown.
@@ -32,7 +32,7 @@ class Packages(Struct, frozen=True, kw_only=True):
 
 
 def find_packages(names: Sequence[str]) -> Packages:
-    """Find the packages of these names. Raises UserError for one that is not installed, or has no files of its own."""
+    """Find the packages with these names. Raises UserError for one that is not installed or has no files."""
     wanted = [_installed(name) for name in dict.fromkeys(names)]
     if not wanted:
         return Packages()
@@ -56,7 +56,8 @@ def _installed(name: str) -> Distribution:
         ) from cause
     if not _modules(found):
         raise UserError(
-            f"--sandbox-packages: {name} holds no modules that could be shown (installed with --editable?)"
+            f"--sandbox-packages: {name} has no modules that could be made visible (installed "
+            "with --editable?)"
         )
     return found
 

@@ -11,7 +11,7 @@ from colbench.sandbox.jobs import Limits
 from colbench.sandbox.tiers import Tier
 from colbench.sandbox.worker import Worker
 
-_LEFT = "the sandbox has been left"
+_LEFT = "the sandbox is closed"
 JOBS_EACH = 2
 """Jobs that a worker has at once: one runs, the next is ready when that ends."""
 

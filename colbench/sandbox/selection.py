@@ -70,7 +70,7 @@ async def choose(
             return equipped, await _try(equipped, limits)
         except SandboxError as error:
             reasons.append(f"{tier.name} ({tier.words}): {error}. To get it: {tier.remedy}")
-    raise UserError("no safe code sandbox works here\n  " + "\n  ".join(reasons))
+    raise UserError("no safe code sandbox works on this machine\n  " + "\n  ".join(reasons))
 
 
 def _admissible(name: str | None, allow_unsafe: bool) -> list[Tier]:
@@ -80,7 +80,7 @@ def _admissible(name: str | None, allow_unsafe: bool) -> list[Tier]:
         raise UserError(f"unknown sandbox tier {name}; known: {known}")
     safe = [tier for tier in tiers if tier.safe or allow_unsafe]
     if not safe:
-        raise UserError(f"sandbox tier {name} is unsafe; it needs --allow-unsafe-sandbox")
+        raise UserError(f"sandbox tier {name} is unsafe; add --allow-unsafe-sandbox to use it")
     return safe
 
 

@@ -17,7 +17,7 @@ from colbench.sandbox.paths import hidden_paths, interpreter, visible_paths
 
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
-    "LD_BIND_NOW": "1",  # so that a library's functions are looked up once, and not in each child
+    "LD_BIND_NOW": "1",  # so that a library's functions are resolved once and not in each child
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
@@ -55,7 +55,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     """Whether files may be opened at all; where nothing else limits which, none may."""
     safe: bool = True
     packages: Packages = Packages()
-    """Shown beside the standard library."""
+    """Packages shown next to the standard library."""
 
 
 TIERS = (

@@ -28,7 +28,7 @@ _FAR_EXPONENT = 400
 """Decimals beyond ten to this power, or with this many digits, are not turned into integers: a short text
 like `1e4999` would otherwise be thousands of digits."""
 _LONG_RANGE = 1000
-"""Digits from which a bound of a range is not calculated with: division is quadratic."""
+"""Number of digits from which a range's bound is not computed: division is quadratic."""
 
 
 _BY_PARTS = ("values", "array", "frame", "series")
@@ -64,7 +64,7 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """Return the name of the value's type, as in Python or as the sandbox calls it; of what is no data, `opaque`.
+    """Return the name of the value's type, as in Python or in the sandbox; `opaque` for non-data.
 
     Raises MalformedValueError if the text is not a value.
     """

@@ -1,8 +1,8 @@
-"""A job on its way: which calls are left after each child, and what is known of the others.
+"""A running job: the calls left after each child process, and the results of the others.
 
 A child is given all calls that are left in one namespace, and the budget of a single call for all of them. So no call
 that it finished took too much, and nothing is asked of the child. A child that used up its budget after it finished
-some calls settles no more: the next child continues there with a budget of its own. Only a child that finished no call
+some calls settles no more: the next child continues there with its own budget. Only a child that finished no call
 shows that its first one takes too much. A child that died otherwise costs the call it died in.
 
 Each namespace has children of its own: what an answer does as a module cannot speak for it as a split one.
@@ -89,7 +89,7 @@ class Work:
         )
 
     def absorb(self, ending: Ending) -> None:
-        """Take in what a child wrote, and settle the call in which it died."""
+        """Record a child's output, and settle the call in which it died."""
         first, *lines = ending.output.split(b"\n", self.left + 1)[:-1] or [b""]
         invalid = first.startswith(b"invalid\t")
         if invalid:

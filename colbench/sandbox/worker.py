@@ -38,7 +38,7 @@ class Worker:
 
     @classmethod
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
-        """Start a server of this tier and wait until it is shut in. Raises SandboxError saying why not."""
+        """Start a server of this tier and wait until it is isolated. Raises SandboxError with the reason on failure."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -55,16 +55,16 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Have a child do this job; cancelling kills it. Raises SandboxError when the server itself fails."""
+        """Have a child do this job; canceling kills it. Raises SandboxError when the server itself fails."""
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:
             async with asyncio.timeout(patience + _GRACE_SECONDS):
                 return await self._run(payload, calls)
         except TimeoutError as cause:
-            raise SandboxError("the fork server does not answer") from cause
+            raise SandboxError("the fork server does not respond") from cause
         except OSError as cause:
-            raise SandboxError(f"the fork server is gone: {cause.strerror}") from cause
+            raise SandboxError(f"the fork server has exited: {cause.strerror}") from cause
         finally:
             self._jobs -= 1
 

@@ -1,4 +1,4 @@
-"""The human without a model: that of the task's domain."""
+"""The human without a model: the keyless human of the task's domain."""
 
 from __future__ import annotations
 

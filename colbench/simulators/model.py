@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 
 
 class ModelHuman(PromptedHuman):
-    """`openai:MODEL[@URL[,URL…]]`. The arguments are those of PromptedHuman and of OpenAIChat."""
+    """`openai:MODEL[@URL[,URL…]]`. The arguments are those of PromptedHuman and OpenAIChat."""
 
     def __init__(
         self,
@@ -60,15 +60,15 @@ class ModelHuman(PromptedHuman):
         await self.chat.__aexit__(*error)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the human's entry in the record of the run."""
         return {"model": self.chat.model}
 
     def learned(self) -> list[str]:
-        """Return what was learned of the model and its server."""
+        """Return the properties of the model and its server found during the run."""
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds as well."""
+        """Return further entries in the record of a run with tasks of a domain."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

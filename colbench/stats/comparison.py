@@ -12,7 +12,7 @@ from colbench.stats.multiple import holm
 
 EPSILON = 0.001
 """Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
-TIE_RULE = f"values that differ by at most {EPSILON} are a tie and count half"
+TIE_RULE = f"values that differ by at most {EPSILON} are ties and count half"
 TestName = Literal["McNemar", "sign flips", "signs"]
 
 
@@ -34,7 +34,7 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return what a difference (mine minus theirs, more is better) says about mine, at 5 % after adjustment."""
+    """Return the verdict of a difference (mine minus theirs, more is better) on mine, at 5 % after adjustment."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"

@@ -101,7 +101,7 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 
 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
-    """Return the share of tasks on which my value is the greater one, with its interval; ties count half.
+    """Return the share of tasks on which my value is greater, with its interval; ties count half.
 
     `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either
     side are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs share nothing but

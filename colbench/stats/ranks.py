@@ -89,7 +89,7 @@ def describe_separability(entry: int, found: Places) -> str:
     named = [f"{first}" if first == last else f"{first} to {last}" for first, last in spans]
     listed = named[0] if len(named) == 1 else ", ".join(named[:-1]) + " and " + named[-1]
     who = f"{len(others)} other{'s' if len(others) > 1 else ''}"
-    return f"not separable from {who}, at place{'s' if listed != str(spans[0][0]) else ''} {listed}"
+    return f"not separable from {who}, at rank{'s' if listed != str(spans[0][0]) else ''} {listed}"
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:

@@ -90,7 +90,7 @@ def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED + 1))
-    rows = 4 * max(1, _rows(tasks) // 4)  # four signs come from one draw
+    rows = 4 * max(1, _rows(tasks) // 4)  # each draw yields four signs
     for start in range(0, RESAMPLES, rows):
         size = (min(rows, RESAMPLES - start), tasks)
         yield generator.integers(2, size=size, dtype=np.int8) * np.int8(2) - np.int8(1)

@@ -71,7 +71,8 @@ class Author:
             if self._structured:
                 self._structured = False
                 logger.warning(
-                    "the server accepts no schema for replies, so only the prompt asks for JSON: %s",
+                    "the server does not accept a schema for replies; only the prompt requests "
+                    "JSON: %s",
                     refused,
                 )
             return reply

@@ -21,15 +21,15 @@ from colbench.run_folder import LineWriter, hold
 from colbench.task import Task, read_tasks, row_from_task
 
 REASONS: dict[Reason, str] = {
-    "refused": "the server will never answer the request",
-    "malformed": "the reply is not the JSON that was asked for",
-    "not_a_function": "the reference is not one function of the signature's name",
-    "bad_calls": "there are not ten different calls",
-    "gives_away": "the request gives the reference away",
+    "refused": "the server permanently rejects the request",
+    "malformed": "the reply is not the requested JSON",
+    "not_a_function": "the reference is not a single function with the name in the signature",
+    "bad_calls": "fewer or more than ten different calls",
+    "gives_away": "the request reveals the reference",
     "fails": "the reference fails on a call",
-    "unstable": "a call gives another value the second time",
-    "none": "a call gives None",
-    "constant": "the calls give fewer than three values",
+    "unstable": "a call returns another value the second time",
+    "none": "a call returns None",
+    "constant": "the calls return fewer than three different values",
     "unofficial": "the released scorer does not accept the reference",
     "near_duplicate": "nearly the same as another task",
     "guessed": "solved by a guess",
@@ -56,7 +56,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The outcome of one seed text: a task if there is no reason."""
+    """The outcome of one seed text: a task, or a reason."""
 
     synthesis: Origin
     reply: str = ""
@@ -83,7 +83,7 @@ class Ledger:
         if out.suffix != ".jsonl":
             raise UserError(f"--out {out}: give a name that ends in .jsonl")
         if not out.parent.is_dir():
-            raise UserError(f"--out {out}: there is no folder {out.parent}")
+            raise UserError(f"--out {out}: the folder {out.parent} does not exist")
         self.out = out
         self.rejected = out.with_suffix(".rejected.jsonl")
         self._guess = guess
@@ -143,14 +143,14 @@ class Ledger:
             if line.synthesis.guess != self._guess:
                 before = line.synthesis.guess or "no --guess"
                 raise UserError(
-                    f"--out {path}: was checked with {before}, not with {self._guess or 'no --guess'}; "
-                    "give that again, or another --out"
+                    f"--out {path}: was checked with {before}, not with "
+                    f"{self._guess or 'no --guess'}; use the same setting, or another --out"
                 )
             yield line
 
 
 def _not_ours(path: Path, line: int) -> str:
     return (
-        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; give another file, and name this "
-        "one with --against to have nothing like it"
+        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; give another "
+        "file; to avoid near-duplicates of this file, name it with --against"
     )

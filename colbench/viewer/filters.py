@@ -1,4 +1,4 @@
-"""Which dialogues a list shows, in which order: the query of its address."""
+"""The selection and order of dialogues in a list: the query of its URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
     "score": lambda row: -inf if row.score is None else row.score,
     "untold": lambda row: len(row.untold),
 }
-"""Sort keys by name; `-` before a name reverses. Without one the dialogues have the order in which they ended."""
+"""Sort keys by name; a leading `-` reverses the order. By default dialogues are sorted by end time."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -108,7 +108,7 @@ def read_filters(query: Mapping[str, str]) -> Filters:
     try:
         found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
     except msgspec.ValidationError as cause:
-        raise UserError(f"the address has a filter that makes no sense: {cause}") from cause
+        raise UserError(f"the address has an invalid filter: {cause}") from cause
     _refuse_other("outcome", found.outcome, [FAILED, *OUTCOMES])
     _refuse_other("sort", found.sort.removeprefix("-"), list(ORDERS))
     if found.page < 1:
@@ -118,4 +118,4 @@ def read_filters(query: Mapping[str, str]) -> Filters:
 
 def _refuse_other(name: str, value: str, known: Sequence[str]) -> None:
     if value and value not in known:
-        raise UserError(f"{name}={value}: unknown; one of {', '.join(known)}")
+        raise UserError(f"{name}={value}: unknown; expected one of {', '.join(known)}")

@@ -49,7 +49,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     trial: int
     domain: str
     family: str
-    """Empty if the task has none."""
+    """The family; empty if the task has none."""
     request: str
     """The beginning of the request."""
     outcome: Outcome
@@ -74,7 +74,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RunIndex:
-    """The rows of one run, the last one of each key, in the order in which the dialogues ended first."""
+    """The rows of one run, the last one for each key, in the order in which the dialogues first ended."""
 
     def __init__(self, folder: str | Path, name: str) -> None:
         """Index a run's folder under a name. Raises DataError if it holds no run or a malformed dialogue."""
@@ -116,7 +116,7 @@ class RunIndex:
         return (True, 0, row.number) if place is None else (False, row.trial, place)
 
     def row(self, key: str) -> Row | None:
-        """Return the row of a key; None if there is none."""
+        """Return the row of a key, or None."""
         return self._rows.get(key)
 
     def rollout(self, row: Row) -> Rollout:
@@ -138,7 +138,7 @@ class RunIndex:
         return task if task is not None and task.hash == rollout.task_hash else None
 
     def refresh(self) -> None:
-        """Read what was added; read everything again if the file was replaced, as by `colbench score`."""
+        """Read new lines; read everything again if the file was replaced, as by `colbench score`."""
         changed = self._notes.refresh()
         self._refresh_rollouts()
         for key in changed:
@@ -207,7 +207,7 @@ def _complete(task: Task | None, rollout: Rollout) -> Rollout:
 
 
 def outcome_of(rollout: Rollout) -> Outcome:
-    """Return how a dialogue failed, or what it is instead."""
+    """Return how a dialogue failed, or its other outcome."""
     score = rollout.scores.get("default")
     if found := failure_class(rollout):
         return found

@@ -1,4 +1,4 @@
-"""A list of dialogues under its filters, and what its page says of all dialogues."""
+"""A filtered list of dialogues, and its page's statistics of all dialogues."""
 
 from __future__ import annotations
 

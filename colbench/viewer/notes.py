@@ -48,7 +48,7 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def make_note(rollout: Rollout, labels: str, text: str) -> Note:
-    """Return a note from what a person typed, with labels separated by commas.
+    """Return a note from a person's input, with labels separated by commas.
 
     Raises UserError if there are too many labels, or a label or the text is too long.
     """
@@ -81,7 +81,7 @@ class Notes:
         self._state: tuple[int, int] | None = None
 
     def get(self, key: str) -> Note | None:
-        """Return the note on a dialogue; None if there is none."""
+        """Return the note on a dialogue, or None."""
         return self._found.get(key)
 
     def labels_of(self, keys: Container[str]) -> list[str]:
@@ -148,7 +148,7 @@ def _cell(value: object) -> str:
 
 
 def read_notes(folder: Path) -> list[Note]:
-    """Return the notes of a run in the order in which they were last changed.
+    """Return the notes of a run in the order of their last change.
 
     Raises DataError if the file is malformed.
     """

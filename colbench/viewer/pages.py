@@ -77,7 +77,7 @@ class Showing(Struct, frozen=True, kw_only=True):
 
 
 def _printable(value: Any) -> Any:
-    """Return what a template writes, without control characters and cut to `LONGEST`; markup stays as it is."""
+    """Return a value for a template, without control characters and cut to `LONGEST`; markup is unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     more = len(value) - LONGEST
@@ -107,7 +107,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return a page of a list of dialogues; `filters`: those of the list, with the page."""
+    """Return a page of a list of dialogues; `filters` holds the filters of the list and the page number."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",
@@ -154,7 +154,7 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
 
 
 def stages(rollout: Rollout, turns: Sequence[int]) -> list[Stage]:
-    """Return what was shown in these turns, without the pictures."""
+    """Return the answers shown in these turns, without pictures."""
     domain = get_domain(rollout.domain)
     scores = [turn.score for turn in rollout.turns]
     return [Stage(turn=turn, metrics=lead_metric(domain, scores[turn - 1])) for turn in turns]
@@ -166,7 +166,7 @@ def stage_part(row: Row, stage: Stage, links: Links) -> str:
 
 
 def error_page(title: str, text: str) -> str:
-    """Return a page that says what is wrong."""
+    """Return a page with an error message."""
     return _render("error.html", title=title, text=text)
 
 
@@ -177,7 +177,7 @@ def _render(template: str, **values: Any) -> str:
 
 
 def lead_metric(domain: Domain, score: Score | None) -> str:
-    """Return the metric that leads a verdict, such as `layout 64.1 %`; empty if there is none."""
+    """Return the leading metric of a score, such as `layout 64.1 %`; "" if there is none."""
     for metric in filter(None, (domain.primary, domain.fallback)):
         value = metric.of(score)
         if value is not None:
@@ -196,7 +196,7 @@ def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
 
 
 def _private(turn: Turn) -> str:
-    """Return what the agent wrote for itself."""
+    """Return the agent's private text."""
     private, marker, _ = turn.raw.partition(PUBLIC_MARKER)
     parts = (turn.thoughts.strip(), private.strip() if marker else "")
     return "\n\n".join(part for part in parts if part)
@@ -209,7 +209,7 @@ def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
 
 
 def _hidden(task: Task | None, rollout: Rollout) -> dict[str, Any]:
-    """Return what the agent was not shown."""
+    """Return the information hidden from the agent."""
     answer = rollout.answer or ""
     if task is None:
         return {"task": None, "decisions": [], "information": "", "difference": None, "given": ""}

@@ -1,4 +1,4 @@
-"""Pictures of what the agents of a run showed, made when they are looked at."""
+"""Pictures of agents' answers in a run, rendered on first view."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from colbench.viewer.index import RunIndex
 
 
 class RunPictures:
-    """Pictures of the dialogues of one run, in whichever domain."""
+    """Pictures of the dialogues of one run, in any domain."""
 
     def __init__(self, run: RunIndex) -> None:
         self._run = run
         self._makers: dict[str, DialoguePictures | None] = {}
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, of which there are pictures; empty if the domain has none."""
+        """Return the turns, from 1, with pictures; empty if the domain has none."""
         maker = self._maker(rollout.domain)
         return maker.turns(rollout) if maker else ()
 
@@ -30,14 +30,14 @@ class RunPictures:
         return maker.legend if maker else ""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of a turn. Raises UserError if there are none, or they cannot be made here."""
+        """Return the pictures of a turn. Raises UserError if there are none, or this machine cannot render them."""
         maker = self._maker(rollout.domain)
         if maker is None or turn not in maker.turns(rollout):
             raise UserError(f"turn {turn} of this dialogue has no picture")
         return await maker.of(task, rollout, turn)
 
     async def close(self) -> None:
-        """End what was started to make pictures."""
+        """Stop the processes that render pictures."""
         for maker in filter(None, self._makers.values()):
             await maker.close()
 

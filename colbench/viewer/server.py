@@ -80,7 +80,7 @@ def _place(row: Row) -> str:
 
 
 class Viewer:
-    """Answers requests for pages; every request sees what the runs hold by then."""
+    """Answers requests for pages; every request sees the current content of the runs."""
 
     def __init__(self, runs: Sequence[RunIndex]) -> None:
         self._runs = runs
@@ -117,7 +117,7 @@ class Viewer:
         rollout, turn = run.rollout(row), int(request.match_info["turn"])
         task = run.task(rollout)
         if task is None:
-            raise UserError("the run's task source no longer gives this task as it was")
+            raise UserError("the task source of the run no longer contains this task unchanged")
         stage = Stage(turn=turn)
         try:
             comparison = await self._pictures[run.name].of(task, rollout, turn)
@@ -140,7 +140,7 @@ class Viewer:
         sent = str(form.get("token", ""))
         own = request.headers.get("Origin") == f"http://{request.host}"
         if not own or not secrets.compare_digest(sent.encode(), self._token.encode()):
-            text = "Notes are taken from the viewer's own pages only. Open the dialogue again."
+            text = "Notes are accepted only from the viewer's own pages. Reload the dialogue."
             return _error(403, "Not saved", text)
         run, row = self._find(request)
         run.add_note(
@@ -149,13 +149,13 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; the list asks for it while a run goes on."""
+        """Return the number of dialogues of all runs; the list polls it during a run."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
 
     async def close(self, app: web.Application) -> None:
-        """End what was started to make pictures."""
+        """Stop the processes that render pictures."""
         del app
         for pictures in self._pictures.values():
             await pictures.close()
@@ -222,7 +222,7 @@ async def _serve(runs: Sequence[RunIndex], port: int, announce: Callable[[str], 
     except OSError as cause:
         await runner.cleanup()
         raise UserError(
-            f"--port {port}: {cause.strerror}; name another, or 0 for a free one"
+            f"--port {port}: {cause.strerror}; name another port, or 0 for any free port"
         ) from cause
     announce(f"http://{HOST}:{runner.addresses[0][1]}/")
     try:
@@ -236,12 +236,12 @@ async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse foreign hosts, turn errors into pages, and set the headers of every response."""
     response: web.StreamResponse
     if not _is_local(request.host):
-        response = _error(403, "Refused", f"This server answers at {HOST} only.")
+        response = _error(403, "Refused", f"This server responds only at {HOST}.")
     else:
         try:
             response = await handler(request)
         except UserError as error:
-            response = _error(400, "That does not work", str(error))
+            response = _error(400, "Invalid request", str(error))
         except web.HTTPRedirection as redirection:
             response = web.Response(status=redirection.status)
             response.headers["Location"] = redirection.headers["Location"]

@@ -23,7 +23,7 @@ FOLDER, PICTURES = "dialogues", "pictures"
 
 
 class FileLinks:
-    """Addresses of files, relative to the one that holds them."""
+    """URLs of files, relative to the file that contains them."""
 
     live = False
 
@@ -84,7 +84,7 @@ def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
 
 
 def _lists(runs: Sequence[RunIndex]) -> Iterator[Listing]:
-    """Yield every list that has a dialogue, and the one of all."""
+    """Yield every filtered list that has a dialogue, and the complete list."""
     for outcome in ("", FAILED, *OUTCOMES):
         listing = make_listing(runs, Filters(outcome=outcome))
         if listing.rows or not outcome:
@@ -133,7 +133,7 @@ def _with_neighbors(rows: Sequence[Row]) -> Iterator[tuple[Row, Neighbors]]:
 async def _stages(
     run: RunIndex, rollout: Rollout, pictures: RunPictures, target: Path
 ) -> list[Stage]:
-    """Return what was shown in a dialogue, with its pictures copied next to the pages."""
+    """Return the answers of a dialogue, with their pictures copied next to the pages."""
     task = run.task(rollout)
     if task is None:
         return []

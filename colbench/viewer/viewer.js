@@ -48,7 +48,7 @@ for (const button of document.querySelectorAll("[data-help]")) {
   button.addEventListener("click", showHelp);
 }
 
-/* ---- Filters: addresses without empty fields, a choice shows at once, folded on a phone */
+/* ---- Filters: URLs without empty fields, a choice applies immediately, collapsed on phones */
 const filters = $("form.filters");
 if (filters) {
   filters.addEventListener("formdata", ({ formData }) => {
@@ -59,7 +59,7 @@ if (filters) {
   if (matchMedia("(max-width: 640px)").matches) fold.open = false;
 }
 
-/* ---- While a run goes on, the list says how many dialogues were added */
+/* ---- During a run, the list shows how many dialogues were added */
 const EVERY = 3000;
 const news = $("#news");
 
@@ -81,7 +81,7 @@ async function look() {
 
 if (news) setTimeout(look, EVERY);
 
-/* ---- Pictures: one turn at a time, made by the server when it is first looked at */
+/* ---- Pictures: one turn at a time, rendered by the server on first view */
 const stages = [...document.querySelectorAll(".stage")];
 
 function setMode(mode) {
@@ -101,10 +101,10 @@ async function load(stage) {
   try {
     const made = new DOMParser().parseFromString(await (await fetch(address)).text(), "text/html");
     place.replaceChildren(...made.body.childNodes);
-    if (place.querySelector(".lacking")) stage.dataset.address = address; // tried again at the next look
+    if (place.querySelector(".lacking")) stage.dataset.address = address; // retried on the next view
   } catch {
     stage.dataset.address = address;
-    place.firstElementChild.textContent = "The server does not answer; reload the page once it runs again.";
+    place.firstElementChild.textContent = "The server does not respond; reload the page when it is running again.";
   }
 }
 

@@ -66,7 +66,7 @@ class Dot(Struct, frozen=True, kw_only=True):
 def curve_chart(
     title: str, curves: Sequence[Curve], *, size: Size = LARGE, tips: Sequence[str] = ()
 ) -> Markup:
-    """Draw shares by turn. `tips`: what the mouse shows at each turn."""
+    """Draw shares by turn. `tips` holds the tooltip of each turn."""
     turns = max((len(curve.shares) for curve in curves), default=1)
     named = [curve for curve in curves if curve.name and curve.shares]
     plot = Plot(size=size, first=1, last=max(turns, 2), room=NAME_ROOM[size] if named else 0)
@@ -86,7 +86,7 @@ def curve_chart(
 def bar_chart(
     title: str, labels: Sequence[str], counts: Sequence[int], unit: str, *, size: Size = SMALL
 ) -> Markup:
-    """Draw counts as bars; `unit` says what the labels count."""
+    """Draw counts as bars; `unit` is the unit of the labels."""
     ceiling = _bar_ceiling(max(counts, default=0))
     plot = Plot(size=size, first=-0.5, last=max(len(counts), 1) - 0.5, ceiling=ceiling)
     every = -(-len(labels) // MOST_TICKS)

@@ -105,7 +105,7 @@ def short_amount(value: float) -> str:
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
-    """Move the base lines of names apart, so that none is below `lowest` and all are a line apart.
+    """Move the baselines of names apart, so that none is below `lowest` and all are at least a line apart.
 
     `wanted` and the result run from the top of a chart to its bottom.
     """

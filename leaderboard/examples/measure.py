@@ -75,7 +75,7 @@ class Row(NamedTuple):
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield all rows, those of the rule-based agents first."""
+    """Yield all rows, rule-based agents first."""
     models = [(*each, "") for each in arguments.model]
     models += [(*each, TRAINED) for each in arguments.trained]
     for place in ("bundled", "real"):
@@ -90,7 +90,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
-    """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if a receipt is not that of before."""
+    """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if its receipt has changed."""
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
         given = [f"--agent-arg={each}" for each in row.args]
@@ -238,15 +238,18 @@ def parser() -> argparse.ArgumentParser:
         "--real",
         default="official:backend/test",
         metavar="SOURCE",
-        help="the real tasks (default: %(default)s)",
+        help="source of the official tasks (default: %(default)s)",
     )
     made.add_argument(
         "--limit", type=int, default=100, metavar="N", help="tasks of each set (default: 100)"
     )
     made.add_argument(
-        "--only", default="", metavar="TEXT", help="only rows whose name holds it; see --list"
+        "--only",
+        default="",
+        metavar="TEXT",
+        help="only rows whose name contains this text; see --list",
     )
-    made.add_argument("--list", action="store_true", help="print the names of the rows, and stop")
+    made.add_argument("--list", action="store_true", help="print the names of the rows, and exit")
     return made
 
 

@@ -1,4 +1,4 @@
-"""Continuations of dialogues by the harness, in a process of its own: the dialogues begin by a script.
+"""Continuations of dialogues by the harness, in a separate process: the dialogues begin by a script.
 
 FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each
@@ -74,7 +74,7 @@ class HarnessContinuations:
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return what came of the last reply of each opening; None if the dialogue failed or has no score.
+        """Return the rewards after the last reply of each opening; None if the dialogue failed or has no score.
 
         Each dialogue is continued once. Raises UserError as a call does.
         """
@@ -102,7 +102,7 @@ class HarnessContinuations:
                 found[rollout.task_id].append(rollout)
         if not any(found.values()):
             said = (folder / LOG).read_text("utf-8", "replace")[-SHOWN:].strip()
-            raise UserError(f"the continuations in {folder} came to nothing:\n{said}")
+            raise UserError(f"the continuations in {folder} produced no scored dialogue:\n{said}")
         return list(found.values())
 
     def _plan(self, openings: Sequence[Opening], count: int) -> Plan:

@@ -1,4 +1,4 @@
-"""Dialogues with scores: a run of `colbench`, in a process of its own.
+"""Dialogues with scores: a run of `colbench` in a separate process.
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
 
@@ -15,6 +15,7 @@ from typing import IO, Any
 import msgspec
 
 import colbench
+from colbench.console import inherited_output
 from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent, run
 
 CONFIG = ".config.json"
@@ -55,7 +56,8 @@ def main(config: str, out: str) -> int:
 
 def _run(config: dict[str, Any], out: str) -> int:
     try:
-        run = colbench.evaluate(**config, out=out, observer=colbench.ConsoleObserver())
+        with inherited_output():
+            run = colbench.evaluate(**config, out=out, observer=colbench.ConsoleObserver())
     except colbench.EndpointError as error:
         print(f"sweet-rl: stopped: {error}", file=sys.stderr)
         run = colbench.load_run(out)

@@ -23,7 +23,7 @@ from colbench.prompted_human import PromptedHuman
 from colbench_agents.model import PromptedAgent
 from sweet_rl_trainer.console import quiet
 
-quiet()  # before the imports of what it silences
+quiet()  # before importing the libraries it silences
 
 from sweet_rl_trainer.agents.no_answer import NoAnswerModel  # noqa: E402
 from sweet_rl_trainer.data.chat import Chat  # noqa: E402
@@ -35,11 +35,12 @@ from sweet_rl_trainer.model.load import load_model  # noqa: E402
 from sweet_rl_trainer.settings import Precision  # noqa: E402
 
 GATHER = 0.01
-"""Seconds in which replies that are waited for are gathered."""
+"""Seconds during which pending replies are gathered into a batch."""
 HELD = 512
 """Tokens of an unfinished dialogue whose keys and values are held, on average over the rows of a batch."""
 SINGLE_PROCESS = (
-    "local: would load its weights in each process, and batches would be smaller; leave it at 1"
+    "local: each process would load the weights, and batches would be smaller; leave this "
+    "setting at 1"
 )
 """Why a run with such an agent or human has one process."""
 
@@ -75,7 +76,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about the agent besides its flags."""
+        """Return the agent's entry in the record of the run, besides its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 
@@ -105,7 +106,7 @@ class LocalHuman(PromptedHuman):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return what the run records in addition to the human's flag."""
+        """Return the human's entry in the record of the run, besides its flag."""
         return {"model": self._local.digest, "dtype": self._local.dtype}
 
 
@@ -166,7 +167,7 @@ class LocalChat:
         self._waiting.append(asked)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._answer())
-        with waiting():  # the model serves both roles, and many dialogues
+        with waiting():  # the model serves both roles and many dialogues
             said = self._message(prompt, await asked.reply, tokens=tokens)
         return replace(said, content=begun + said.content)
 
@@ -195,7 +196,7 @@ class LocalChat:
             try:
                 replies = await asyncio.to_thread(self._generate, batch)
             except Exception as cause:
-                error = UserError(f"local: the model broke down\n{describe_exception(cause)}")
+                error = UserError(f"local: the model failed\n{describe_exception(cause)}")
                 for each in batch:
                     if not each.reply.done():
                         each.reply.set_exception(error)

@@ -1,4 +1,4 @@
-r"""Dialogues that begin as recorded ones did: an agent and a human for `colbench eval` who first say what was said.
+r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval` that first repeat a script.
 
     colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
@@ -80,12 +80,12 @@ class _Prefix:
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
-        """Read the plan from a file. Raises DataError if it is damaged, UserError if there is no one to continue it."""
+        """Read the plan from a file. Raises DataError if it is damaged, UserError if no policy can continue it."""
         try:
             content = Path(plan).read_bytes()
             self.plan = msgspec.json.decode(content, type=Plan)
         except (OSError, msgspec.DecodeError) as cause:
-            raise DataError(f"{plan} is no plan of continuations: {cause}") from cause
+            raise DataError(f"{plan} is not a plan of continuations: {cause}") from cause
         self._digest = hashlib.sha256(content).hexdigest()
         spec, args = (getattr(self.plan, f"{self.kind}{part}") for part in ("", "_args"))
         self.then: Any = resolve(self.kind, spec, args)
@@ -111,11 +111,11 @@ class _Prefix:
             self.then.use_resources(resources)
 
     def describe(self) -> dict[str, str]:
-        """Return what the run's record holds about it."""
+        """Return the agent's entry in the record of the run."""
         return {"plan": f"sha256:{self._digest}"} | _then(describe(self.then))
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return what the record of a run with tasks of a domain holds as well."""
+        """Return further entries in the record of a run with tasks of a domain."""
         return _then(describe_domain(self.then, domain))
 
 
@@ -124,7 +124,7 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 
 
 class PrefixAgent(_Prefix):
-    """Says a script's replies, then what the plan's agent says.
+    """Gives the replies of a script, then those of the plan's agent.
 
     Raises DataError for a plan whose dialogues it cannot distinguish (`distinguishable`).
     """
@@ -136,7 +136,9 @@ class PrefixAgent(_Prefix):
         self.domains = getattr(self.then, "domains", None)
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
-            raise DataError(f"{plan}: two of its dialogues have the same seed; plan with another")
+            raise DataError(
+                f"{plan}: two of its dialogues have the same seed; use another seed for the plan"
+            )
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
@@ -161,7 +163,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """Says what the human of a script said, then what the plan's human says."""
+    """Gives the human's replies of a script, then those of the plan's human."""
 
     kind: Kind = "human"
 

@@ -11,6 +11,7 @@ from colbench.command import CommandParser, refuse_moved
 from colbench.command import run as run_command
 from colbench.command_help import add_examples
 from colbench.completion import complete
+from colbench.console import output
 from colbench.errors import UserError
 from colbench.version import __version__
 from sweet_rl_trainer.cli import creditbench, run, show, study
@@ -35,7 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = args.run(args) or 0
         return code
 
-    return run_command("sweet-rl", command)
+    with output(as_json=args.json, quiet=getattr(args, "quiet", False)):
+        return run_command("sweet-rl", command)
 
 
 def _check_installed() -> None:

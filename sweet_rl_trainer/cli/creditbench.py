@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags, console, errors, print_document
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def add_to(commands: Any) -> None:
         description=describe(__doc__),
     )
     add = parser.add_argument
-    add("--quick", action="store_true", help="few tasks, to see that all parts work")
+    add("--quick", action="store_true", help="use few tasks, to check that all parts work")
     add(
         "--policy",
         metavar="FOLDER",
@@ -43,7 +44,7 @@ def add_to(commands: Any) -> None:
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        help="a critic that was trained from the policy, with or without a value head; may be repeated",
+        help="a critic trained from the policy, with or without a value head; may be repeated",
     )
     add(
         "--system",
@@ -51,21 +52,26 @@ def add_to(commands: Any) -> None:
         type=Path,
         help="the agent's system prompt (default: the built-in one; /dev/null: none)",
     )
-    add("--tasks", metavar="SOURCE", help="the source of the tasks (default: the frozen set's)")
-    add("--number", metavar="N", type=int, help="the number of tasks")
+    add(
+        "--tasks",
+        metavar="SOURCE",
+        help="source of the tasks (default: the source of the frozen set)",
+    )
+    add("--number", metavar="N", type=int, help="number of tasks")
     add(
         "--read",
         metavar="N",
         type=int,
         default=200,
-        help="tasks that models read, one state each (default: 200)",
+        help="number of tasks that models read, one state each (default: 200)",
     )
     add(
         "--processes",
         metavar="N",
         type=int,
         default=min(MOST_PROCESSES, len(os.sched_getaffinity(0))),
-        help=f"processes for what needs no model (default: one for each core, at most {MOST_PROCESSES})",
+        help=f"processes for work without a model (default: one per core, at most "
+        f"{MOST_PROCESSES})",
     )
     add(
         "--out",
@@ -73,6 +79,7 @@ def add_to(commands: Any) -> None:
         type=Path,
         help=f"folder for all outputs (default: {FOLDER}, or {FOLDER}-quick)",
     )
+    add_output_flags(parser, document="the results")
     parser.set_defaults(run=run)
 
 
@@ -82,7 +89,6 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.console import quiet
 
     quiet()
-    from rich.console import Console
     from rich.text import Text
 
     from colbench.run_folder import hold
@@ -93,30 +99,36 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     out: Path = args.out or Path(f"{FOLDER}-quick" if args.quick else FOLDER)
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a new folder, or that of an earlier run")
+        raise UserError(
+            f"--out {out}: is a file; name a new folder or the folder of an earlier run"
+        )
     with hold(out / ".lock", out):
         found = bench(settings, out)
-    Console(stderr=True).print(Text(summary(found)), soft_wrap=True)
-    print(out / REPORT / PAGE)
+    page = out / REPORT / PAGE
+    errors().print(Text(summary(found)), soft_wrap=True)
+    if args.json:
+        print_document({"report": page, "results": found})
+    else:
+        console().out(page, highlight=False)
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return what the flags say. Raises UserError naming a flag that is wrong."""
+    """Return the settings of the flags. Raises UserError naming an invalid flag."""
     from sweet_rl_trainer.creditbench.data import FULL, QUICK
     from sweet_rl_trainer.creditbench.run import Settings
 
     for name in ("number", "read", "processes"):
         if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise UserError(f"--{name} {getattr(args, name)}: at least 1")
+            raise UserError(f"--{name} {getattr(args, name)}: must be at least 1")
     critics = dict(map(_critic, args.critic))
     if critics and args.policy is None:
-        raise UserError("--critic: name the model that the critics were trained from by --policy")
+        raise UserError("--critic: give --policy, the model that the critics were trained from")
     for flag, folder in (
         ("--policy", args.policy),
         *(("--critic", each) for each in critics.values()),
     ):
         if folder is not None and not folder.is_dir():
-            raise UserError(f"{flag} {folder}: there is no such folder")
+            raise UserError(f"{flag} {folder}: no such folder")
     default = QUICK if args.quick else FULL
     return Settings(
         selection=type(default)(

@@ -7,15 +7,18 @@ and memory follows from the shape that its name stands for. A model with random 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from rich.console import Console
+import msgspec
 from rich.table import Table
 from rich.text import Text
 
 from colbench.command import USER_MISTAKE
+from colbench.console import console, print_document
 from sweet_rl_trainer.model.memory_estimate import known_parameters, size_of
 from sweet_rl_trainer.pipeline.amounts import count, lacks
 from sweet_rl_trainer.pipeline.method import find_method
@@ -24,32 +27,62 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Stage
 
 NO_GPU = (
-    "no GPU: this recipe is for one (precision bfloat16), and PyTorch finds none on this machine"
+    "no GPU: this recipe needs one (precision bfloat16), but PyTorch finds none on this machine"
 )
+DEVIATION = ("deviation", "here", "paper")
 ON_CPU = 1e9
 """Parameters of a model that may be trained in bfloat16 without a GPU."""
 
 
-def show(recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path) -> int:
+def show(
+    recipe: Recipe, paper: Recipe, stages: Sequence[Stage], out: Path, *, as_json: bool
+) -> int:
     """Print what is missing, the plan, and the settings that differ from those of the paper's recipe.
 
     Return the exit code: 2 if something is missing.
     """
-    console = Console()
     with TemporaryDirectory() as temporary:
         amounts = count(stages, out, Path(temporary))
     absent = lacks(stages, amounts)
-    for lack in absent:
-        console.print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
-    console.print(Text(f"Stages, in {out}"), soft_wrap=True)
-    console.print(_table(stages, amounts, out), *_notes(stages, amounts), sep="\n")
-    if _lacks_gpu(recipe):
-        console.print(Text(NO_GPU), soft_wrap=True)
-    console.print()
     names = {stage.name for stage in stages}
-    if names & set(STAGES):
-        console.print(_deviations(recipe, paper, names))
+    rows = paper_diff(recipe, paper, names) if names & set(STAGES) else None
+    if as_json:
+        print_document(
+            {
+                "out": out,
+                "missing": absent,
+                "stages": [*map(partial(_entry, out), stages, amounts)],
+                "lacks_gpu": _lacks_gpu(recipe),
+                "deviations": rows and [dict(zip(DEVIATION, row, strict=True)) for row in rows],
+            }
+        )
+    else:
+        _print(stages, amounts, out, absent)
+        console().print(*([NO_GPU] if _lacks_gpu(recipe) else []), "", soft_wrap=True, sep="\n")
+        if rows is not None:
+            console().print(_deviations(rows))
     return USER_MISTAKE if absent else 0
+
+
+def _print(
+    stages: Sequence[Stage], amounts: Sequence[Amount], out: Path, absent: Sequence[str]
+) -> None:
+    """Print the missing inputs and the stages."""
+    for lack in absent:
+        console().print(Text(f"Missing: {lack}", style="bold red"), "", soft_wrap=True, sep="\n")
+    console().print(Text(f"Stages, in {out}"), soft_wrap=True)
+    console().print(_table(stages, amounts, out), *_notes(stages, amounts), sep="\n")
+
+
+def _entry(out: Path, stage: Stage, amount: Amount) -> dict[str, Any]:
+    """Return a stage for the JSON document."""
+    folder = None if stage.planned_only else stage.folder(out)
+    return {
+        "stage": stage.name,
+        "folder": folder,
+        "state": _state(stage, out),
+        **msgspec.structs.asdict(amount),
+    }
 
 
 def _lacks_gpu(recipe: Recipe) -> bool:
@@ -66,9 +99,9 @@ def _lacks_gpu(recipe: Recipe) -> bool:
     return "bfloat16" in precisions and not torch.cuda.is_available()
 
 
-def _deviations(recipe: Recipe, paper: Recipe, names: Collection[str]) -> Table | str:
-    table = Table("deviation", "here", "paper", box=None)
-    for row in paper_diff(recipe, paper, names):
+def _deviations(rows: Sequence[tuple[str, object, object]]) -> Table | str:
+    table = Table(*DEVIATION, box=None)
+    for row in rows:
         table.add_row(*(Text(as_text(each)) for each in row))
     return table if table.row_count else "No deviation from the paper."
 
@@ -97,7 +130,7 @@ def _notes(stages: Sequence[Stage], amounts: Sequence[Amount]) -> Iterator[Text]
         if amount.note:
             yield Text(f"[{number}] {stage.name}: {amount.note}")
     if any(amount.about for amount in amounts):
-        yield Text("about: counted from characters, as the model is not on this machine")
+        yield Text("about: estimated from characters because the model is not on this machine")
 
 
 def _numbers(amount: Amount) -> Iterator[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from colbench.console import console, errors, print_document
 from colbench.numbers import duration
 from sweet_rl_trainer.pipeline import outcome
 from sweet_rl_trainer.pipeline.base import EXPORT, MODEL
@@ -30,49 +31,67 @@ def run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], N
 
 
 def _run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], None]) -> None:
-    console = Console(stderr=True)
     for number, stage in enumerate(stages, 1):
         name = f"[{number}/{len(stages)}] {stage.name}"
         report = stage.report(out)
         if report:
-            console.print(Text(f"{name}: done already{_summary(stage, report)}", style="dim"))
+            errors().print(Text(f"{name}: already done{_summary(stage, report)}", style="dim"))
         else:
             page(stage)
-            console.print(Text(f"{name}: {stage.folder(out)}"))
+            errors().print(Text(f"{name}: {stage.folder(out)}"))
             report = stage.run(out)
-            console.print(
+            errors().print(
                 Text(f"{name}: done in {duration(report.seconds)}{_summary(stage, report)}")
             )
-        _show(console, stage, stage.folder(out), report)
+        _show(stage, stage.folder(out), report)
 
 
-def _show(console: Console, stage: Stage, folder: Path, report: Report) -> None:
+def _show(stage: Stage, folder: Path, report: Report) -> None:
     """Print the tables and the alarms of a stage."""
     for table in stage.view(folder).tables if stage.view else ():
         grid = Table(*table.head, box=None)
         for row in table.rows:
             grid.add_row(*map(Text, row))
-        console.print(grid)
+        errors().print(grid)
     for alarm in outcome.alarms(report):
-        console.print(Text(f"! {alarm}", style="bold red"))
+        errors().print(Text(f"! {alarm}", style="bold red"))
 
 
-def show_result(run: Run) -> None:
-    """Print the path of the last output, that of the page, and how to evaluate a checkpoint."""
+def show_result(run: Run, *, as_json: bool) -> None:
+    """Print the path of the last output, the path of the page, and how to evaluate a checkpoint."""
     last = next((each for each in reversed(run.stages) if each.name == EXPORT), run.stages[-1])
     folder, exported = last.folder(run.out), last.name == EXPORT
-    print(folder / MODEL if exported else folder)
+    output = folder / MODEL if exported else folder
     lines = [f"Report: {run.out / INDEX}"]
+    command = ""
     if exported:
-        config = evaluating(run.recipe, str(folder / MODEL))
-        served = config.agent.startswith("vllm:")
-        hint = " (or local:… without a server)" if served else ""
-        lines.append(f"evaluate it: {eval_command(config)}{hint}")
-    Console(stderr=True).print(Text("\n".join(lines)), soft_wrap=True)
+        config = evaluating(run.recipe, str(output))
+        command = eval_command(config)
+        hint = " (or local:… without a server)" if config.agent.startswith("vllm:") else ""
+        lines.append(f"evaluate it: {command}{hint}")
+    if as_json:
+        print_document(_document(run, output, command))
+        return
+    console().out(output, highlight=False)
+    errors().print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def _document(run: Run, output: Path, command: str) -> dict[str, Any]:
+    reports = ((stage.folder(run.out), stage.report(run.out)) for stage in run.stages)
+    return {
+        "output": output,
+        "page": run.out / INDEX,
+        "evaluate": command or None,
+        "stages": [
+            {"stage": each.stage, "folder": folder, "seconds": each.seconds, "values": each.said}
+            for folder, each in reports
+            if each
+        ],
+    }
 
 
 def _summary(stage: Stage, report: Report) -> str:
-    """Return the plain values of a stage's report, and what it left out, by reason."""
+    """Return the plain values of a stage's report, and the numbers of left-out items by reason."""
     parts = [f"{name} {value}" for name, value in outcome.numbers(stage, report)]
     parts += [f"left out: {reason}: {count}" for reason, count in outcome.left_out(report)]
     return f" ({', '.join(parts)})" if parts else ""

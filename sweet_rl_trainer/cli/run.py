@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags
 from colbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "run",
-        help="run the stages of a recipe, all or up to one",
+        help="run all stages of a recipe, or those up to one",
         description=describe(__doc__),
     )
     add = parser.add_argument
@@ -42,18 +43,19 @@ def add_to(commands: Any) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="another setting of the recipe, such as critic.train.beta=0.2; may be repeated",
+        help="override a setting of the recipe, such as critic.train.beta=0.2; may be repeated",
     )
     add(
         "--iterations",
         metavar="N",
         type=int,
-        help="repeat the method N times; each actor samples for the next one",
+        help="repeat the method N times; each actor collects the dialogues of the next iteration",
     )
     add(
         "--executor",
         metavar="NAME",
-        help="executor: where dialogues are held and scored, such as ray:ADDRESS, as for `colbench eval`",
+        help="executor: where dialogues run and are scored, such as ray:ADDRESS, as for "
+        "`colbench eval`",
     )
     add(
         "--out", metavar="DIR", type=Path, help=f"folder for all outputs (default: {FOLDER}/RECIPE)"
@@ -61,8 +63,9 @@ def add_to(commands: Any) -> None:
     add(
         "--dry-run",
         action="store_true",
-        help="print the plan, with examples, tokens, steps and memory, and stop",
+        help="print the plan with examples, tokens, steps and memory, and exit",
     )
+    add_output_flags(parser, document="the stages and the result, or the plan,")
     parser.set_defaults(run=run)
 
 
@@ -101,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     paper = paper_recipe(recipe.domain)
     stages = plan(recipe, args.until, offline=True)
     if args.dry_run:
-        return dry_run.show(recipe, paper, stages, out)
+        return dry_run.show(recipe, paper, stages, out, as_json=args.json)
     if lacks := missing(stages, out):
         raise UserError("\n".join(lacks))
     if any(stage.planned_only for stage in stages):
@@ -110,5 +113,5 @@ def run(args: argparse.Namespace) -> int:
         goal = args.until or recipe.method
         page = Run(recipe=recipe, paper=paper, goal=goal, stages=stages, out=out)
         progress.run_all(stages, out, partial(write_page, page))
-    progress.show_result(page)
+    progress.show_result(page, as_json=args.json)
     return 0

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import tomllib
 from typing import Any
 
 from colbench.command import describe
+from colbench.console import print_document
 
 
 def add_to(commands: Any) -> None:
@@ -14,6 +16,9 @@ def add_to(commands: Any) -> None:
         "show", help="list recipes and stages, or print a recipe", description=describe(__doc__)
     )
     parser.add_argument("recipe", nargs="?", metavar="RECIPE", help="the recipe to print")
+    parser.add_argument(
+        "--json", action="store_true", help="print the lists or the recipe as one JSON document"
+    )
     parser.set_defaults(run=run)
 
 
@@ -23,11 +28,15 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.pipeline.recipe_files import shipped, text
 
     if args.recipe:
-        print(text(args.recipe)[0], end="")
+        recipe = text(args.recipe)[0]
+        print_document(tomllib.loads(recipe)) if args.json else print(recipe, end="")
         return
     from sweet_rl_trainer.pipeline.method import goals
 
     recipes, stages = {name: summary(name) for name in shipped()}, goals()
+    if args.json:
+        print_document({"recipes": recipes, "stages": stages})
+        return
     width = max(map(len, (*recipes, *stages)))
     for heading, lines in (("recipes", recipes), ("stages, for --until", stages)):
         print(f"{heading}:")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from colbench.command import describe
+from colbench.console import add_output_flags, console, errors, print_document
 
 WORLDS = ("population", "finetuned", "asking")
 QUICK = "quick"
@@ -30,20 +31,26 @@ def add_to(commands: Any) -> None:
         "--world",
         choices=WORLDS,
         default="asking",
-        help="the tasks, and who speaks in them (default: asking)",
+        help="the tasks and the policy that speaks in them (default: asking)",
     )
     which.add_argument(
         "--quick",
         action="store_true",
-        help="a few minutes in a world of its own, to see that all parts work",
+        help="run a separate small world for a few minutes, to check that all parts work",
     )
-    add("--seeds", metavar="N", type=int, default=6, help="number of seeds, from 0 (default: 6)")
+    add(
+        "--seeds",
+        metavar="N",
+        type=int,
+        default=6,
+        help="number of seeds, counted from 0 (default: 6)",
+    )
     add(
         "--only",
         metavar="ARM",
         action="append",
         default=[],
-        help="only this arm; may be repeated",
+        help="run only this arm; may be repeated",
     )
     add(
         "--out",
@@ -51,6 +58,7 @@ def add_to(commands: Any) -> None:
         type=Path,
         help="folder for all outputs (default: training/study-WORLD, or training/study-quick)",
     )
+    add_output_flags(parser, document="the results")
     parser.set_defaults(run=run)
 
 
@@ -60,8 +68,6 @@ def run(args: argparse.Namespace) -> None:
 
     os.environ[THREADS] = "1"
     quiet()
-    from rich.console import Console
-
     from colbench.errors import UserError
     from sweet_rl_trainer.pipeline.stage import refuse_foreign_folder
     from sweet_rl_trainer.study import report
@@ -70,14 +76,18 @@ def run(args: argparse.Namespace) -> None:
     from sweet_rl_trainer.study.world import read
 
     if args.seeds < 1:
-        raise UserError(f"--seeds {args.seeds}: at least 1")
+        raise UserError(f"--seeds {args.seeds}: must be at least 1")
     name = QUICK if args.quick else args.world
     world = read(name)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a new folder, or that of the study")
+        raise UserError(f"--out {out}: is a file; name a new folder or the folder of the study")
     refuse_foreign_folder(out, mark=PROMPT)
     for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")
-    Console(stderr=True).print(report.console_table(results))
-    print(out / "report" / report.PAGE)
+    page = out / "report" / report.PAGE
+    errors().print(report.console_table(results))
+    if args.json:
+        print_document({"report": page, "results": results})
+    else:
+        console().out(page, highlight=False)

@@ -1,4 +1,4 @@
-"""What is believed of the decisions that a task leaves open, and what functions return under it.
+"""Beliefs about the decisions that a task leaves open, and the return values of functions under them.
 
 `generator_belief`   each open decision has each of its options with the same probability, and each value of an option
                      with the same, independently of all else: the population that tasks are generated from
@@ -28,7 +28,7 @@ from colbench_tasks.family import Choice, Decision
 from sweet_rl_trainer.creditbench.values import Outputs
 
 MOST_DESIGNS = 10_000
-"""Designs of a task's open decisions; what has more is too much to enumerate for many tasks."""
+"""Maximum number of designs of a task's open decisions; more are too many to enumerate for many tasks."""
 
 
 class Belief:
@@ -67,7 +67,7 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return what a function returns on each call; decisions without a choice here have the author's."""
+        """Return the values of a function on each call; decisions without a given choice have the author's."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]
@@ -84,7 +84,7 @@ class Belief:
     def _code(self, function: Any, arguments: CodeType) -> int:
         try:
             value = function(*eval(arguments))  # noqa: S307 - literals of a generated task
-        except Exception:  # some choices do not go together
+        except Exception:  # some choices exclude each other
             return -1
         return self._codes.setdefault(_hashable(value), len(self._codes))
 
@@ -122,7 +122,7 @@ def generator_belief(task: Task) -> Belief | None:
 
 
 def task_belief(task: Task) -> Belief | None:
-    """Return the belief of who knows what the author chose; None for a task of no installed family."""
+    """Return the belief that knows the author's choices; None for a task of no installed family."""
     design = designs.of(task)
     if design is None:
         return None

@@ -1,6 +1,6 @@
 """States of dialogues about bundled tasks, and the candidate messages at each.
 
-The demonstrators talk with the keyless human; each dialogue has a turn limit of its own. Each of their turns is a
+The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each of their turns is a
 state. Its candidates are a question about each open decision, one about a known decision, two about nothing that
 counts, the best answer that what is known allows, and one that is wrong in a known decision. The replies are the real
 human's.

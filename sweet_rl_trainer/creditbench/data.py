@@ -64,7 +64,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 
 
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
-    """Return the tasks with their states and truths; what the folder lacks is generated.
+    """Return the tasks with their states and truths; missing files are generated.
 
     Raises DataError if a file is damaged, or if the bytes of a frozen set are not the frozen ones.
     """
@@ -101,13 +101,14 @@ def _check(folder: Path, selection: Selection) -> None:
         for name, expected in ((STATES, frozen.states_sha256), (TRUTHS, frozen.truths_sha256)):
             if file_digest(folder / name) != expected:
                 raise DataError(
-                    f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not {expected}; delete "
-                    "the file to generate it again, and take the tasks and the human of the version that froze it"
+                    f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not "
+                    f"{expected}; delete the file to regenerate it, with the tasks and the human "
+                    "of the version that froze the set"
                 )
 
 
 def frozen_name(selection: Selection) -> str:
-    """Return the name of the frozen set of a selection; empty if it is none."""
+    """Return the name of the frozen set that a selection matches, or ""."""
     return next((each.name for each in frozen_sets() if each.selection == selection), "")
 
 

@@ -53,14 +53,14 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; delete the file to make it again"
+                f"{path}:{number}: {cause}; delete the file to regenerate it"
             ) from cause
 
 
 def in_processes(
     make: Callable[[Any], Line], items: Sequence[Any], processes: int
 ) -> Iterator[Line]:
-    """Yield what is made of each item, in order, in so many processes; a single one is this process."""
+    """Yield the result for each item, in order, computed in this many processes; 1: in this process."""
     if processes == 1:
         yield from map(make, items)
         return

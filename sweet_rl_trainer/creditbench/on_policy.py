@@ -27,7 +27,7 @@ NORMAL = 1.959964
 
 
 class Value(Struct, frozen=True, kw_only=True):
-    """A question's mean reward, and what it was estimated from."""
+    """A question's mean reward, and the sample it was estimated from."""
 
     state: str
     candidate: int

@@ -86,7 +86,7 @@ def _parts(results: Results) -> Mapping[str, str]:
 
 
 def _found(results: Results) -> Iterator[str]:
-    """Yield a sentence for each panel: the best estimator, and those that are no better than chance."""
+    """Yield a sentence for each panel: the best estimator, and those no better than chance."""
     for measure, title in SHOWN.items():
         known = [
             (each.name, each.agreements[MAIN].measures[measure])

@@ -1,4 +1,4 @@
-"""Monte-Carlo continuations: the demonstrators' policy goes on with a dialogue and the real human replies.
+"""Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the real human replies.
 
 The policy is the population of demonstrators without slips, another person in each turn (`truths.DEMONSTRATOR`), here
 as a player that draws. The human answers the same question about the same task in the same way, so its reply to a
@@ -39,13 +39,13 @@ class Turn(Struct, frozen=True):
 
 
 class Player:
-    """Plays dialogues about a task from any state. It remembers what the human tells: see `player`."""
+    """Plays dialogues about a task from any state. Caches the human's replies: see `player`."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
         """Prepare a task of an installed family; `cost` is κ. Raises ValueError for another task."""
         table, design = guess_table(task), designs.of(task)
         if table is None or design is None:
-            raise ValueError(f"{task.id}: no installed family made it")
+            raise ValueError(f"{task.id}: the task belongs to no installed family")
         self._task, self._table, self._questions = task, table, design.questions
         self._cost = cost
         self.open: Facts = frozenset(table.hidden)
@@ -70,7 +70,7 @@ class Player:
         return (self._table.share(turns[-1].known) if answers else 0.0) - self._cost * questions
 
     def continued(self, random: Random, state: BenchState, candidate: Candidate) -> float:
-        """Return the reward of a dialogue that goes on with a question, κ of that question included."""
+        """Return the reward of a dialogue that continues with a question, including the κ of that question."""
         known = frozenset(state.told) | frozenset(candidate.told)
         return self.reward(list(self.turns(random, known, state.turns_left - 1))) - self._cost
 

@@ -1,4 +1,4 @@
-"""The picture of the bench: what each estimator tells apart, with intervals."""
+"""The picture of the benchmark: the pairs that each estimator distinguishes, with intervals."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class TaskScores(Struct, frozen=True, kw_only=True):
-    """A line of scores: those of a task's states."""
+    """A line of scores: those of the states of a task."""
 
     task_id: str
     scores: tuple[Scores, ...]
@@ -67,7 +67,7 @@ class TaskScores(Struct, frozen=True, kw_only=True):
 
 
 def run(settings: Settings, out: Path) -> Results:
-    """Run what is not done yet, and return the results."""
+    """Run the unfinished parts, and return the results."""
     benches = data.generate(out, settings.selection, settings.processes)
     read = [_some(each, READ_STATES) for each in benches[: settings.read_tasks]]
     models = _Models(settings, out)
@@ -160,19 +160,19 @@ def _scored(estimator: Estimator, bench: Bench) -> TaskScores:
 
 
 def _file_name(estimator: Estimator, benches: Sequence[Bench]) -> str:
-    """Return the name of an estimator's file, which tells what its scores depend on."""
+    """Return the name of an estimator's file, which identifies everything its scores depend on."""
     slug = re.sub(r"\W+", "-", estimator.name).strip("-").lower()
     key = digest([estimator.name, estimator.key, __version__, _states_key(benches)])
     return f"{slug}-{key[:8]}"
 
 
 def _states_key(benches: Sequence[Bench]) -> str:
-    """Return what stands for some states in the names of files."""
+    """Return the part of file names that identifies a set of states."""
     return digest([state.id for bench in benches for state in bench.states])[:8]
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with so many of its states, drawn by the task, in their order."""
+    """Return a task with this many of its states, drawn with the task as seed, in their order."""
     random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
     places = range(len(bench.states))
     taken = sorted(random.sample(places, min(number, len(places))))

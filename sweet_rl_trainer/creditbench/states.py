@@ -11,7 +11,7 @@ from colbench.task import Task
 from sweet_rl_trainer.data.trajectories import messages_of
 
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
-"""What a candidate is, by what the human replies to it.
+"""The kind of a candidate, determined by the human's reply to it.
 
 `relevant`: the reply tells an open decision. `redundant`: it asks only for what is known. `unanswerable`: it asks for
 nothing that the human could tell. `answer`: the best answer that the known decisions allow. `wrong answer`: the same
@@ -45,13 +45,13 @@ class BenchState(Struct, frozen=True, kw_only=True):
     said: tuple[str, ...]
     """What the agent said: one message fewer."""
     told: tuple[str, ...]
-    """The decisions that the human has told, besides those of the request."""
+    """The decisions that the human has told, besides those in the request."""
     turns_left: int
     """This turn included. If the last one asks, the dialogue ends without an answer."""
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return what human and agent have said once the human has replied to a question."""
+        """Return the messages of human and agent after the human has replied to a question."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 
@@ -88,6 +88,6 @@ class Bench(Struct, frozen=True, kw_only=True):
 def messages(
     heard: tuple[str, ...], said: tuple[str, ...], system: str = ""
 ) -> tuple[Message, ...]:
-    """Return the system message, if there is one, and those of both sides in turn, the last one the human's."""
+    """Return the system message, if any, and the messages of both sides in turn, ending with the human's."""
     before = messages_of(system, heard[:-1], said)
     return (*before, Message(role="user", content=heard[-1]))

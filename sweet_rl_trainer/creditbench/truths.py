@@ -36,7 +36,7 @@ COST = 0.01
 """κ: a question costs as much as a hundredth of the tests."""
 MOST_TURNS = 10
 DIGITS = 6
-"""Values are rounded to so many, so that equal ones are equal on every machine."""
+"""Number of digits that values are rounded to, so that equal values are equal on every machine."""
 DEMONSTRATOR = Asker(haste=fmean(HASTE), focus=fmean(FOCUS), lingers=LINGERS, mindful=MINDFUL)
 """The population of demonstrators, another person in each turn; haste and focus are drawn independently."""
 MEASURES: tuple[Measure, ...] = ("tests", "success")
@@ -54,7 +54,7 @@ class Truths:
         """Enumerate the designs; `cost` is κ. Raises ValueError for a task of no installed family."""
         population, author = generator_belief(task), task_belief(task)
         if population is None or author is None:
-            raise ValueError(f"{task.id}: no installed family made it")
+            raise ValueError(f"{task.id}: the task belongs to no installed family")
         self._truths = {
             f"{kind} {measure}": _Truth(belief, measure, best=kind == OPTIMAL, cost=cost)
             for kind, belief in ((OPTIMAL, population), (POLICY, population), (HINDSIGHT, author))
@@ -90,7 +90,7 @@ class _Truth:
         return round(float(self._values[state.turns_left][self._known(state)]), DIGITS)
 
     def candidate(self, state: BenchState, candidate: Candidate) -> float:
-        """Return the value of a state if the agent goes on with a candidate."""
+        """Return the value of a state if the agent continues with a candidate."""
         return round(self._candidate(state, candidate), DIGITS)
 
     def _candidate(self, state: BenchState, candidate: Candidate) -> float:

@@ -1,4 +1,4 @@
-"""The exact value of a state: which decisions were told what, and how many turns are left.
+"""The exact value of a state, which consists of the told decisions and the number of remaining turns.
 
 m decisions are open. A lattice has one axis for each of them: place 0 means that it is untold, place 1 + j that it was
 told to be its choice j. Choice 0 is the usual one, which the answer takes for a decision that is untold.
@@ -33,12 +33,12 @@ Measure = Literal["tests", "success"]
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    """A policy that knows what is untold, and draws what to do in each turn independently of the turns before."""
+    """A policy that knows the untold decisions and draws its action in each turn independently of earlier turns."""
 
     haste: float
     """The chance to answer although something is untold."""
     focus: float
-    """The chance that a question is about something untold; it is drawn uniformly from what is."""
+    """The chance that a question is about an untold decision; the decision is drawn uniformly."""
     lingers: float
     """The chance to ask, uselessly, when nothing is untold."""
     mindful: float
@@ -65,7 +65,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers by what they and the right functions return; the first axis is that of the calls."""
+    """Return the reward of answers from their values and those of the right functions; the first axis is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 

@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, asked only for what a server asks them for when sampling."""
+"""A tokenizer and its chat template, used only in the ways a server uses them for sampling."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Chat:
         self.template_args = {**FIXED, **(template_args or {})}
         if not tokenizer.chat_template:
             raise DataError(
-                f"{self.name} has no chat template; take the tokenizer of a model that was tuned to converse, "
-                "or give it a template (`chat_template.jinja` in its folder)"
+                f"{self.name} has no chat template; use the tokenizer of a chat model, or add a "
+                "template (`chat_template.jinja` in its folder)"
             )
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, in which special tokens are read as plain words."""
+        """Return the ids of a text, in which special tokens are read as plain text."""
         ids: list[int] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True
         ).input_ids
@@ -52,7 +52,7 @@ class Chat:
 
     @property
     def bos(self) -> list[int]:
-        """The BOS token in a list, which is empty if the tokenizer has none."""
+        """The BOS token in a list; empty if the tokenizer has none."""
         bos: int | None = self.tokenizer.bos_token_id
         return [] if bos is None else [bos]
 
@@ -66,7 +66,7 @@ class Chat:
         except Exception as cause:
             roles = ", ".join(each.role for each in messages[:3])
             raise DataError(
-                f"{where}: the chat template of {self.name} refuses the messages ({roles} …): "
+                f"{where}: the chat template of {self.name} rejects the messages ({roles} …): "
                 f"{describe_exception(cause)}"
             ) from cause
         return text
@@ -103,7 +103,7 @@ class Chat:
 
     @cached_property
     def end(self) -> int:
-        """The token that ends a turn: the one that the template writes after a reply, else the tokenizer's EOS."""
+        """The token that ends a turn: the one the template writes after a reply, or else the tokenizer's EOS."""
         messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
         text = self.render(messages, where="a question and a reply", generate=False)
         after = text.partition(PROBE)[2].partition(PROBE)[2].lstrip()
@@ -151,7 +151,7 @@ class Chat:
         return ids
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
-        """Raise DataError unless recorded ids are those of a reply: what they decode to holds it."""
+        """Raise DataError unless recorded ids belong to a reply: their decoded text must contain it."""
         said = (
             self._decode(ids, skip_special_tokens=True)
             if max(ids, default=0) < len(self.tokenizer)
@@ -159,8 +159,8 @@ class Chat:
         )
         if text.strip() not in said:
             raise DataError(
-                f"{where}: its recorded tokens are not the reply {text[:60]!r}; "
-                f"it was not sampled with the tokenizer of {self.name}"
+                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r}; it was "
+                f"not sampled with the tokenizer of {self.name}"
             )
 
     def _decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:

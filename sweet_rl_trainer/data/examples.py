@@ -1,4 +1,4 @@
-"""From pairs and trajectories to what is trained on: token ids with a weight for each.
+"""Convert pairs and trajectories to training examples: token ids with a weight for each.
 
 A side of a pair, like a trajectory, is one `Example` or, where turns did not see what was said before as it was said,
 one for each turn (see `tokens`); its score S is the sum of theirs. What is longer than `max_length` is left out whole
@@ -38,7 +38,7 @@ class Example(Struct, frozen=True, kw_only=True):
     ids: array[int]
     """int32"""
     token_weights: array[float]
-    """float32, one for each token; 0 for what the agent did not say."""
+    """float32, one for each token; 0 for tokens that the agent did not write."""
     pictures: tuple[str, ...] = ()
     """Names of the pictures among the tokens, in order (`pictures`)."""
 
@@ -66,7 +66,7 @@ class PairExample(Struct, frozen=True, kw_only=True):
     rejected: Side
     task_hash: str
     imitated: bool = True
-    """False if the likelihood of the chosen side is no part of the loss."""
+    """False if the likelihood of the chosen side is not part of the loss."""
 
 
 class NothingLeftError(DataError):
@@ -83,7 +83,7 @@ Examples = Sequence[PairExample] | Sequence[Side]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What became of what was given."""
+    """Counts of the given, taken and left-out items."""
 
     unit: str
     """The things that are counted: pairs or dialogues."""
@@ -111,9 +111,9 @@ def pair_examples(
 ) -> tuple[list[PairExample], Report]:
     """Return pairs to train on.
 
-    `privileged` is the template that states c; None for DPO, a critic without c, and an encoder of its own, which
-    states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if
-    none is left.
+    `privileged` is the template that states c; None for DPO, for a critic without c, and for an encoder that states c
+    itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is
+    left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [
@@ -235,7 +235,7 @@ class _Builder:
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
-                f"of {given} {unit} none is left to train on ({reasons or 'none was given'})",
+                f"of {given} {unit} none remains for training ({reasons or 'none was given'})",
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}
@@ -252,7 +252,7 @@ class _Builder:
 
 
 def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
-    """Yield the sequences with their shares of the weights, which are those of the whole trajectory."""
+    """Yield the sequences with their shares of the weights of the whole trajectory."""
     start = 0
     for each in sequences:
         end = start + len(each.ids)

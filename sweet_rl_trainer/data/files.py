@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write what follows the sides, and their number."""
+        """Write the data after the sides, and their number."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))
@@ -127,7 +127,7 @@ def read(path: Path) -> Examples:
     try:
         return _examples(msgspec.msgpack.decode(path.read_bytes(), type=_Stored))
     except (msgspec.DecodeError, ValueError, IndexError) as cause:
-        raise DataError(f"{path}: {cause}; delete its folder to have it made again") from cause
+        raise DataError(f"{path}: {cause}; delete its folder to regenerate it") from cause
 
 
 def _examples(stored: _Stored) -> Examples:

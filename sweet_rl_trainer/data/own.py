@@ -24,7 +24,7 @@ FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant":
 """The role of the next message."""
 
 OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "value": "content"}
-"""Keys of other formats, each with the one that it stands for."""
+"""Keys of other formats, each with the key to use instead."""
 
 
 class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ def read_own(path: Path) -> Iterator[Trajectory]:
     except OSError as cause:
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     if not any(map(bytes.strip, lines)):
-        raise DataError(f"{path}: it holds no dialogue; write one JSON object to a line")
+        raise DataError(f"{path}: contains no dialogue; write one JSON object per line")
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _trajectory(_decoded(line, f"{path}:{number}"), f"{path.name}:{number}")
@@ -68,7 +68,7 @@ def _decoded(content: bytes, place: str) -> Line:
     except msgspec.ValidationError as cause:
         problem = explain(cause, Line, values, quoted=True)
         name = OTHER_NAMES.get(problem.key.rpartition(".")[2])
-        hint = f"; the key is `{name}` here" if name else ""
+        hint = f"; use the key `{name}`" if name else ""
         raise DataError(f"{place}: {problem}{hint}") from cause
     try:
         _check(line)
@@ -82,7 +82,7 @@ def _values(content: bytes, place: str) -> object:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise DataError(
-            f"{place}: {cause}; write one JSON object to a line, with finite numbers"
+            f"{place}: {cause}; write one JSON object per line, with finite numbers"
         ) from cause
 
 
@@ -90,11 +90,11 @@ def _check(line: Line) -> None:
     """Raise UserError unless user and assistant alternate, to an assistant message, in an installed domain."""
     roles = [each.role for each in line.messages]
     if not roles:
-        raise UserError(
-            "messages: there are none; a dialogue needs a user and an assistant message"
-        )
+        raise UserError("messages: empty; a dialogue needs a user and an assistant message")
     if roles[0] == "assistant":
-        raise UserError("messages[0]: the assistant speaks first; put the user's message before it")
+        raise UserError(
+            "messages[0]: the first message is the assistant's; put the user's message before it"
+        )
     for place, (one, other) in enumerate(pairwise(roles), start=1):
         if other != FOLLOWS[one]:
             raise UserError(
@@ -103,7 +103,8 @@ def _check(line: Line) -> None:
             )
     if roles[-1] != "assistant":
         raise UserError(
-            f"messages: the last one is the {roles[-1]}'s; remove it, or add the assistant's reply"
+            f"messages: the last message is the {roles[-1]}'s; remove it, or add the assistant's "
+            "reply"
         )
     if line.domain:
         try:

@@ -5,7 +5,7 @@
 | `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
 | `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
 
-`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learnt from length.
+`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learned from length.
 `limit_negatives` are dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and
 on is worse than answering. They are paired with the best of their task, whatever their number of turns.
 """
@@ -26,7 +26,7 @@ from sweet_rl_trainer.settings import NotNegative
 Rule = Literal["best-vs-worse", "all-ordered"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
-"""The reward of which `best-vs-worse` speaks."""
+"""The reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
 """Rewards are sums of floats: a difference smaller than the margin by so little is not."""
 
@@ -72,7 +72,7 @@ def make_pairs(
     below 0.
     """
     if rule not in RULES:
-        raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")
+        raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")
     if margin < 0:
         raise UserError(f"pairs: the margin {margin:g} is negative")
     truncated = _by_task(each for each in limit_negatives if each.ended_by == "limit")
@@ -91,7 +91,7 @@ def make_pairs(
     if not pairs:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in none.items())
         raise NoPairsError(
-            f"pairs {rule}: no task has one ({reasons or 'there are no trajectories'})"
+            f"pairs {rule}: no task has a pair ({reasons or 'there are no trajectories'})"
         )
     return pairs
 
@@ -135,11 +135,11 @@ def _beats(chosen: Trajectory, rejected: Trajectory, rule: Rule, margin: float) 
 def _why(group: Sequence[Trajectory], rule: Rule, margin: float, match_turns: bool) -> str:
     rewards = [each.reward for each in group]
     if len(group) == 1:
-        return "one dialogue only"
+        return "only one dialogue"
     if min(rewards) == max(rewards):
         return "equal rewards"
     if rule == "best-vs-worse" and max(rewards) < SOLVED:
         return "no reward of 1"
     if rule == "all-ordered" and max(rewards) - min(rewards) < margin - ROUNDING:
         return "rewards closer than the margin"
-    return "no two with equally many turns" if match_turns else "no pair"
+    return "no two dialogues with the same number of turns" if match_turns else "no pair"

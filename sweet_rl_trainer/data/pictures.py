@@ -1,4 +1,4 @@
-"""Pictures of pages: shrunk to what a model is to see, and kept in a folder by their content.
+"""Pictures of pages: scaled down to the model's limit, and kept in a folder by their content.
 
     FOLDER/NAME.png          NAME is the SHA-256 of the file
     FOLDER/pages-SIZE.jsonl  the picture of each page, so that a page is rendered once for all stages; SIZE is that of

@@ -1,4 +1,4 @@
-"""Privileged information c as text: what the critic alone sees before the conversation.
+"""Privileged information c as text, which only the critic sees, before the conversation.
 
 | template | position |
 |---|---|
@@ -44,11 +44,11 @@ def state(privileged: str, domain: str, template: Template) -> Preface:
     Raises UserError for an unknown template or an empty c.
     """
     if template not in TEMPLATES:
-        raise UserError(f"privileged {template!r}: there are {', '.join(TEMPLATES)}")
+        raise UserError(f"privileged {template!r}: expected one of {', '.join(TEMPLATES)}")
     if not privileged.strip():
         raise UserError(
-            "there is no privileged information to state; give it (a task's reference, or `privileged` in a line of "
-            'data.chats), or train a critic that does not see it (critic.privileged = "none")'
+            "privileged information is missing; provide it (a task's reference, or `privileged` in a line of "
+            'data.chats), or train a critic without it (critic.privileged = "none")'
         )
     note = get_domain(domain).privileged_note if domain else Domain.privileged_note
     text = note.replace("{reference}", privileged.strip("\n"))

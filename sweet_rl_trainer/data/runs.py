@@ -105,7 +105,7 @@ def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) 
             if names
         ]
         raise TasksMissingError(
-            f"{folder}: {' and '.join(what)}; give the tasks that the run was made of as they were"
+            f"{folder}: {' and '.join(what)}; give the unchanged tasks of the run"
         )
     return by_hash
 
@@ -122,10 +122,10 @@ def _usable(rollout: Rollout, lost: Counter[str]) -> bool:
 
 
 def _nothing(folder: Path, lost: Mapping[str, int]) -> str:
-    counts = ", ".join(f"{reason}: {count}" for reason, count in lost.items()) or "it is empty"
+    counts = ", ".join(f"{reason}: {count}" for reason, count in lost.items()) or "the run is empty"
     return (
-        f"{folder} holds no rollout with a reward ({counts}); `colbench score {folder}` scores answers, "
-        "and the same `colbench eval` continues with what is missing"
+        f"{folder} has no rollout with a reward ({counts}); `colbench score {folder}` scores "
+        "answers, and repeating its `colbench eval` command runs missing dialogues"
     )
 
 
@@ -155,7 +155,7 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
         return named(record.tasks.source)
     except UserError as cause:
         raise TasksMissingError(
-            f"{folder}: its tasks cannot be found again: {cause}; give the task file of the run"
+            f"{folder}: its tasks cannot be loaded: {cause}; give the task file of the run"
         ) from cause
 
 
@@ -168,7 +168,7 @@ def training_tasks(domain: str) -> str:
     """Return the task source to train on in a domain. Raises UserError if the domain has none."""
     source = get_domain(domain).defaults.training
     if not source:
-        raise UserError(f"tasks: the domain {domain} has none to train on; name a source")
+        raise UserError(f"tasks: the domain {domain} has no training tasks; name a source")
     return source
 
 
@@ -190,8 +190,8 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
         if recorded in (None, "sha256:" + hashlib.sha256(prompt.encode()).hexdigest()):
             return prompt
     raise DataError(
-        f"{folder}: its agent had another system prompt than the built-in one, and its file "
-        f"({record.config.agent_prompt}) is missing or was changed; give the prompt"
+        f"{folder}: its agent used a system prompt from a file ({record.config.agent_prompt}) "
+        "that is missing or has changed; give the prompt"
     )
 
 

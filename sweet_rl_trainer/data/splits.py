@@ -36,7 +36,7 @@ def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
     found = [each for each in trajectories if is_in_part(each.task_hash, share, seed)]
     if not found:
         raise UserError(
-            f"data.share {share:g}: no task is left; give a larger share, or more tasks"
+            f"data.share {share:g}: no task remains; give a larger share, or more tasks"
         )
     return found
 
@@ -47,14 +47,14 @@ def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[li
     Raises UserError for a share outside [0, 1), or if a requested side is empty.
     """
     if not 0 <= share < 1:
-        raise UserError(f"held-out share {share}: it must be at least 0 and less than 1")
+        raise UserError(f"held-out share {share}: must be at least 0 and less than 1")
     train = [each for each in trajectories if not is_held_out(each.task_hash, share, seed)]
     held_out = [each for each in trajectories if is_held_out(each.task_hash, share, seed)]
     if not train or (share and not held_out):
         tasks = len({each.task_hash for each in trajectories})
         side = "held-out side" if train else "training side"
         raise UserError(
-            f"held-out share {share:g}, seed {seed}: of {tasks} tasks none is on the {side}; "
+            f"held-out share {share:g}, seed {seed}: none of {tasks} tasks is on the {side}; "
             "give more tasks, another share or another seed"
         )
     return train, held_out

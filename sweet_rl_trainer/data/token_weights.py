@@ -8,7 +8,7 @@
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
 L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A
-method may have a rule of its own: a function (`Weigh`).
+method may have its own rule: a function (`Weigh`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:
     if callable(rule):
         return rule(turns)
     if rule not in RULES:
-        raise UserError(f"token_weights {rule!r}: there are {', '.join(RULES)}")
+        raise UserError(f"token_weights {rule!r}: expected one of {', '.join(RULES)}")
     lengths = Counter(turn for turn in turns if turn >= 0)
     by_turn = {turn: _weight(rule, length, lengths) for turn, length in lengths.items()}
     return [by_turn.get(turn, 0.0) for turn in turns]

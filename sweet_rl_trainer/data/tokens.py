@@ -8,7 +8,7 @@ its marks, and one that strips thoughts, moves the system message or states the 
 
 The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
 to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
-is tokenized again), each turn is a sequence of its own, so that no token is trained after what the agent did not see.
+is tokenized again), each turn is its own sequence, so that no token is trained after what the agent did not see.
 The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
 sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
 """
@@ -52,17 +52,17 @@ class Encoded(Struct, frozen=True, kw_only=True):
 
 
 class DialogueEncoder(Protocol):
-    """An encoder of dialogues in place of `encode`, such as `vision.VisionChat`."""
+    """An encoder of dialogues to use instead of `encode`, such as `vision.VisionChat`."""
 
     def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
         """Return a trajectory in tokens."""
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return another reply at a turn (from 0) after what was said before; only its tokens are a turn's."""
+        """Return another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
 
 
 class TurnTokens(Struct, frozen=True, kw_only=True):
-    """A turn: what the agent was given, and what it wrote."""
+    """A turn: the agent's prompt, and the agent's reply."""
 
     prompt: list[int]
     reply: list[int]
@@ -99,7 +99,7 @@ def encode(
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """Return the ids of what the agent saw before a turn (from 0), as in `encode`; candidates follow them."""
+    """Return the ids of the agent's prompt before a turn (from 0), as in `encode`; candidates follow them."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
@@ -131,7 +131,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the ids of the header that the preface follows, and those of the preface."""
+    """Return the ids of the header that the preface follows, and the ids of the preface."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
@@ -175,7 +175,7 @@ def _exact(turns: Sequence[TurnTokens]) -> Tokens:
 
 
 def _joined(turns: Sequence[TurnTokens]) -> Tokens:
-    """Join the turns into one sequence, with each reply in place of its copy in the next prompt."""
+    """Join the turns into one sequence, with each reply replacing its copy in the next prompt."""
     pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
     for number, (last, turn) in enumerate(pairwise(turns), start=1):
         rest = turn.prompt[len(last.prompt) + len(last.said) :]

@@ -28,11 +28,11 @@ class SampledTurn(Struct, frozen=True, kw_only=True):
     prompt: array[int]
     """int32: everything that the model was given."""
     ids: array[int]
-    """int32: what it wrote, the token that ended it included."""
+    """int32: the tokens it wrote, including the token that ended it."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):
-    """One dialogue, what it was about and what it was worth."""
+    """One dialogue with its task and its reward."""
 
     id: str
     """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
@@ -46,7 +46,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     """The system message, if there was one, then user and assistant in turn, an assistant message last; what the
     assistant said is as it was sampled."""
     said: tuple[str, ...]
-    """For each turn, what the agent's later prompts hold of it: without the private part."""
+    """For each turn, the form in which the agent's later prompts contain it: without the private part."""
     reward: float
     """The domain's primary metric, such as the share of hidden tests passed."""
     ended_by: EndedBy

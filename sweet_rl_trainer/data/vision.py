@@ -51,7 +51,7 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return another reply at a turn (from 0) after what was said before; only the reply's tokens are a turn's."""
+        """Return another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
@@ -69,8 +69,8 @@ class VisionChat:
             whole = self._render(conversation, generate=False)
             if not (prompt.startswith(done) and whole.startswith(prompt)):
                 raise DataError(
-                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's model changes what was "
-                    "said before; choose another model (critic.vision.model)"
+                    f"{trajectory.id}, turn {number + 1}: the chat template of the critic's "
+                    "model changes earlier messages; choose another model (critic.vision.model)"
                 )
             turn = whole[len(prompt) :].rstrip()
             pieces += [(prompt[len(done) :], OUTSIDE), (turn, number)]
@@ -81,7 +81,7 @@ class VisionChat:
         """Return the messages before the first request, with c in front."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
-            raise DataError(f"{trajectory.id}: the hidden page of the task cannot be shown")
+            raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
         pictures.append(picture)
         stated = [{"type": "text", "text": NOTE}, IMAGE, {"type": "text", "text": "\n"}]
         system = [each.content for each in trajectory.messages if each.role == "system"]
@@ -89,7 +89,7 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message; the first request follows c in the same one if there is no system prompt."""
+        """Add a message; without a system prompt, the first request joins c in one message."""
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})
@@ -106,7 +106,7 @@ class VisionChat:
         return [self._text(said), IMAGE]
 
     def _text(self, text: str) -> dict[str, str]:
-        while (without := self._special.sub("", text)) != text:  # what is left may be one again
+        while (without := self._special.sub("", text)) != text:  # what remains may be one again
             text = without
         return {"type": "text", "text": text.strip()}
 
@@ -132,12 +132,13 @@ class VisionChat:
             turns += [turn] * len(wide)
         if next(sizes, None) is not None:
             raise DataError(
-                "the chat template of the critic's model leaves out pictures; choose another one (critic.vision.model)"
+                "the chat template of the critic's model leaves out pictures; choose another "
+                "model (critic.vision.model)"
             )
         return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
 
     def _widened(self, ids: Sequence[int], sizes: Iterator[int]) -> Iterator[int]:
-        """Yield the tokens, each image token as often as its picture has tokens."""
+        """Yield the tokens, repeating each image token once per token of its picture."""
         for token in ids:
             yield from [token] * next(sizes) if token == self._image else [token]
 

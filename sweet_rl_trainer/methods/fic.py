@@ -77,7 +77,7 @@ class Fic(Method):
     name = "fic"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}
     goals: ClassVar[Mapping[str, str]] = {
-        "fic": "teach the dialogue's answer by the model itself, told everything at once, and export it"
+        "fic": "train on the model's own answers when told everything at once, and export it"
     }
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
@@ -123,7 +123,7 @@ class View(Struct, frozen=True, kw_only=True):
 
     dialogue: Trajectory
     single: Trajectory
-    """The teacher's view: the system prompt, then the request with what the teacher knows."""
+    """The teacher's view: the system prompt, then the request with the information the teacher has."""
 
     @property
     def turn(self) -> Turn:
@@ -138,8 +138,9 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     if not views:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
-            f"fic: no dialogue has a task that can be told at once ({reasons or 'there is no dialogue'}); it needs "
-            "dialogues of runs (data.runs or [[collect]]) that answered, about tasks whose decisions are known"
+            f"fic: no dialogue has a task whose decisions can be told at once "
+            f"({reasons or 'there is no dialogue'}); it needs answered dialogues of runs "
+            "(data.runs or [[collect]]) about tasks whose decisions are known"
         )
     wanted = [Turn(trajectory=each.single, number=0) for each in views]
     said = sample.sample_at(wanted, job, recipe, _sampling(recipe), precision)
@@ -149,7 +150,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of dialogues whose answers are taught (`Stage.estimate`)."""
     if known.absent - {"model"}:
-        return Amount(note="when there are dialogues")
+        return Amount(note="once dialogues exist")
     if known.waits:
         return Amount(note="after the dialogues are collected")
     views = _views(load(recipe.data, known.inputs), known.inputs, recipe, Counter())
@@ -218,7 +219,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return the teacher's answers after the dialogue; what is no answer or too long is counted in `lost`."""
+    """Return the teacher's answers after the dialogue; invalid and too long ones are counted in `lost`."""
     replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")
@@ -243,7 +244,7 @@ def _training_data(
     """Return the examples of both sides. Raises DataError if there are none to train on."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
-        raise DataError(f"fic: no answer of the teacher is left to train on ({reasons})")
+        raise DataError(f"fic: no answer of the teacher remains for training ({reasons})")
     report = Report(
         unit="answers",
         taken=len(train),

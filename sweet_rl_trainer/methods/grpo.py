@@ -69,7 +69,7 @@ class Grpo(Method):
         """Return the stage that exports the policy."""
         table = iteration.recipe.table(GrpoTable)
         settings = {"train": plain(table.train), "dialogues": dialogues.settings(table.dialogues)}
-        if table.train.credit == "dialogue":  # the key stays that of recipes without these settings
+        if table.train.credit == "dialogue":  # keep the key of recipes without these settings
             del settings["train"]["credit"], settings["train"]["facts_weight"]
         trained = iteration.online("grpo", train, settings, partial(estimate, settings=table.train))
         return [iteration.exported(trained)]
@@ -97,7 +97,7 @@ def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - 
     """Return the steps of a training (`Stage.estimate`)."""
     return Amount(
         steps=settings.steps,
-        note=f"{settings.batch_size} dialogues a step",
+        note=f"{settings.batch_size} dialogues per step",
         missing=trl_missing() or not_installed(settings.report_to),
     )
 

@@ -100,7 +100,7 @@ class Sweet(Method):
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what does not fit: a server, or scores that the critic is not trained for."""
+        """Yield conflicts: with a server, or with scores that the critic is not trained for."""
         yield from sample.problems(recipe.table(SampleSettings))
         yield from only_log_ratios("actor", recipe.table(ActorSettings).train)
         yield from _unfit(recipe)
@@ -170,7 +170,7 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model that a critic which sees starts from; None: that of the policy."""
+        """The model that a critic with pictures starts from; None: the policy's model."""
         if self._critic.vision is None:
             return None
         name, offline = self._critic.vision.model, self._iteration.offline
@@ -215,9 +215,9 @@ class SweetStages:
             "server",
             "server_args",
             "concurrency",
-        ):  # the place of a server does not matter
+        ):  # the address of a server does not matter
             del settings[name]
-        if not self._sample.all_answers:  # the key stays that of recipes without it
+        if not self._sample.all_answers:  # keep the key of recipes without it
             del settings["all_answers"]
         here = self._sample.server == sample.IN_PROCESS
         precision = self._actor.train.precision
@@ -230,9 +230,7 @@ class SweetStages:
         """The stage that scores the candidates and makes pairs of them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
-        if (
-            not self._rank.calibrate
-        ):  # the key stays that of recipes made before there was this setting
+        if not self._rank.calibrate:  # keep the key of recipes made before this setting existed
             del settings["calibrate"]
         if self._rank.scores != "returns":
             del settings["continuations"]
@@ -241,7 +239,7 @@ class SweetStages:
         if self._rank.scores != "facts":
             del settings["told_later"]
         if any(term.header for term in TERMS[self._rank.scores]):
-            settings["header"] = True  # rankings of before the header counted have another key
+            settings["header"] = True  # rankings made before the header counted have another key
         precision = self._critic.train.precision
         settings["precision"] = precision
         settings["loading"] = plain(loading(precision, self._iteration.recipe.lora))
@@ -280,7 +278,7 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c, after a check of what phase 2 will need of the dialogues."""
+    """Return pairs of dialogues, with c, after checking the requirements of phase 2 on the dialogues."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})
@@ -292,19 +290,22 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
     if scores in PLAYED and recipe.data.given and not recipe.data.runs:
-        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; name some (data.runs)"
+        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; give runs (data.runs)"
     if recipe.table(ActorSettings).imitate == "successes" and scores not in CONSEQUENCES:
-        yield f"actor.imitate 'successes': which answers succeed is not known of rank.scores {scores!r}"
+        yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
     for term in TERMS[scores]:
         if term.of != "critic":
             continue
         if term.privileged == (critic.privileged == "none"):
             sees = "does not see" if critic.privileged == "none" else "sees"
-            yield f"rank.scores {scores!r} do not fit a critic that {sees} c (critic.privileged {critic.privileged!r})"
+            yield (
+                f"rank.scores {scores!r} is incompatible with a critic that {sees} c "
+                f"(critic.privileged {critic.privileged!r})"
+            )
         if (term.token_weights == "sum") != (critic.token_weights == "sum"):
-            yield f"rank.scores {scores!r} do not fit critic.token_weights {critic.token_weights!r}"
+            yield f"rank.scores {scores!r} is incompatible with critic.token_weights {critic.token_weights!r}"
         if term.score != critic.train.score:
-            yield f"rank.scores {scores!r} do not fit critic.train.score {critic.train.score!r}"
+            yield f"rank.scores {scores!r} is incompatible with critic.train.score {critic.train.score!r}"
 
 
 def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
@@ -312,8 +313,8 @@ def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
     assert critic.vision  # noqa: S101
     yield from vision.problems(critic.vision, recipe.domain)
     if critic.train.score != "value":
-        yield 'critic.vision: a critic that sees pages is a regression head; set critic.train.score = "value"'
+        yield 'critic.vision: a critic that sees pages needs a regression head; set critic.train.score = "value"'
     if critic.privileged != "preamble":
         yield 'critic.vision: c is the picture of the hidden page; leave critic.privileged at "preamble"'
     if critic.train.share_beginnings:
-        yield "critic.train.share_beginnings: dialogues with pictures share none; set it to false"
+        yield "critic.train.share_beginnings: not supported for dialogues with pictures; set it to false"

@@ -1,4 +1,4 @@
-"""Who sees whom in a packed row, said to each attention of transformers in its own way.
+"""Attention masks of packed rows, in the form that each attention implementation of transformers needs.
 
 | the row | attention | how |
 |---|---|---|
@@ -25,7 +25,7 @@ from sweet_rl_trainer.model.vision import padded
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """Return what a model of this configuration is called with to run a row: a batch of one, padded with pictures.
+    """Return the model inputs for running a row as a batch of one, padded with pictures.
 
     Raises ValueError for a row that shares beginnings with a model that cannot.
     """
@@ -37,7 +37,7 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
     if row.shares and not can_share(config):
         raise ValueError(
-            f"{config.model_type} with {implementation(config)} attention cannot share"
+            f"{config.model_type} with {implementation(config)} attention cannot share beginnings"
         )
     if row.shares:
         seen = tree_mask(row)
@@ -94,7 +94,7 @@ class _Probe(Struct, frozen=True):
 
 
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
-    """Raise UserError if what a sequence holds changes what the model computes for the next one in its row.
+    """Raise UserError if a sequence can change what the model computes for the next sequence in its row.
 
     Two short rows are run that differ in their first sequence, or first branch, only.
     """
@@ -114,6 +114,7 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     rounding = 16 * torch.finfo(first.dtype).eps * first.abs().max()
     if not (first - second).abs().max() <= rounding:
         raise UserError(
-            f"{config.model_type} with {implementation(config)} attention lets sequences that are packed into one "
-            "row see one another; turn packing off, or choose another attention implementation"
+            f"{config.model_type} with {implementation(config)} attention lets sequences packed "
+            "into one row attend to each other; turn packing off, or choose another attention "
+            "implementation"
         )

@@ -25,7 +25,7 @@ HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 
 
 def resolve(name: str) -> Path:
-    """Return the folder of a model, downloaded first if it is an id of the hub. Raises UserError saying what to do."""
+    """Return the folder of a model, downloading it if it is a Hub ID. Raises UserError with the fix."""
     if folder := _folder(name):
         return folder
     return _download(*_hub_id(name))
@@ -62,7 +62,8 @@ def _hub_id(name: str) -> tuple[str, str | None]:
     """Return repository and revision."""
     if not is_hub_id(name):
         raise UserError(
-            f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION)"
+            f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
+            "OWNER/NAME@REVISION)"
         )
     repository, _, revision = name.partition("@")
     return repository, revision or None
@@ -83,27 +84,28 @@ def _download(repository: str, revision: str | None) -> Path:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=list(FILES)))
     except GatedRepoError as cause:
         raise UserError(
-            f"{where}: accept its licence at {ENDPOINT}/{repository}, then log in with `hf auth login`"
+            f"{where}: accept its license at {ENDPOINT}/{repository}, then log in with `hf auth "
+            "login`"
         ) from cause
     except RepositoryNotFoundError as cause:
         raise UserError(
-            f"{where}: there is neither a folder nor a model of that name at {ENDPOINT}; a private one needs "
-            "`hf auth login`"
+            f"{where}: neither a folder nor a model at {ENDPOINT} has this name; private models "
+            "need `hf auth login`"
         ) from cause
     except RevisionNotFoundError as cause:
-        raise UserError(f"{where}: it has no revision {revision}") from cause
+        raise UserError(f"{where}: the model has no revision {revision}") from cause
     except LocalEntryNotFoundError as cause:
         raise UserError(
-            f"{where}: it is not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
+            f"{where}: not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
             f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
             f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
         ) from cause
-    except Exception as cause:  # the client's classes differ by version
+    except Exception as cause:  # the error classes of the client differ by version
         raise UserError(f"{where}: {describe_exception(cause)}") from cause
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """Return the tokenizer of a checkpoint. Raises UserError if there is none that can be read."""
+    """Return the tokenizer of a checkpoint. Raises UserError if it cannot be read."""
     from transformers import AutoTokenizer
 
     with readable(folder, "tokenizer"):
@@ -111,7 +113,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_processor(folder: Path) -> Any:
-    """Return the processor of a checkpoint that sees. Raises UserError if there is none that can be read."""
+    """Return the processor of a checkpoint that sees. Raises UserError if it cannot be read."""
     from transformers import AutoProcessor
 
     made: Any = AutoProcessor

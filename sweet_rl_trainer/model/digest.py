@@ -40,7 +40,8 @@ def model_digest(folder: Path) -> str:
     """
     if not is_whole(folder):
         raise UserError(
-            f"{folder} is no checkpoint: it needs config.json and {WEIGHT_FILES[0]}, every file of them"
+            f"{folder} is not a complete checkpoint: it needs config.json and all files of "
+            f"{WEIGHT_FILES[0]}"
         )
     files = sorted([folder / "config.json", *_weights(folder)])
     signature, begun = _signature(files), time.time_ns()

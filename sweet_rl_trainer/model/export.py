@@ -26,7 +26,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
     is written or nothing. Raises UserError if `out` is not empty, or what is given cannot be loaded.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise UserError(f"{out} is there already; choose another folder")
+        raise UserError(f"{out} already exists; choose another folder")
     tokenizer = load_tokenizer(trained if (trained / TOKENIZER).is_file() else base)
     model = merged(trained, base).to(getattr(torch, dtype))
     part = out.with_name(f"{out.name}.part")
@@ -35,7 +35,7 @@ def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16
     tokenizer.save_pretrained(part)
     if (base / GENERATION).is_file():
         shutil.copyfile(base / GENERATION, part / GENERATION)
-    part.replace(out)  # also where `out` is an empty folder
+    part.replace(out)  # also works if `out` is an empty folder
     return out
 
 
@@ -48,5 +48,5 @@ def merged(trained: Path, base: Path) -> Any:
         model = model.merge_and_unload()
     model.config.use_cache = True  # training turns it off
     fresh: Any = GenerationConfig
-    model.generation_config = fresh()  # some that are published cannot be saved
+    model.generation_config = fresh()  # some published models cannot be saved
     return model

@@ -25,7 +25,7 @@ def convert(file: Path, folder: Path) -> None:
     Raises UserError if the folder exists, the file does not, or `gguf` is not installed.
     """
     if folder.exists():
-        raise UserError(f"{folder} exists; choose another folder")
+        raise UserError(f"{folder} already exists; choose another folder")
     if not file.is_file():
         raise UserError(f"{file}: no such file")
     if find_spec("gguf") is None:

@@ -1,4 +1,4 @@
-"""Replies from a model of transformers in this process, many at a time, each with a seed of its own.
+"""Replies from a model of transformers in this process, in batches, each with its own seed.
 
 A reply is drawn by the Gumbel-max trick: noise of the reply's own generator is added to the logits over the
 temperature, and the largest sum is taken, which is a draw from their softmax. So a reply depends on its prompt and its
@@ -105,7 +105,7 @@ def _draw(logits: Tensor, generators: Sequence[torch.Generator], temperature: fl
     """Sample a token for each row."""
     logits = logits.float()
     if logits.isnan().any():
-        raise RuntimeError("the model's logits are no numbers; its weights may be damaged")
+        raise RuntimeError("the model's logits are NaN; its weights may be damaged")
     if temperature:
         noise = torch.empty_like(logits)
         for row, generator in zip(noise, generators, strict=True):
@@ -120,7 +120,7 @@ def context_of(model: Any) -> float:
 
 
 def ends_of(model: Any, chat: Chat) -> list[int]:
-    """Return the tokens that end a reply: the template's and those of the checkpoint's generation settings."""
+    """Return the tokens that end a reply: those of the template and of the checkpoint's generation settings."""
     named = model.generation_config.eos_token_id
     more = named if isinstance(named, list) else [named]
     return list(dict.fromkeys([chat.end, *(each for each in more if each is not None)]))

@@ -18,7 +18,7 @@ Layers = list[tuple[Tensor, Tensor]]
 
 
 def cache_argument(model: Any) -> str:
-    """Return the name of the argument by which a model takes its cache; transformers 5.24 renamed it."""
+    """Return the name of the argument for a model's cache; transformers 5.24 renamed it."""
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     return "cache" if "cache" in signature(base.forward).parameters else "past_key_values"
 

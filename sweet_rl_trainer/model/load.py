@@ -29,7 +29,7 @@ from sweet_rl_trainer.model.value_head import load_value_model
 from sweet_rl_trainer.settings import Precision, Quantize, Score
 
 LACK = re.compile(r"out of memory|can't allocate memory")
-"""How torch says so, of a GPU and of the host."""
+"""Error texts of torch for a GPU and for the host."""
 
 
 def load_model(
@@ -68,14 +68,16 @@ def load_model(
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are in the report
+            ignore_mismatched_sizes=True,  # these are in the report
             **options,
         )
     model, report = found
     if lacking := sorted(
         {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
     ):
-        raise DataError(f"{folder}: its weights lack, or have in another shape, {_some(lacking)}")
+        raise DataError(
+            f"{folder}: its weights are missing or have the wrong shape: {_some(lacking)}"
+        )
     return _without_packing(model)
 
 
@@ -89,7 +91,7 @@ def load_trained(
     attention: str | None = None,
     score: Score = "log-ratio",
 ) -> Any:
-    """Load what `train.run.train` saved in evaluation mode: a whole model, or `base` with adapters in float32.
+    """Load the output of `train.run.train` in evaluation mode: a whole model, or `base` with adapters in float32.
 
     The other arguments are those of `load_model`. Raises UserError as it does, and if the adapters were trained on
     another base.
@@ -123,16 +125,19 @@ def enough_memory(what: str) -> Iterator[None]:
         if isinstance(cause, RuntimeError) and not LACK.search(said):
             raise
         raise UserError(
-            f"{what}: not enough memory{said and f' ({said})'}. Shorter rows (row_tokens), adapters (LoRA), 4 bits, "
-            "more processes (FSDP2, ZeRO-3) or a smaller model need less"
+            f"{what}: not enough memory{said and f' ({said})'}. To use less memory: shorter rows "
+            "(row_tokens), adapters (LoRA), 4 bits, more processes (FSDP2, ZeRO-3) or a smaller "
+            "model"
         ) from cause
 
 
 def _check_whole(folder: Path) -> None:
     if is_adapters(folder):
-        raise UserError(f"{folder} holds adapters, not a whole model: give their base, too")
+        raise UserError(
+            f"{folder} contains adapters, not a whole model; give their base model, too"
+        )
     if not (folder / "config.json").is_file():
-        raise UserError(f"{folder} holds no model: it has no config.json")
+        raise UserError(f"{folder} contains no model: config.json is missing")
 
 
 def _attention(dtype: Precision, device: torch.device) -> str:
@@ -184,7 +189,7 @@ def _check_base(folder: Path, base: Path) -> None:
         return
     origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
     if origin != model_digest(base):
-        raise UserError(f"{folder} was trained on another model than {base}; give its own base")
+        raise UserError(f"{folder} was trained on a different model than {base}; give its own base")
 
 
 def _some(names: list[str]) -> str:

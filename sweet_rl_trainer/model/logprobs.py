@@ -41,7 +41,7 @@ def token_logprobs(
 def token_statistics(
     model: nn.Module, inputs: Mapping[str, Any], predictors: Tensor, targets: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return what `token_logprobs` does, and the entropies of the same predictions: [N] each, without gradients."""
+    """Return the output of `token_logprobs`, and the entropies of the same predictions: [N] each, without gradients."""
     with torch.no_grad(), _gives_logprobs(output_layer(model), predictors, targets, entropy=True):
         found: Tensor = model(**inputs, use_cache=False).logits
     logprobs, entropies = found.float()
@@ -170,8 +170,8 @@ def output_layer(model: nn.Module) -> nn.Linear:
     if isinstance(head, nn.Linear) and head.bias is None and torch.is_floating_point(head.weight):
         return head
     raise UserError(
-        f"the output layer of {_name(bare)} is {head}: log-probabilities are computed only from a linear layer "
-        "without bias, with neither an adapter nor quantized weights; leave it out of those"
+        f"the output layer of {_name(bare)} is {head}: log-probabilities require a linear output "
+        "layer without bias, adapter or quantized weights; exclude the layer from those"
     )
 
 
@@ -199,8 +199,8 @@ def check_head(model: nn.Module) -> None:
     same = torch.equal(result.logits.float(), seen[1].float())
     if not same or not torch.equal(result.hidden_states[-1].float(), seen[0].float()):
         raise UserError(
-            f"{_name(model)} scales or caps its logits, or the hidden states before them; "
-            "such a model is not supported, because its log-probabilities would be wrong"
+            f"{_name(model)} scales or caps its logits or the hidden states before them, which "
+            "is not supported because its log-probabilities would be wrong"
         )
 
 

@@ -24,7 +24,9 @@ def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
     from peft import LoraConfig, get_peft_model
 
     if bool(settings.quantize) != getattr(model, "is_loaded_in_4bit", False):
-        raise ValueError(f"quantize {settings.quantize}: the model was loaded otherwise")
+        raise ValueError(
+            f"quantize {settings.quantize}: the model was loaded with a different quantization"
+        )
     values = has_value_head(model)
     config = LoraConfig(
         r=settings.rank,

@@ -52,7 +52,7 @@ class Tower(Struct, frozen=True, kw_only=True):
 
 
 class _Shape(Struct, frozen=True, kw_only=True):
-    """An entry of `shapes.json`: what the public `config.json` of these models says of their shape."""
+    """An entry of `shapes.json`: the dimensions in the public `config.json` of these models."""
 
     names: tuple[str, ...]
     """On the Hugging Face hub; a base model and its tuned ones have the same shape."""

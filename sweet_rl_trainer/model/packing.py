@@ -1,4 +1,4 @@
-"""Sequences in one row: without padding, blind to one another, and with what they have in common computed once.
+"""Sequences packed into one row: without padding, isolated from each other, with common beginnings computed once.
 
 `pack` chooses what goes together. `lay_out` writes it into a `Row`: positions restart with every sequence, and each
 token that counts is listed with the place that predicts it. With `share` the row is the sequences' prefix tree, in
@@ -27,7 +27,7 @@ LikelihoodOver = Literal["replies", "everything"]
 
 
 class Weighted(Protocol):
-    """A sequence of tokens, some of which count."""
+    """A sequence of tokens, some of which count toward the loss."""
 
     @property
     def ids(self) -> Sequence[int]:
@@ -72,7 +72,8 @@ class Row:
     token_weights: Tensor
     """[N], float32: w of the score S."""
     likelihood: Tensor
-    """[N], float32: what makes log-probabilities the mean that NLL is of; 0 for all but the first of a group."""
+    """[N], float32: factors that turn log-probabilities into the mean of the NLL; 0 for all but the first of a
+    group."""
     owners: Tensor
     """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
@@ -164,7 +165,7 @@ def lay_out(
     sequences = [part for parts, _ in scored for part in parts]
     pictures = tuple(name for sequence in sequences for name in sequence.pictures)
     if pictures and share:
-        raise ValueError("sequences with pictures share no beginnings")
+        raise ValueError("sequences with pictures cannot share beginnings")
     tokens = _Tokens([list(sequence.ids) for sequence in sequences], share)
     counted = _Counted()
     paths = iter(tokens.paths)
@@ -240,10 +241,10 @@ class _Counted:
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
-        """Add what counts of a sequence whose tokens stand at the places of `path`."""
+        """Add the weighted tokens of a sequence whose tokens are at the positions of `path`."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
-            raise ValueError("a sequence needs as many weights as tokens, and 0 for the first")
+            raise ValueError("a sequence needs one weight per token, and 0 for the first")
         for place in range(1, len(path)):
             if weights[place] or means[place]:
                 self.predictors.append(path[place - 1])

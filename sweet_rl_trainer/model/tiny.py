@@ -1,4 +1,4 @@
-"""Small Llamas from nothing: a stand-in where there is no model at hand, and for tests of everything around a model.
+"""Small Llamas with random weights: for machines without a model, and for tests of the code around a model.
 
 They have random weights, a byte-level BPE tokenizer made from texts that are given, and a chat template in the manner
 of Llama 3. The same shape and texts give the same files.

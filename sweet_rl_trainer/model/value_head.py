@@ -53,7 +53,7 @@ class ValueHead(nn.Linear):
 
 
 def load_value_model(folder: Path, **options: Any) -> Any:
-    """Return the value model of a checkpoint; `options` are those of `from_pretrained`.
+    """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
     The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
     if there is no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
@@ -76,12 +76,14 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     missing = set(report["missing_keys"])
     reshaped = {key for key, *_ in report["mismatched_keys"]}
     if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
-        raise UserError(f"{folder}: {', '.join(wrong)} of the checkpoint do not fit a value model")
+        raise UserError(
+            f"{folder}: {', '.join(wrong)} of the checkpoint do not match a value model"
+        )
     model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:
         nn.init.zeros_(model.score.weight)
     if own:
-        model._weight_conversions = []  # checkpoints keep the model's names, by which trainings resume
+        model._weight_conversions = []  # checkpoints keep the model's parameter names, from which training resumes
     return model
 
 
@@ -91,7 +93,7 @@ def sees(config: Any) -> bool:
 
 
 def value_class(config: Any) -> type[Any]:
-    """Return the token classifier of a configuration that `sees`: transformers has none of its own."""
+    """Return the token classifier of a configuration that `sees`: transformers has none for these models."""
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 

@@ -21,7 +21,7 @@ from sweet_rl_trainer.model.packing import Row
 
 
 def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
-    """Return what a model is called with to run a row of sequences with pictures as a batch."""
+    """Return the model inputs for a row of sequences with pictures, as a batch."""
     sequences = torch.split(row.ids, list(row.lengths))
     ids = pad_sequence(list(sequences), batch_first=True)
     seen = pad_sequence([torch.ones_like(each) for each in sequences], batch_first=True)
@@ -35,7 +35,7 @@ def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
 
 
 def unpadded(row: Row, values: Tensor) -> Tensor:
-    """Return a model's values at the T tokens of a row, [T], from those of its batch."""
+    """Return a model's values at the T tokens of a row, [T], from the values of its batch."""
     if not row.pictures:
         return values.flatten()
     return torch.cat([each[:length] for each, length in zip(values, row.lengths, strict=True)])
@@ -65,5 +65,5 @@ class Pixels:
                 return image.convert("RGB")
         except OSError as cause:
             raise DataError(
-                f"{path}: {cause}; delete the stages critic-data and rank to have pages rendered again"
+                f"{path}: {cause}; delete the stages critic-data and rank to render the pages again"
             ) from cause

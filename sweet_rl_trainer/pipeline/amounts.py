@@ -15,7 +15,7 @@ def count(stages: Sequence[Stage], out: Path, temporary: Path) -> list[Amount]:
 
 
 def missing(stages: Sequence[Stage], out: Path) -> list[str]:
-    """Return what is missing to run these stages, each with the command that makes it.
+    """Return what is missing to run these stages, each with the command that provides it.
 
     No model is read, so this takes seconds: what only a tokenizer tells, such as dialogues that are too long, is left
     to the stages.
@@ -25,7 +25,7 @@ def missing(stages: Sequence[Stage], out: Path) -> list[str]:
 
 
 def lacks(stages: Sequence[Stage], amounts: Sequence[Amount]) -> list[str]:
-    """Return what is missing to run stages with these amounts of work, each thing once."""
+    """Return what is missing to run stages with these amounts of work, without duplicates."""
     sources = (each for stage in stages for each in stage.inputs.values())
     found = [
         *(each.missing for each in sources if isinstance(each, Source)),

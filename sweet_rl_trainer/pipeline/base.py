@@ -1,4 +1,4 @@
-"""The model that training starts from: one that is there, one that is made on the spot, or what a stage exported."""
+"""The model that training starts from: an existing one, one created for the run, or the export of a stage."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
 
 
 def _absent(name: str, flag: str) -> str:
-    """Return what to do about a folder that does not exist."""
+    """Return advice for a folder that does not exist."""
     said = (
-        f"model {name!r}: there is no such folder, nor is it an id of the hub (OWNER/NAME, OWNER/NAME@REVISION); name "
-        f"another one by {flag}"
+        f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
+        f"OWNER/NAME@REVISION); give another model with {flag}"
     )
     if study := STUDY_BASE.fullmatch(name):
         said += (
-            f", or make it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
+            f", or create it:\n  sweet-rl study --world {study['world']} --only zero-shot --seeds 1"
         )
     return said
 

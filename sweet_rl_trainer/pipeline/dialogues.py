@@ -68,16 +68,16 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return what the dialogues of a run depend on: its configuration and the content of its tasks."""
+    """Return the values that the dialogues of a run depend on: its configuration and the content of its tasks."""
     file = Path(config.tasks).expanduser()
     tasks = file_digest(file) if file.is_file() else __version__
     return config.pins() | config.selection() | {"content": tasks}
 
 
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
-    """Return what continues dialogues: the agent of the first run of the inputs, or another, and that run's human.
+    """Return the continuations of dialogues by the agent of the first input run, or another agent, and its human.
 
-    They are held where the recipe says, or else where that run was.
+    They run on the recipe's executor, or else on that of the input run.
     """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
     config = replace(config, executor=recipe.executor or config.executor)

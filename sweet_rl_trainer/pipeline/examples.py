@@ -1,4 +1,4 @@
-"""Examples as a stage: from trajectories to what a training reads.
+"""Examples as a stage: from trajectories to training data.
 
 FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
 FOLDER/shown.json                         a few of them (`view`)
@@ -51,7 +51,7 @@ class TrainingData(Struct, frozen=True, kw_only=True):
     """Tasks without a pair, by reason."""
 
 
-UNFIT = "not fit to be held out"
+UNFIT = "unsuitable as held-out examples"
 """The reason for which a dialogue of the held-out side is left out, in a summary."""
 Maker = Callable[[Data, Chat], TrainingData]
 """Makes the examples of a method. Raises DataError if there are none to train on."""
@@ -125,7 +125,7 @@ def count(
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
     if known.absent - {"model", model}:
-        return Amount(note="when there are dialogues")
+        return Amount(note="once dialogues exist")
     if known.waits:
         return Amount(note="after the dialogues are collected")
     base = known.inputs.get(model)

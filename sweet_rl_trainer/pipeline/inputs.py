@@ -78,7 +78,9 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
     def of_run(folder: Path) -> list[Trajectory]:
         found = read_run(folder, tasks=tasks, system=system, dropped=dropped)
-        return sorted(found, key=lambda each: each.id)  # a run file has them as they were finished
+        return sorted(
+            found, key=lambda each: each.id
+        )  # a run file has them in the order in which they finished
 
     def of_file(path: Path) -> list[Trajectory]:
         return list(from_official(read_trajectories(path), system=system or "", dropped=dropped))
@@ -114,7 +116,7 @@ def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
 
 
 def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
-    """Return the runs among the inputs, without those of extra negatives."""
+    """Return the input runs, without the runs of extra negatives."""
     return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
 
 
@@ -141,7 +143,7 @@ def _file(name: str) -> Source:
 def _run(folder: str) -> Source:
     path = Path(folder) / ROLLOUTS
     if not path.is_file():
-        raise UserError(f"{folder} is no run folder of `colbench eval`: it has no {ROLLOUTS}")
+        raise UserError(f"{folder} is not a run folder of `colbench eval`: {ROLLOUTS} is missing")
     return Source(path=path.parent, key=_run_digest(path))
 
 

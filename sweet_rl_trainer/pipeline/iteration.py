@@ -1,4 +1,4 @@
-"""One iteration of a recipe: what all methods share.
+"""One iteration of a recipe: the parts shared by all methods.
 
 The model and the dialogues that it starts from, and stages that collect, train and export. A method (`method.Method`)
 puts its own stages together from these.
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Dialogues of which those that reach the turn limit are rejected examples."""
+        """Dialogues whose truncated ones (at the turn limit) are rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
@@ -168,7 +168,7 @@ class Iteration:
     def online(
         self, name: str, act: Any, settings: Any, estimate: Callable[[Known], Amount]
     ) -> Stage:
-        """Return a training that has dialogues of its own."""
+        """Return a training with its own dialogues."""
         settings = {
             **settings,
             "domain": self.recipe.domain,

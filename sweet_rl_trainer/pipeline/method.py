@@ -57,7 +57,7 @@ class Method(ABC):
         return {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield what is wrong with a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
+        """Yield the errors of a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
         for name in self.tables:
             train = getattr(recipe.tables[name], "train", None)
             if isinstance(train, TrainSettings):
@@ -88,7 +88,7 @@ def paper_epochs(domain: str) -> int:
 def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
     """Yield a problem if a policy is to be trained as a value model."""
     if settings.score != "log-ratio":
-        yield f"{table}.train.score: only a critic can be a value model (critic.train.score)"
+        yield f"{table}.train.score: only the critic can be a value model (critic.train.score)"
 
 
 @cache
@@ -118,14 +118,14 @@ def _flaws(method: object, name: str) -> Iterator[str]:
     if not isinstance(method, Method):
         yield "is not a subclass of sweet_rl_trainer.pipeline.method.Method"
     elif getattr(method, "name", None) != name:
-        yield "has no `name`, or not the one of its entry point"
+        yield "has no `name`, or one that differs from its entry point"
     elif not getattr(method, "goals", None):
-        yield "has no `goals`, of which the last one trains the policy"
+        yield "has no `goals`; the last goal must train the policy"
 
 
 def _refuse_shared(found: Sequence[Method]) -> None:
     """Raise UserError if methods share a name, a table or a goal, or one has a table that every recipe has."""
-    every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "of every recipe")
+    every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "by every recipe")
     for kind, owners, names in (
         ("name", dict[str, str](), [(each.name,) for each in found]),
         ("table", every, [each.tables for each in found]),
@@ -135,10 +135,10 @@ def _refuse_shared(found: Sequence[Method]) -> None:
             for name in own:
                 if name in owners:
                     raise UserError(
-                        f"the {kind} `{name}` of the method `{method.name}` is also one {owners[name]}; rename it, "
-                        "or uninstall its package"
+                        f"the {kind} `{name}` of the method `{method.name}` is already used "
+                        f"{owners[name]}; rename it, or uninstall its package"
                     )
-                owners[name] = f"of the method `{method.name}`"
+                owners[name] = f"by the method `{method.name}`"
 
 
 def find_method(name: str) -> Method:
@@ -146,7 +146,8 @@ def find_method(name: str) -> Method:
     known = {method.name: method for method in methods()}
     if name not in known:
         raise UserError(
-            f"method: {name} is not installed{did_you_mean(name, known)}; there are {', '.join(known)}"
+            f"method: {name} is not installed{did_you_mean(name, known)}; installed: "
+            f"{', '.join(known)}"
         )
     return known[name]
 

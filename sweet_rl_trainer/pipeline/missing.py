@@ -19,7 +19,7 @@ from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, traini
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 
 TRIALS = 3
-"""Dialogues for each task, of which pairs can be made. Paper."""
+"""Dialogues per task that pairs can be made from. Paper."""
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
@@ -52,17 +52,19 @@ def evaluating(recipe: Recipe, model: str) -> RunConfig:
 
 
 def no_dialogues(recipe: Recipe) -> str:
-    """Return what to do where a recipe names no dialogues and collects none."""
+    """Return advice for a recipe that names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
-        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] table; this makes "
-        f"a run with a rule-based human:\n  {eval_command(collecting(recipe), out)}\n"
-        f"then add --runs {out} (the head of a recipe says with which tasks and human the paper did it)"
+        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] "
+        "table; this command makes a run with a rule-based human:\n  "
+        f"{eval_command(collecting(recipe), out)}\n"
+        f"then add --runs {out} (the comment at the top of a recipe names the tasks and the "
+        "human of the paper)"
     )
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return what to do where the dialogues of these runs are not enough to make examples.
+    """Return advice if the dialogues of these runs are not enough to make examples.
 
     Raises the cause if more dialogues do not help, such as for a malformed file.
     """
@@ -74,10 +76,10 @@ def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
 def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
     match cause:
         case NoPairsError() | NothingLeftError() if runs:
-            yield "more dialogues for each task make pairs; a run is extended by:"
+            yield "pairs need more dialogues per task; to extend a run:"
             yield from (_again(folder, more=True) for folder in runs)
         case NoRewardsError() if runs:
-            yield "the same command scores and continues a run:"
+            yield "to score and continue a run:"
             yield from (_again(folder) for folder in runs)
         case TasksMissingError():
             yield "give the task file with --set data.tasks=FILE"

@@ -11,7 +11,7 @@ from colbench.numbers import memory
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
-"""Counts by reason in a stage's summary, and what stands before a reason."""
+"""Counts by reason in a stage's summary, and the prefix of each reason."""
 MEMORY = "memory"
 UNIT, COUNTED = "unit", ("taken", "held_out")
 """The name of the unit in a summary of examples, and of the numbers that have it."""

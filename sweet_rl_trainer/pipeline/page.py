@@ -38,7 +38,7 @@ RESULTS = (
     "pairs taken",
     "dialogues taken",
 )
-"""Values of which the table of stages shows the first two that a stage has, else its first two of all."""
+"""Values for the table of stages: the first two of these that a stage has, or else its first two values."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
 
 
 def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
-    """Return what the page says of a stage that is done; `details` is False if one line says it all."""
+    """Return the page's entry of a finished stage; `details` is False if one line is enough."""
     view = stage.view(folder) if stage.view else View()
     values = dict(outcome.numbers(stage, report))
     left = list(outcome.left_out(report))
@@ -135,7 +135,7 @@ def _results(values: Mapping[str, str]) -> list[str]:
 
 
 def _commands(recipe: Recipe, stages: Sequence[Stage], out: Path) -> Iterator[str]:
-    """Yield the commands that evaluate what was exported, by the last export first."""
+    """Yield the commands that evaluate the exports, starting with the last one."""
     for stage in reversed(stages):
         if stage.name == EXPORT and stage.report(out):
             yield eval_command(evaluating(recipe, str(stage.folder(out) / MODEL)))

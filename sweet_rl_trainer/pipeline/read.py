@@ -142,7 +142,7 @@ def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_domain(recipe: Recipe) -> Recipe:
-    """Return the recipe in which what names no tasks, or no agent, has the domain's own."""
+    """Return the recipe, with the domain's defaults for missing tasks and agents."""
     tiny = recipe.model.tiny
     defaults = get_domain(recipe.domain).defaults
 
@@ -194,14 +194,15 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 
 def _problems(recipe: Recipe) -> Iterator[str]:
     if recipe.model.name and recipe.model.tiny:
-        yield "model.name and model.tiny: give one of the two"
+        yield "model.name and model.tiny: give only one of the two"
     if not (recipe.model.name or recipe.model.tiny):
-        yield "model.name: give the model to train, a folder or a name on the hub (--model)"
+        yield "model.name: give the model to train, a folder or a Hub ID (--model)"
     if recipe.iterations > 1 and not any(
         MODEL_PLACEHOLDER in each.agent for each in recipe.collect
     ):
         yield (
-            f"iterations: a [[collect]] table with {MODEL_PLACEHOLDER} in its agent is needed to collect from the actor"
+            f"iterations: collecting from the actor needs a [[collect]] table with "
+            f"{MODEL_PLACEHOLDER} in its agent"
         )
     for method in methods():
         yield from method.problems(recipe)

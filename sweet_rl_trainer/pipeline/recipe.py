@@ -42,7 +42,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     chats: tuple[str, ...] = ()
     """Files of own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
-    """Run folders of which only the dialogues that ran into the turn limit count, as rejected ones."""
+    """Run folders whose truncated dialogues (at the turn limit) are used as rejected ones."""
     tasks: str = ""
     """The source of the runs' tasks, if the recorded one no longer exists."""
     system: str | None = None
@@ -98,7 +98,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
-    """Runs of which only the dialogues that ran into the turn limit count, as rejected ones; see `data.negatives`."""
+    """Runs whose truncated dialogues (at the turn limit) are used as rejected ones; see `data.negatives`."""
     collect_privileged: tuple[RunConfig, ...] = ()
     """Runs of agents that know c. RFT also imitates them, with c stated first, and so trains a model that uses c."""
     lora: LoraSettings | None = None

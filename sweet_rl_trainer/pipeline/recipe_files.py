@@ -26,9 +26,7 @@ def text(name: str) -> tuple[str, str]:
         return resource.read_text("utf-8"), f"recipe {name}"
     path = Path(name)
     if not path.is_file():
-        raise UserError(
-            f"there is no recipe {name!r}: neither a file nor one of {', '.join(shipped())}"
-        )
+        raise UserError(f"recipe {name!r}: neither a file nor one of {', '.join(shipped())}")
     try:
         return path.read_text("utf-8"), name
     except UnicodeDecodeError as cause:

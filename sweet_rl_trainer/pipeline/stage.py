@@ -31,7 +31,7 @@ DONE, LOCK = "done.json", ".lock"
 FOLDER = re.compile(r"[\w-]+-[0-9a-f]{12}")
 """Names of the stages' folders."""
 FORMAT = 2
-"""Of what the stages write; outputs of another one are not found."""
+"""Version of the stages' outputs; outputs of another version are not found."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Report(Struct, frozen=True, kw_only=True):
     memory: int | None = None
     """Peak memory of this program and its subprocesses in that time, in bytes (`memory_monitor`)."""
     said: dict[str, Any]
-    """What the stage has to say of its output."""
+    """The stage's report on its output."""
 
 
 class Amount(Struct, kw_only=True):
@@ -55,7 +55,7 @@ class Amount(Struct, kw_only=True):
 
     examples: int | None = None
     tokens: int | None = None
-    """Tokens of all examples, each counted as often as it is used."""
+    """Tokens of all examples, counted each time an example is used."""
     steps: int | None = None
     memory: int | None = None
     """Bytes per device."""
@@ -80,7 +80,7 @@ class Known(Struct, frozen=True, kw_only=True):
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
     with_models: bool = True
-    """False if no model is to be read or measured, because only what is missing is asked for."""
+    """False if models must not be read or measured because only missing inputs are requested."""
 
     @property
     def waits(self) -> bool:
@@ -97,7 +97,7 @@ class Source:
     key: str
     """A digest of their content."""
     missing: str = ""
-    """Where there is no path and nothing that downloads them: what to do, with the command that makes them."""
+    """Advice if a path is missing and nothing downloads it, with the command that provides it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +122,11 @@ class Stage:
     """All that the output depends on besides the inputs: plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
-    """Counts what there is to do, for `--dry-run`."""
+    """Counts the work, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values that the console shows; None: all of them."""
     view: Callable[[Path], View] | None = None
-    """Reads what is shown of the output from its folder, on the console and on the page of the run."""
+    """Reads the display of the output from its folder, for the console and for the page of the run."""
 
     @cached_property
     def planned_only(self) -> bool:
@@ -138,7 +138,7 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """The key by which the output is found."""
+        """The key that identifies the output."""
         inputs = {name: each.key for name, each in self.inputs.items()}
         return digest([FORMAT, self.name, msgspec.to_builtins(self.settings), inputs])
 

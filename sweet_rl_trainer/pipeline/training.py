@@ -126,7 +126,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return what is shown of a training; nothing if it was done before there were summaries."""
+    """Return the display of a training; nothing if it was run before summaries existed."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)
@@ -163,7 +163,7 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str =
         shards = launch.processes if any(each in launch.config for each in SHARDED) else 1
         found.memory = training_bytes(size, settings, recipe.lora, shards=shards)
     elif is_hub_id(name):
-        found.note = f"memory: {name} is not on this machine, and its shape is not known"
+        found.note = f"memory: {name} is not on this machine, and its dimensions are unknown"
     return found
 
 

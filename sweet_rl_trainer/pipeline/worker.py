@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from colbench.console import inherited_output
 from colbench.errors import ColBenchError
 from sweet_rl_trainer.console import quiet
 from sweet_rl_trainer.pipeline.training import MEMORY
@@ -31,7 +32,8 @@ def main(argv: Sequence[str]) -> int:
         exit_with_parent()
         quiet()
         module, _, name = entry.partition(":")
-        getattr(import_module(module), name)(folder)
+        with inherited_output():
+            getattr(import_module(module), name)(folder)
         if _is_first():
             _write_peak(folder)
     except ColBenchError as error:

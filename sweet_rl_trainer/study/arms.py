@@ -44,25 +44,25 @@ def _consequences(scores: str) -> dict[str, Any]:
 UNFILTERED = {"rft.at_least": 0.0, "rft.answered": True}
 
 ARMS: tuple[Arm, ...] = (
-    Arm(name="zero-shot", label="Zero-shot", what="the base, not trained any further"),
+    Arm(name="zero-shot", label="Zero-shot", what="the base model without further training"),
     Arm(
         name="rft",
         label="Rejection fine-tuning ×3",
-        what="imitates the policy's successful dialogues",
+        what="imitates successful dialogues of the policy",
         goal="rft",
     ),
     Arm(
         name="mtdpo",
         label="Multi-turn DPO ×3",
-        what="DPO on pairs of dialogues about a task, a successful one and one that is not",
+        what="DPO on pairs of a successful and an unsuccessful dialogue about the same task",
         goal="mtdpo",
     ),
     Arm(
         name="sweet",
         label="SWEET-RL ×3",
         what=(
-            "a critic that sees the privileged information learns from the same pairs, and scores "
-            "candidates for single replies; DPO on pairs of these"
+            "a critic with privileged information learns from the same pairs and scores "
+            "candidate replies; DPO on pairs of candidates"
         ),
         goal="actor",
     ),
@@ -89,14 +89,14 @@ ARMS: tuple[Arm, ...] = (
     Arm(
         name="rft-unfiltered",
         label="Unfiltered RFT ×3",
-        what="imitates all of the policy's dialogues that have an answer",
+        what="imitates all dialogues of the policy that have an answer",
         goal="rft",
         changes=UNFILTERED,
     ),
     Arm(
         name="rft-once",
-        label="Rejection fine-tuning ×1, as many dialogues and steps",
-        what="imitates the base's successful dialogues, all at once",
+        label="Rejection fine-tuning ×1, with as many dialogues and steps",
+        what="imitates successful dialogues of the base in one iteration",
         goal="rft",
         iterations=1,
         dialogues=3,
@@ -105,7 +105,8 @@ ARMS: tuple[Arm, ...] = (
     Arm(
         name="pmi",
         label="PMI scorer ×3",
-        what="a candidate's score is how much likelier it is given the privileged information",
+        what="scores a candidate by the increase in its log-likelihood given the privileged "
+        "information",
         goal="actor",
         changes={"rank.scores": "pmi"},
     ),

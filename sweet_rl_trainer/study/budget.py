@@ -1,4 +1,4 @@
-"""What a policy took, counted from what its stages wrote."""
+"""The budget that a policy used, counted from the output of its stages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _steps(folder: Path) -> int:
 
 
 def _supervised(folder: Path, report: Report) -> float:
-    """Return the reply tokens in the loss, each as often as it was."""
+    """Return the number of reply tokens in the loss, counted each time they are used."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)

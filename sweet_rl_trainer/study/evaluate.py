@@ -46,7 +46,7 @@ def evaluation(policy: Stage, config: RunConfig) -> Stage:
 
 
 def exchange(asker: Speaker, writer: Speaker, config: RunConfig) -> Stage:
-    """Return the stage of dialogues in which one asks and another one writes; `config` names the tasks."""
+    """Return the stage of dialogues in which one model asks and another writes; `config` names the tasks."""
     speakers = {"asker": asker, "writer": writer}
     questions = config.max_turns - 1
     asked = replace(

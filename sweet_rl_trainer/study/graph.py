@@ -37,7 +37,7 @@ AT_ONCE = 256
 
 
 class Graph:
-    """The stages in a world; `prompt` is an empty file: agents see nothing but what the human says."""
+    """The stages in a world; `prompt` is an empty file, so agents see only the human's messages."""
 
     def __init__(self, world: World, prompt: Path) -> None:
         self.world = world
@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe by which the base learns from its own dialogues; in them it sees no more than a policy."""
+        """The recipe by which the base learns from its own dialogues, in which it sees no more than a policy does."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -71,7 +71,7 @@ class Graph:
         return convert(tables, "[recipe]")
 
     def policy(self, arm: Arm, seed: int, rate: float) -> Stage:
-        """Return the export of an arm's last iteration, which is that of the last checkpoint; the base of no goal."""
+        """Return the export of an arm's last iteration, which is the last checkpoint; without a goal, the base."""
         model = self.base
         for number in range(arm.iterations if arm.goal else 0):
             iteration = Iteration(self.recipe(arm, seed, rate, number), model, first=True)

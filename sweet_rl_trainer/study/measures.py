@@ -42,7 +42,7 @@ MEASURES: Mapping[str, Measure] = {
     "success": success,
     "tests passed": passed,
     "facts told at the answer": told,
-    "success, all facts told": success_if_told,
+    "success given all facts told": success_if_told,
 }
 
 
@@ -117,7 +117,7 @@ def on_tests(results: Results, arm: str) -> dict[int, tuple[Outcome, ...]]:
 
 
 def exchanged(results: Results, asker: str, writer: str) -> dict[int, tuple[Outcome, ...]]:
-    """Return the outcomes of dialogues in which one asks and another one writes, by seed."""
+    """Return the outcomes of dialogues in which one model asks and another writes, by seed."""
     if asker == writer:
         return on_tests(results, asker)
     found: list[Exchange] = [

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PAGE, PICTURE = "report.md", "success"
 QUICK = "quick"
-"""The world that a flag of its own asks for."""
+"""The world that has its own flag."""
 RIVAL = "rft"
 """The arm that all others are held against."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
@@ -55,12 +55,12 @@ def write(results: Results, folder: Path) -> Path:
 
 def markdown(results: Results) -> str:
     """Return the report."""
-    head = f"# The study in world `{results.name}`\n\n{escape(results.world['what'])}."
+    head = f"# Study in world `{results.name}`\n\n{escape(results.world['what'])}."
     sections: dict[str, Callable[[Results], str]] = {
         "The base": based,
         "Results": measured,
         f"Against {NAMED[RIVAL].label}": compared,
-        "Who asks and who writes": separated,
+        "Asking and writing": separated,
         "Budgets": budgets,
         "Learning rates": rates,
         "Cost": cost,
@@ -79,7 +79,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return what the base is worth, and whether it is fit for the comparison."""
+    """Return the measures of the base, and whether it is fit for the comparison."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:
@@ -87,9 +87,10 @@ def based(results: Results) -> str:
     low, high = ZERO_SHOT
     fit = low <= _mean(alone) <= high and _mean(told_all) >= WRITES
     return (
-        f"Zero-shot it succeeds in {percent(_mean(alone))}, and in {percent(_mean(told_all))} where the oracle asks. "
-        f"It is {'fit' if fit else '**not fit**'} for the comparison: wanted are {percent(low)} to {percent(high)}, "
-        f"and {percent(WRITES)} or more where all is known."
+        f"Its zero-shot success is {percent(_mean(alone))}, and {percent(_mean(told_all))} when "
+        f"the oracle asks. It is {'fit' if fit else '**not fit**'} for the comparison, which "
+        f"requires {percent(low)} to {percent(high)} zero-shot and at least {percent(WRITES)} "
+        "with the oracle's questions."
     )
 
 
@@ -106,8 +107,8 @@ def measured(results: Results) -> str:
         lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
     heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
     text = (
-        "Means over seeds and test tasks, in brackets the 95 % interval over tasks; after ± that over seeds "
-        "(Student's t)."
+        "Means over seeds and test tasks, with the 95 % interval over tasks in brackets and over "
+        "seeds after ± (Student's t)."
     )
     return f"{text}\n\n{table(heads, lines)}"
 
@@ -136,20 +137,20 @@ def separated(results: Results) -> str:
         found = [summary(exchanged(results, *pair), success) for pair in pairs]
         lines.append([escape(NAMED[name].label), *map(_share, found)])
     heads = ("arm", "asks and writes ", "oracle writes ", "oracle asks ", "base writes ")
-    text = "The oracle asks about all that is open, or writes what the facts told so far allow."
+    text = "The oracle asks about every open decision, or writes the best answer that the facts told so far allow."
     return f"{text}\n\n{table(heads, lines)}"
 
 
 def budgets(results: Results) -> str:
-    """Return the table of what each arm took, counted."""
+    """Return the table of the counted budgets of the arms."""
     return table(
         (
             "arm",
             "dialogues ",
             "candidates ",
-            "steps of critics ",
+            "critic steps ",
             "steps ",
-            "supervised tokens a step ",
+            "supervised tokens per step ",
             "evaluation dialogues ",
             "minutes ",
         ),
@@ -200,7 +201,7 @@ def cost(results: Results) -> str:
         [stage, f"{len(times)}", number(fmean(times)), number(sum(times) / 60)]
         for stage, times in sorted(seconds.items(), key=lambda item: -sum(item[1]))
     ]
-    return table(("stage", "runs ", "seconds of each ", "minutes of all "), lines)
+    return table(("stage", "runs ", "seconds per run ", "total minutes "), lines)
 
 
 def _share(found: Summary | None) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 SCHEMA = "colbench.study/4"
 BASE, ORACLE = "zero-shot", "oracle"
-"""Names of speakers in exchanges, next to those of arms."""
+"""Names of speakers in exchanges other than arms."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What the policy of a row took, counted from what its stages wrote."""
+    """The budget of a row's policy, counted from the output of its stages."""
 
     dialogues: int
     """To learn from."""
@@ -55,7 +55,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     supervised: float
     """Reply tokens in the loss of a step of the policy, on average."""
     evaluations: int
-    """Dialogues on validation tasks by which the rate was chosen, over all seeds."""
+    """Dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
     """Of all stages of this row after the base, shared ones included, and without choosing the rate."""
 
@@ -73,7 +73,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """Dialogues on the test tasks in which one asks, and another one writes the answers."""
+    """Dialogues on the test tasks in which one model asks and another writes the answers."""
 
     key: str
     """The key of the stage that evaluated it."""

@@ -24,9 +24,9 @@ from typing import Any
 import msgspec
 import torch
 from msgspec.structs import replace
-from rich.console import Console
 from rich.text import Text
 
+from colbench.console import errors
 from colbench.errors import UserError
 from colbench.run_folder import hold
 from colbench.version import __version__
@@ -45,11 +45,10 @@ PROMPT, BASE, RESULTS = "no-prompt.txt", "base", "results.json"
 
 
 class Runner:
-    """Runs the stages that are asked for, and says so."""
+    """Runs the requested stages and reports them."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self._console = Console(stderr=True)
         self.part = ""
         """What the next stages are for, in words."""
 
@@ -58,12 +57,12 @@ class Runner:
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
-                self._console.print(Text(f"{self.part}: {stage.name}: {name}"))
+                errors().print(Text(f"{self.part}: {stage.name}: {name}"))
                 stage.run(self.out)
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage likewise. Raises NotMadeError if another process runs one of those it needs."""
+        """Run a stage in the same way. Raises NotMadeError if another process runs one of its dependencies."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -164,7 +163,7 @@ def _is_made(part: Part, runner: Runner) -> bool:
 
 
 def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:
-    """Return results with what is done of the parts."""
+    """Return results with the finished parts."""
     found = [each for part in parts if (each := _found(part, runner)) is not None]
     return replace(
         head,

@@ -93,7 +93,7 @@ class Study:
         return Try(key=stage.key, arm=arm.name, rate=rate, seed=seed, validation=found)
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the rate that an arm's tries choose; 0 for the base, which has none."""
+        """Return the rate chosen by an arm's tries; 0 for the base, which has none."""
         seeds = range(self._graph.world.chosen_on)
         tries = [
             self._try(arm, rate, seed, made) for rate, seed in product(self._rates(arm), seeds)

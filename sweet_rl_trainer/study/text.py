@@ -1,4 +1,4 @@
-"""Markdown in which text from outside stays text; numbers are formatted by `colbench.numbers`."""
+"""Markdown in which external text is escaped; numbers are formatted by `colbench.numbers`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trials: Count
     """Dialogues about each of them in an iteration. Paper: 3."""
     validation: str
-    """The tasks by which learning rates are chosen."""
+    """The tasks for choosing learning rates."""
     test: str
     """The tasks of the tables."""
     max_tokens: Count
@@ -50,14 +50,14 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seeds on which the rates are chosen."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
-    """The recipe by which the base learns from its own dialogues before anything is compared; empty: none."""
+    """The recipe by which the base learns from its own dialogues before the comparison; empty: none."""
     recipe: dict[str, Any]
 
     def __post_init__(self) -> None:
         if empty := [goal for goal, rates in self.rates.items() if not rates]:
             raise ValueError(f"rates.{empty[0]}: give at least one")
         if unknown := {*self.exchanged} - {*self.arms}:
-            raise ValueError(f"exchanged: not among the arms: {', '.join(sorted(unknown))}")
+            raise ValueError(f"exchanged: not in the arms: {', '.join(sorted(unknown))}")
 
 
 def shipped() -> list[str]:
@@ -81,7 +81,7 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables in which the values of `above` hold, and those of `below` elsewhere."""
+    """Return tables with the values of `above`, and those of `below` elsewhere."""
     found = {**below, **above}
     for key in below.keys() & above.keys():
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):

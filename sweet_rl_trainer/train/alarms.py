@@ -1,4 +1,4 @@
-"""Alarms of a training: signs that a policy is coming apart, from what is logged.
+"""Alarms of a training: signs in the logged values that a policy is degenerating.
 
 | value | alarm |
 |---|---|
@@ -66,7 +66,7 @@ def alarms(
         if plain.startswith("entropy"):
             yield from _entropy(name, value, before.get(name))
         elif plain == "kl" and value > KL_MOST:
-            text = f"KL to the reference is {value:.2f} nats a token, above {KL_MOST}: the model has drifted far"
+            text = f"KL to the reference is {value:.2f} nats per token, above {KL_MOST}: the model has drifted far"
             yield "kl", text
         elif plain in POLICY:
             yield from _changed(plain, value, before.get(name))
@@ -75,8 +75,8 @@ def alarms(
     yield from _lengths(values)
 
 
-POLICY = {"reply_tokens": "tokens a reply", "turns": "turns a dialogue"}
-"""Values of the policy's own dialogues, and what they are."""
+POLICY = {"reply_tokens": "tokens per reply", "turns": "turns per dialogue"}
+"""Values of the policy's own dialogues, and their units."""
 
 
 def _entropy(name: str, value: float, first: float | None) -> Iterator[tuple[str, str]]:
@@ -84,11 +84,11 @@ def _entropy(name: str, value: float, first: float | None) -> Iterator[tuple[str
         return
     turn = name.rpartition("_turn_")[2] if "_turn_" in name else ""
     what = f"Entropy at turn {turn}" if turn else "Entropy"
-    change = f"{what} went from {first:.3g} to {value:.3g} nats a token"
+    change = f"{what} changed from {first:.3g} to {value:.3g} nats per token"
     if value <= FALLEN * first:
-        yield f"{name} fell", f"{change}: replies lose their variety"
+        yield f"{name} fell", f"{change}: replies are losing variety"
     elif value >= RISEN * first:
-        yield f"{name} rose", f"{change}: replies become noise"
+        yield f"{name} rose", f"{change}: replies are becoming noise"
 
 
 def _changed(name: str, value: float, first: float | None) -> Iterator[tuple[str, str]]:
@@ -107,6 +107,6 @@ def _lengths(values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         longer = "longer" if chosen > rejected else "shorter"
         yield (
             f"pairs {longer}",
-            f"Chosen replies are {longer} than rejected ones, {chosen:.0f} tokens against {rejected:.0f}: "
-            "the model may learn length",
+            f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens against "
+            f"{rejected:.0f}): the model may learn length",
         )

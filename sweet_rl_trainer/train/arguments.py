@@ -13,9 +13,9 @@ from sweet_rl_trainer.settings import TrainSettings, require_trackers
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 
 PROJECT = "colbench"
-"""The project in which a tracker shows trainings, if its environment variables name none."""
+"""The project in which a tracker shows trainings unless its environment variables name one."""
 CHOICE = "choice"
-"""The metric by which checkpoints of training on pairs are compared; see `Trainer.evaluate`."""
+"""The metric for comparing checkpoints of training on pairs; see `Trainer.evaluate`."""
 
 
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
@@ -66,9 +66,9 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
         )
     except (ValueError, ImportError) as cause:
         raise UserError(
-            f"these settings do not work here: {' '.join(str(cause).split())}"
+            f"these settings do not work on this machine: {' '.join(str(cause).split())}"
         ) from cause
-    found.mixed_precision = "no"  # `Trainer` does it, the same in however many processes
+    found.mixed_precision = "no"  # `Trainer` does this the same way for any number of processes
     return found
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 from transformers import TrainerCallback
 
+from colbench.console import errors
 from sweet_rl_trainer.console import PLAIN_INTERVAL
 from sweet_rl_trainer.train.alarms import Watch
 from sweet_rl_trainer.train.history import ALARMS
@@ -37,17 +36,17 @@ class Alarms(TrainerCallback):
             state.log_history[-1][ALARMS] = found
             if state.is_world_process_zero:
                 for text in found:
-                    print(f"! step {state.global_step}: {text}", file=sys.stderr, flush=True)
+                    errors().out(f"! step {state.global_step}: {text}", highlight=False)
 
 
 class LogFile(TrainerCallback):
-    """Writes what is logged to a file; a resumed run begins it again with what its checkpoint remembers."""
+    """Writes logged values to a file; a resumed run starts the file again from its checkpoint's history."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Write what was logged before the checkpoint."""
+        """Write the values logged before the checkpoint."""
         if state.is_world_process_zero:
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 
@@ -66,7 +65,7 @@ class OnConsole(TrainerCallback):
     """A bar in a terminal, a line now and then elsewhere; on standard error, by the first process only."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = errors()
         self._bar = Progress(
             TextColumn("train"),
             BarColumn(bar_width=16),
@@ -106,7 +105,7 @@ class OnConsole(TrainerCallback):
     def _say(self) -> None:
         if self._line not in ("", self._printed) and not self._console.is_terminal:
             self._said, self._printed = time.monotonic(), self._line
-            print(self._line, file=self._console.file, flush=True)
+            self._console.out(self._line, highlight=False)
 
     def stop(self) -> None:
         """Print the pending line and stop the display."""

@@ -46,7 +46,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Examples of the step in all processes: what their summed loss is divided by."""
+    """Examples of the step in all processes, by which their summed loss is divided."""
     tokens: int
     """Of all these examples."""
     names: tuple[str, ...]
@@ -142,7 +142,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimizer steps of a run, the last one of an epoch with what is left."""
+    """The optimizer steps of a run; the last step of an epoch has the remaining examples."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer

@@ -90,5 +90,5 @@ def _range(points: list[tuple[int, float]]) -> Range:
 
 
 def read_history(run: Path) -> History:
-    """Return what a training in a folder logged."""
+    """Return the logged values of a training in a folder."""
     return History([msgspec.json.decode(line) for line in (run / LOG).read_bytes().splitlines()])

@@ -1,4 +1,4 @@
-"""The picture of a training: what its log holds, by step."""
+"""The picture of a training: the logged values by step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WINDOW = 20
 
 
 class Line(Struct, frozen=True):
-    """A value of the log, and what the legend calls it."""
+    """A value of the log and its name in the legend."""
 
     name: str
     label: str
@@ -55,7 +55,7 @@ PANELS = (
         (Line("reward_chosen", "chosen"), Line("reward_rejected", "rejected")),
     ),
     Panel(
-        "log π_ref − log π, a token (KL)",
+        "log π_ref − log π per token (KL)",
         (Line("kl", "training"), Line("eval_kl", "held-out")),
     ),
     Panel(
@@ -67,10 +67,10 @@ PANELS = (
             Line("length_rejected", "rejected"),
         ),
     ),
-    Panel("Turns a dialogue", (Line("turns", "training"),)),
+    Panel("Turns per dialogue", (Line("turns", "training"),)),
     Panel("Dialogues without an answer", (Line("unanswered", "training"),), percent=True),
 )
-ENTROPY = "Entropy, nats a token"
+ENTROPY = "Entropy, nats per token"
 STYLES = {
     "training": figures.SERIES[0],
     "held-out": figures.SERIES[1],

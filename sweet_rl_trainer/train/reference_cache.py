@@ -43,7 +43,7 @@ Kind = Literal["sum", "tokens", "value"]
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
-    """Return what a value is found by within one model: ids, pictures and, as far as they matter to it, weights."""
+    """Return the key of a value within one model: ids, pictures and, if they affect it, weights."""
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         weights = np.asarray(part.token_weights, dtype="<f4")
@@ -87,7 +87,7 @@ class ReferenceCache:
         self.reload()
 
     def reload(self) -> None:
-        """Read what other processes have written."""
+        """Read the values written by other processes."""
         for path in sorted(self._folder.glob("*.jsonl")):
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
@@ -95,7 +95,9 @@ class ReferenceCache:
         """Return [1], or [number of weighted tokens], in float32. Raises UserError if it is not known."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
-            raise UserError(f"{self._folder} does not know all of these sequences; fill it first")
+            raise UserError(
+                f"{self._folder} does not contain all of these sequences; fill it first"
+            )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 
     def fill(
@@ -108,7 +110,7 @@ class ReferenceCache:
         share: bool = False,
         name: str = "",
     ) -> None:
-        """Compute and keep what is not known yet of the groups' sequences; `name` is for the console.
+        """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
         `loss.row_logprobs` does; `share` as in `packing.lay_out`. It waits for a process that writes the same file.
@@ -161,9 +163,7 @@ def _read(path: Path) -> Iterator[_Entry]:
         try:
             yield decoder.decode(line)
         except msgspec.DecodeError as cause:
-            raise DataError(
-                f"{path}:{number}: {cause}; delete the file to compute it again"
-            ) from cause
+            raise DataError(f"{path}:{number}: {cause}; delete the file to recompute it") from cause
 
 
 def _split(row: Row, logprobs: Tensor, kind: Kind) -> Sequence[Tensor]:

@@ -116,13 +116,13 @@ def _cache(folder: Path | None, model: str, precision: str, writer: int) -> Refe
 def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) -> None:
     values = settings.score == "value"
     if values and referred:
-        raise ValueError("values have no references")
+        raise ValueError("value models have no reference")
     if any(isinstance(each, PairExample) != (referred or values) for each in examples):
-        raise ValueError("pairs need references or values, and successes have neither")
+        raise ValueError("pairs need a reference or a value model, and successes need neither")
 
 
 def save_whole(trainer: Any, folder: Path) -> None:
-    """Save what a trainer of transformers has trained: all of it or nothing."""
+    """Save the result of a trainer of transformers atomically."""
     part = folder.with_name(f"{folder.name}.part")
     trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
@@ -155,10 +155,11 @@ def open_folder(folder: Path, record: Struct) -> Path | None:
             raise DataError(f"{path}: {cause}; choose another folder") from cause
         if changed := sorted(_differences(before, record)):
             raise UserError(
-                f"{folder} holds another run: {', '.join(changed)} changed; choose another folder"
+                f"{folder} contains another run: {', '.join(changed)} changed; choose another "
+                "folder"
             )
     elif folder.is_dir() and any(each != part for each in folder.iterdir()):
-        raise UserError(f"{folder} is not empty and holds no run; choose another folder")
+        raise UserError(f"{folder} is not empty and contains no run; choose another folder")
     else:
         folder.mkdir(parents=True, exist_ok=True)
         part.write_bytes(msgspec.json.format(msgspec.json.encode(record)))

@@ -31,7 +31,7 @@ def share_on_cpu(accelerator: Any) -> None:
     state = accelerator.state
     if state.distributed_type == DistributedType.MULTI_CPU and _asked("ACCELERATE_USE_FSDP"):
         state.fsdp_plugin = FullyShardedDataParallelPlugin()
-        for each in (state, PartialState()):  # the first is filled from the second again and again
+        for each in (state, PartialState()):  # the first is filled repeatedly from the second
             each.distributed_type = DistributedType.FSDP
 
 

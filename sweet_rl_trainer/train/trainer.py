@@ -80,7 +80,7 @@ class Trainer(BaseTrainer):
         best = (CHOICE if self._paired else "nll") if held_out else None
         args = arguments(settings, folder, len(examples), best)
         self._rank, self._world = args.process_index, args.world_size
-        args._n_gpu = min(1, args.n_gpu)  # one device a process
+        args._n_gpu = min(1, args.n_gpu)  # one device per process
         self.plan = Plan(self._packer(examples), settings)
         self._sums: dict[str, Tensor] = {}
         stop = (
@@ -93,7 +93,7 @@ class Trainer(BaseTrainer):
             args=args,
             data_collator=_only,
             train_dataset=self.plan,
-            eval_dataset=self.plan if held_out else None,  # only asked whether there is one
+            eval_dataset=self.plan if held_out else None,  # only checks whether there is one
             processing_class=tokenizer,
             callbacks=[*callbacks, *stop],
         )
@@ -115,12 +115,13 @@ class Trainer(BaseTrainer):
         narrow = {str(p.dtype) for p in model.parameters() if p.requires_grad} - {"torch.float32"}
         if narrow:
             raise UserError(
-                f"the weights to train are {', '.join(sorted(narrow))}, in which small steps are rounded away; load "
-                "the model in float32 (precision bfloat16 is that of the products)"
+                f"the weights to train are {', '.join(sorted(narrow))}, which rounds small "
+                "updates to zero; load the model in float32 (precision bfloat16 applies only to "
+                "matrix products)"
             )
         if self.settings.share_beginnings and not can_share(model.config):
             raise UserError(
-                "share_beginnings: this model's attention cannot; see attention.can_share"
+                "share_beginnings: not supported by this model's attention; see attention.can_share"
             )
         if self._values != has_value_head(model):
             raise UserError(
@@ -133,7 +134,7 @@ class Trainer(BaseTrainer):
             check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
-        """Compute what the cache does not know of all examples with the model as it is: before `train`."""
+        """Compute the missing cache values of all examples with the model before training."""
         if self.reference is None:
             return
         model: Any = self.model
@@ -175,7 +176,7 @@ class Trainer(BaseTrainer):
             self.accelerator.gradient_state._set_sync_gradients(last)
             with nullcontext() if last else self.accelerator.no_sync(model):
                 metrics, loss = self._run(model, packed)
-                loss = loss * (packed.counts * self._world / step.size)  # processes are averaged
+                loss = loss * (packed.counts * self._world / step.size)  # averaged over processes
                 self.accelerator.backward(loss)
             wrong += _not_finite(packed, metrics["loss"])
             _count(self._sums, metrics, packed.counts)
@@ -187,7 +188,7 @@ class Trainer(BaseTrainer):
     def _run(
         self, model: nn.Module, packed: Packed, entropies: EntropyByTurn | None = None
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return what to log of each example, and their summed loss; `entropies` are added up, without gradients."""
+        """Return the values to log of each example, and their summed loss; `entropies` are summed without gradients."""
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
         bare: Any = self.model
@@ -248,7 +249,7 @@ class Trainer(BaseTrainer):
         return {name: value / count for name, value in named.items()}
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
-        """Log with the means of what was counted since the last log: see `loss.PairLosses.metrics`."""
+        """Log with the means of the values counted since the last log: see `loss.PairLosses.metrics`."""
         if "loss" in logs:
             means = self._means(self._sums)
             logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}
@@ -291,7 +292,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add up what was measured of the examples of a row, if it counts, and their number."""
+    """Add up the measures of the examples of a row, if it counts, and their number."""
     for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
         sums[name] = sums.get(name, 0) + counts * values.float().sum()
 

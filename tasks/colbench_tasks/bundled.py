@@ -59,7 +59,7 @@ def load(name: str) -> list[Task]:
     if full not in SETS:
         known = ", ".join(f"bundled:{known}" for known in SETS)
         hint = did_you_mean(name, [*SETS, *(each.partition("/")[0] for each in SETS)])
-        raise UserError(f"--tasks: there is no bundled:{name}{hint}; there is {known}")
+        raise UserError(f"--tasks: unknown set bundled:{name}{hint}; available: {known}")
     return list(_loaded(full))
 
 
@@ -75,8 +75,8 @@ def check_families(name: str, frozen: Frozen) -> None:
         found = f"version {installed[family].version}" if family in installed else "none"
         if found != f"version {version}":
             raise UserError(
-                f"--tasks bundled:{name}: the set is drawn from version {version} of the family {family}, and "
-                f"{found} is installed; install the release that has this version"
+                f"--tasks bundled:{name}: the set is drawn from version {version} of the family "
+                f"{family}, but {found} is installed; install the release that has this version"
             )
 
 
@@ -94,13 +94,14 @@ def _loaded(name: str) -> tuple[Task, ...]:
     made = hashlib.sha256(content).hexdigest()
     if made != frozen.sha256:
         raise UserError(
-            f"--tasks bundled:{name}: this installation makes a set with the SHA-256 {made}, the frozen one has "
-            f"{frozen.sha256}; reinstall ColBench, or use generated:{name}?number={frozen.number} for a set of your own"
+            f"--tasks bundled:{name}: this installation generates a set with the SHA-256 {made}, "
+            f"but the frozen set has {frozen.sha256}; reinstall ColBench, or use "
+            f"generated:{name}?number={frozen.number} for your own set"
         )
     try:
         keep(kept, content)
     except OSError as cause:
-        logger.warning("bundled:%s is made again each time, as it cannot be kept: %s", name, cause)
+        logger.warning("bundled:%s cannot be cached and is regenerated each time: %s", name, cause)
     return tuple(tasks)
 
 

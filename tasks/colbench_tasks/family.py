@@ -58,7 +58,7 @@ class Decision(Struct, frozen=True):
     options: tuple[Option, ...]
     """The most usual one first: a guess from the request alone would take it."""
     examples: tuple[str, ...] = ()
-    """Questions about it in very different words, by which the simulated human recognizes others."""
+    """Differently worded questions about it, by which the simulated human recognizes other questions."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return every option with each of its values."""

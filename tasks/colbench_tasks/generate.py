@@ -119,7 +119,8 @@ def stream(
 def too_few(family: str, made: int, reason: str) -> GeneratorError:
     """Return the error for a family that has fewer tasks than requested."""
     return GeneratorError(
-        f"family {family} has only about {made:,} different tasks ({reason}); ask for fewer or for more families"
+        f"family {family} has only about {made:,} different tasks ({reason}); request fewer "
+        "tasks or more families"
     )
 
 
@@ -159,7 +160,7 @@ def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn],
         drawn = draw()
         if side(written(drawn)) == split:
             return drawn
-    raise GeneratorError(f"{DRAWS} were drawn and none is on the {split} side")
+    raise GeneratorError(f"{DRAWS} designs were drawn, but none is on the {split} side")
 
 
 def _key(family: Family, design: Design) -> str:
@@ -172,7 +173,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw the names of so many decisions that no guess is right too often; of more, or all, if necessary."""
+    """Draw enough decisions that no guess is right too often; more, or all, if necessary."""
     for size in range(number, len(family.decisions)):
         groups = [
             group

@@ -60,13 +60,14 @@ def load(argument: str) -> list[Task]:
     if domain not in INSTALLED or not SEED.fullmatch(seed):
         forms = " or ".join(f"generated:{known}/SEED" for known in INSTALLED)
         raise UserError(
-            f"--tasks generated:{argument}: expected {forms}, the seed of letters, digits, `.`, `_` and `-`"
+            f"--tasks generated:{argument}: expected {forms}, with a seed of letters, digits, "
+            "`.`, `_` and `-`"
         )
     try:
         return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
         raise UserError(
-            f"--tasks generated:{argument}: {cause}; after the seed there may be "
+            f"--tasks generated:{argument}: {cause}; options follow the seed, as in "
             "?number=100&difficulty=5&families=parking,hotel"
         ) from cause
 
@@ -106,9 +107,9 @@ def _names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     for name, times in Counter(names).items():
         if not name:
-            raise ValueError(f"families={text}: expected names with commas between them")
+            raise ValueError(f"families={text}: expected names separated by commas")
         if times > 1:
-            raise ValueError(f"families={text}: {name} is there {times} times")
+            raise ValueError(f"families={text}: {name} is given {times} times")
     return names
 
 
@@ -140,7 +141,7 @@ def _functions(seed: str, query: Query) -> list[Make]:
 
 def _pages(seed: str, query: Query) -> list[Make]:
     if query.difficulty:
-        raise ValueError("difficulty is for backend tasks")
+        raise ValueError("difficulty applies only to backend tasks")
     return [partial(frontend.stream, PAGES[name], seed=seed) for name in _chosen(PAGES, query)]
 
 
@@ -148,5 +149,5 @@ def _chosen(known: Mapping[str, object], query: Query) -> Sequence[str]:
     names = query.families or tuple(known)
     for name in names:
         if name not in known:
-            raise ValueError(f"no family {name!r}; known: {', '.join(known)}")
+            raise ValueError(f"unknown family {name!r}; known: {', '.join(known)}")
     return names

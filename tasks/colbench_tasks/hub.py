@@ -59,7 +59,7 @@ def fetch(repository: str, commit: str, file: str) -> Path:
     found = path.relative_to(_snapshots(repository)).parts[0]
     logger.info("%s: %s, commit %s", file, repository, found)
     if not found.startswith(commit):
-        logger.warning("%s is not the pinned commit %s: numbers may differ", found, commit)
+        logger.warning("%s is not the pinned commit %s; numbers may differ", found, commit)
     return path
 
 
@@ -86,7 +86,7 @@ def local_folder() -> Path | None:
         return None
     place = Path(named).expanduser()
     if not place.is_dir():
-        raise UserError(f"{LOCAL_DIR}: there is no folder {place}")
+        raise UserError(f"{LOCAL_DIR}: the folder {place} does not exist")
     return place
 
 
@@ -127,7 +127,7 @@ def _ask(repository: str, revision: str) -> None:
 
     if _offline():
         raise UnreachableError(
-            "not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps from the network"
+            "not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE forbids downloads"
         )
     HfApi().dataset_info(repository, revision=revision, timeout=TIMEOUT)
 

@@ -10,7 +10,7 @@
 
 Decisions are separated by empty lines. The most usual option comes first.
 
-Example questions are in a file of their own: a line `[name]` for each decision, its questions below it, one on each
+Example questions are in their own file: a line `[name]` for each decision, its questions below it, one on each
 line, and an empty line before the next decision.
 """
 

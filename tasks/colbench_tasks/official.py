@@ -35,8 +35,8 @@ LOCAL_DIR = hub.LOCAL_DIR
 """The environment variable that names a folder of the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
 LICENCE = (
-    f"{REPOSITORY} is licensed CC-BY-NC-4.0: not for commercial use. It was made with Llama 3.1, whose licence "
-    "applies too."
+    f"{REPOSITORY} is licensed under CC-BY-NC-4.0: no commercial use. It was made with Llama "
+    "3.1, whose license also applies."
 )
 
 
@@ -94,12 +94,14 @@ def find(file: str) -> Path:
     """
     path = local(file)
     if path is None and local_folder():
-        raise UserError(f"{LOCAL_DIR}: {local_folder()} holds no {file}. {_how_to_get(file)}")
+        raise UserError(
+            f"{LOCAL_DIR}: {local_folder()} does not contain {file}. {_how_to_get(file)}"
+        )
     try:
         path = path or fetch(REPOSITORY, COMMIT, file)
     except UnreachableError as cause:
         raise UserError(
-            f"{REPOSITORY}: {file} cannot be had ({cause}). {_how_to_get(file)}"
+            f"{REPOSITORY}: {file} cannot be fetched ({cause}). {_how_to_get(file)}"
         ) from cause
     return path
 
@@ -115,14 +117,13 @@ def local(file: str) -> Path | None:
 
 def _hint(name: str) -> str:
     if name.startswith("trajectories"):
-        return "these are dialogues and no tasks; read them with colbench_tasks.trajectories"
-    return (
-        f"there is no such set; known: {', '.join(f'official:{known}' for known in sorted(SETS))}"
-    )
+        return "this file has dialogues, not tasks; read it with colbench_tasks.trajectories"
+    return f"unknown set; known: {', '.join(f'official:{known}' for known in sorted(SETS))}"
 
 
 def _how_to_get(file: str) -> str:
     return (
-        f"Where there is a network run `hf download {REPOSITORY} --repo-type dataset {file}` "
-        f"(with `--local-dir FOLDER` for a folder to name in {LOCAL_DIR}), or give any file of such rows: --tasks PATH"
+        f"With network access, run `hf download {REPOSITORY} --repo-type dataset {file}` "
+        f"(with `--local-dir FOLDER` and that folder in {LOCAL_DIR}), or give a file with such "
+        "rows: --tasks PATH"
     )

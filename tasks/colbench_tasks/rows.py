@@ -21,8 +21,8 @@ from colbench.task import BYTE_ORDER_MARK
 
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
 IMPOSTORS = {
-    b"version https://git-lfs": "a pointer of Git LFS and not the file itself: run `git lfs pull`",
-    b"<": "a web page and no data: fetch the file itself",
+    b"version https://git-lfs": "a Git LFS pointer, not the file itself: run `git lfs pull`",
+    b"<": "a web page, not data: fetch the file itself",
     b"PK": "a ZIP archive: unpack it",
 }
 """Contents that are often found instead of the file, by their first bytes."""
@@ -74,10 +74,10 @@ def require(
 ) -> None:
     """Report a flaw unless `size` rows were found. Raises DataError if there are no rows at all."""
     if size and len(found) < size:
-        flaw = f"{source}: {len(found)} rows can be read where there should be {size:,}: {AGAIN}"
+        flaw = f"{source}: {len(found)} rows can be read, but there should be {size:,}: {AGAIN}"
         complain(flaw, malformed)
     if not found:
-        raise DataError(malformed[0] if malformed else f"{source}: holds no rows")
+        raise DataError(malformed[0] if malformed else f"{source}: contains no rows")
 
 
 def read_rows(
@@ -159,7 +159,7 @@ def parquet_rows(
     except (OSError, ValueError) as cause:  # pyarrow's own are among them
         place = f"{path}, after row {done}" if done else f"{path}"
         why = str(cause).split(". ")[0].strip(". \n")
-        flaw = f"{place}: cut off, damaged or no Parquet file ({why}): {AGAIN}"
+        flaw = f"{place}: truncated, damaged or not a Parquet file ({why}): {AGAIN}"
         complain(flaw, malformed, cause)
 
 
@@ -189,7 +189,7 @@ def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
     missing = ", ".join(f"`{name}`" for name in wanted if name not in found)
     if missing:
         there = ", ".join(found)
-        raise DataError(f"{source}: the columns changed: {missing} missing; there are {there}")
+        raise DataError(f"{source}: the columns changed: {missing} missing; found: {there}")
 
 
 def number_of_rows(path: File) -> int:
@@ -200,7 +200,7 @@ def number_of_rows(path: File) -> int:
         with path.open("rb") as content:
             rows: int = read_metadata(content).num_rows
     except (OSError, ValueError) as cause:
-        raise DataError(f"{path}: cut off, damaged or no Parquet file: {AGAIN}") from cause
+        raise DataError(f"{path}: truncated, damaged or not a Parquet file: {AGAIN}") from cause
     return rows
 
 

@@ -92,11 +92,11 @@ def _changes(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
         try:
             msgspec.convert(fields[field.name], field.type)
         except msgspec.ValidationError as cause:
-            yield f"`{field.name}` is of another type ({cause})"
+            yield f"`{field.name}` has another type ({cause})"
 
 
 @cache
 def _tell_new(schema: str, names: tuple[str, ...]) -> None:
     """Log a warning about new columns, once in a process."""
     listed = ", ".join(f"`{name}`" for name in names)
-    logger.warning("%s: rows have more than is known of them: %s; it is not read", schema, listed)
+    logger.warning("%s: rows have unknown columns, which are ignored: %s", schema, listed)

@@ -42,7 +42,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     turns: tuple[RecordedTurn, ...]
     """At least one."""
     answer: str
-    """Empty if there is no answer."""
+    """The answer; empty if there is none."""
     reward: float | None
     """The reward in the file, computed by the released scorer; None if the file has none."""
     place: str

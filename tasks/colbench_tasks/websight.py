@@ -155,7 +155,7 @@ def _fetch(start: int, size: int) -> list[dict[str, Any]]:
             rows = [row.fields for row in _shards(files, start, size, None)]
     except UnreachableError as cause:
         raise UserError(
-            f"{REPOSITORY}: cannot be had from the hub ({cause}). Where there is a network `hf download {REPOSITORY} "
+            f"{REPOSITORY}: cannot be fetched from the Hub ({cause}). With network access, `hf download {REPOSITORY} "
             f"--repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` gets the files; name the "
             f"folder in {LOCAL_DIR}, or give any file or folder of such rows: --tasks websight:PATH"
         ) from cause

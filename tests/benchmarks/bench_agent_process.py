@@ -1,8 +1,8 @@
-"""The cost of a Python agent in a process of its own: milliseconds a turn, and seconds to start.
+"""The cost of a Python agent in its own process: milliseconds a turn, and seconds to start.
 
     python tests/benchmarks/bench_agent_process.py [--dialogues 100] [--at-once 1 32]
 
-The same agent has the same dialogues in the process of the run, in a process of its own, and isolated there. CPU time
+The same agent has the same dialogues in the process of the run, in its own process, and isolated there. CPU time
 is that of both processes, as the slope between few and many dialogues, so that starting does not count. The wall time
 of a turn is the median of what the runner notes for each.
 """

@@ -3,7 +3,7 @@
     python tests/benchmarks/bench_memory.py [--dialogues 15000] [--folder DIR]
 
 Dialogues of eight turns on the bundled tasks, whose prompts grow from 500 to about 4,000 tokens. The run is made first
-(85 kB a dialogue) and kept with `--folder`; then a process of its own does the work, so its peak memory is that of the
+(85 kB a dialogue) and kept with `--folder`; then its own process does the work, so its peak memory is that of the
 process with libraries, tasks, trajectories and examples. The baseline is the size of the run's file.
 """
 

@@ -5,7 +5,7 @@
 `fixed`: the server takes 50 ms a call. The ideal is what the delays alone take: dialogues x calls x delay /
 dialogues at once; the bare client has the same calls with aiohttp and JSON, and nothing else. `none`: the server
 answers at once. `random`: delays with the same mean, for the harness and for the schedule of the paper's released code,
-which takes 128 dialogues in lock-step, so that each turn waits for the slowest. The server runs in a process of its own
+which takes 128 dialogues in lock-step, so that each turn waits for the slowest. The server runs in its own process
 and shares the machine; each run of the harness has a fresh process, in which nothing is prepared yet.
 """
 

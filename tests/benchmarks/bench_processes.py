@@ -119,7 +119,7 @@ def _since(before: Usage, after: Usage) -> tuple[dict[int, float], float]:
     for pid, (holds, seconds, ended) in after.items():
         _, earlier, earlier_ended = before.get(pid, (holds, 0.0, 0.0))
         everything += seconds - earlier
-        if pid != os.getpid():  # what this process has started lives, or is of an earlier run
+        if pid != os.getpid():  # a process started by this one still runs, or one of an earlier run
             everything += ended - earlier_ended
         if holds:
             own[pid] = seconds - earlier
@@ -136,7 +136,7 @@ def measure(settings: dict[str, Any]) -> Cost:
 
 
 def measure_on_nodes(count: int, settings: dict[str, Any]) -> Cost:
-    """Run on so many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
+    """Run on this many nodes of a new Ray cluster, which have a CPU each, and return what it cost."""
     from ray.cluster_utils import Cluster
 
     node = {"object_store_memory": 80 * 2**20, "include_dashboard": False}

@@ -5,7 +5,7 @@
 The run is a real one with one trial of each task, that of `--run` or else the interviewer's on 100 bundled backend
 tasks. Its dialogues are written again as further trials, with keys and seeds of their own, until there are enough (7 GB
 for a million); before it is resumed, the last 10 are taken away, so that it has something to do. F keeps what is made.
-`compare` and `page` need `--other`, another run on the same tasks. Each command is a process of its own, of which the
+`compare` and `page` need `--other`, another run on the same tasks. Each command is its own process, of which the
 greatest resident size is measured, its children's not included. The baseline is what Python's own json takes to read
 the file once.
 """

@@ -4,7 +4,7 @@
 
 A small Llama with random weights and a vocabulary of 128,256, pairs of dialogues of several turns, float32 on the CPU.
 Before anything is measured, both train a tiny model for six steps; it is an error if a loss or the norm of a gradient
-is not the same. Then each contestant runs in a process of its own, in one thread. Ours and TRL at its best take turns
+is not the same. Then each contestant runs in its own process, in one thread. Ours and TRL at its best take turns
 in all rounds; the others run in the first one.
 
 Tokens per second are the pairs' own, padding not counted, in the optimiser steps after the first. Memory is the peak

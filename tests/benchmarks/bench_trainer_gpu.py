@@ -4,7 +4,7 @@
     python tests/benchmarks/bench_trainer_gpu.py --tiny        (on the CPU: shows that it runs, and nothing else)
 
 Weights are random, so nothing is downloaded. LoRA adapts a bfloat16 model; `--full` trains all weights, kept in float32
-(32 GB, as much again for gradients, 16 GB for an 8-bit optimiser). Each contestant has a process of its own; one that
+(32 GB, as much again for gradients, 16 GB for an 8-bit optimiser). Each contestant has its own process; one that
 fails, for want of memory or else, is named and left out. Memory is torch.cuda.max_memory_allocated.
 
 Model FLOP utilisation is what the pairs need at least, a second, over what the device can do at most. What they need:

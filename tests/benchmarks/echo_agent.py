@@ -1,4 +1,4 @@
-"""An agent that only repeats what it hears, in a file of its own, which an agent's process loads."""
+"""An agent that only repeats what it hears, in its own file, which an agent's process loads."""
 
 from __future__ import annotations
 

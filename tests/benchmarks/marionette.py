@@ -51,7 +51,7 @@ class Firefox:
 
 @contextmanager
 def firefox(program: str) -> Iterator[Firefox]:
-    """A fresh Firefox with a profile of its own."""
+    """A fresh Firefox with its own profile."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

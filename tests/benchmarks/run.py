@@ -2,7 +2,7 @@
 
     python tests/benchmarks/run.py [NAME …] [--quick] [--page]
 
-Each benchmark runs in a process of its own, in full and then in its quick variant; what it found is recorded when it
+Each benchmark runs in its own process, in full and then in its quick variant; what it found is recorded when it
 ends, so that an interruption loses one benchmark at most. `--quick` runs the quick variants and records nothing: it
 starts none after `--seconds`, and its exit code is 1 only if a benchmark crashed. `--page` builds the page alone.
 """

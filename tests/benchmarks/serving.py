@@ -1,4 +1,4 @@
-"""A scripted model server in a process of its own, for the benchmarks."""
+"""A scripted model server in its own process, for the benchmarks."""
 
 from __future__ import annotations
 

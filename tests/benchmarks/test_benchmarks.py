@@ -179,7 +179,7 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Return a function that makes a benchmark of a script of its own."""
+    """Return a function that makes a benchmark of its own script."""
     monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parents[1]}")
 
     def make(name: str, *, divisor: float = 2.0, needs: str = "") -> Benchmark:

@@ -1,7 +1,7 @@
 """The trainer and TRL's `DPOTrainer` on the same pairs, model and batches, for the benchmarks of training.
 
 A `Job` says what is trained, a `Contestant` by what. `measure` runs one contestant in the process it is called in,
-`in_child` in a process of its own, whose peak memory is then the contestant's.
+`in_child` in its own process, whose peak memory is then the contestant's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Job(Struct, frozen=True, kw_only=True):
     steps: int = 3
     """The first one is for warming up."""
     epochs: int = 1
-    """Each pair comes up in so many steps."""
+    """Each pair comes up in this many steps."""
     learning_rate: float = 1e-4
     precision: Literal["float32", "bfloat16"] = "float32"
     """Of the products; trained weights are float32."""
@@ -67,7 +67,7 @@ class Contestant(Struct, frozen=True, kw_only=True):
     micro: int = 1
     """TRL: pairs in a micro-batch."""
     precompute: bool = True
-    """TRL: reference log-probabilities before training, instead of a second model beside it."""
+    """TRL: reference log-probabilities before training, instead of a second model next to it."""
     compact: bool = False
     """TRL, for comparison: score on the CPU, as on GPUs, only the positions that count. No setting of TRL does this."""
 
@@ -428,7 +428,7 @@ def _resident() -> int:
 
 
 def in_child(job: Job, contestant: Contestant) -> Measured:
-    """`measure` in a process of its own. Raises CalledProcessError if that fails."""
+    """`measure` in its own process. Raises CalledProcessError if that fails."""
     given = msgspec.json.encode([job, contestant]).decode()
     run = subprocess.run(
         [sys.executable, __file__, given], check=True, stdout=subprocess.PIPE, env=_environment()

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -51,3 +53,51 @@ def as_nobody():
         if done.returncode == 0:
             return lambda script, *arguments: run(python, script, *arguments, user=NOBODY)
     pytest.skip("no interpreter that an ordinary user can read")
+
+
+@contextmanager
+def start(*flags, ready, patience=60):
+    """Start `colbench eval` in the current folder, and wait until `ready()`; it is killed at the end."""
+    command = [sys.executable, "-m", "colbench.cli", "eval", "--in-process", "--out", "out"]
+    with subprocess.Popen(
+        [*command, "--limit", "6", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            end = time.monotonic() + patience
+            while not ready():
+                assert time.monotonic() < end
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+
+
+def is_alive(process):
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def left_of(processes, seconds):
+    end = time.monotonic() + seconds
+    while (left := {each for each in processes if is_alive(each)}) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
+
+
+@pytest.fixture(scope="session")
+def start_run():
+    """A context manager that starts `colbench eval` with flags and waits until its `ready()` is true."""
+    return start
+
+
+@pytest.fixture(scope="session")
+def processes_left():
+    """A function that waits some seconds for the end of processes, and returns the ids of those that are left."""
+    return left_of

@@ -1,4 +1,4 @@
-"""An evaluator as it should not be: it runs answers in its own process, beside the reference, and compares with `==`.
+"""An evaluator as it should not be: it runs answers in its own process, next to the reference, and compares with `==`.
 
 Started as a program with the task on the command line and the answers on standard input. It evaluates in a child, which
 is limited so that attacks do no harm to the machine, and prints what the child reported and how it ended.
@@ -159,7 +159,7 @@ def main():
     prctl(36, 1)  # orphans become children of this process
     prctl(
         0x59616D61, 2**64 - 1
-    )  # may be traced by any process of its user, where that is restricted
+    )  # may be traced by any process of its user, where tracing is restricted
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

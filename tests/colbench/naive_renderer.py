@@ -1,6 +1,6 @@
 """A renderer as it should not be: it opens pages as files, in one window, with script and network, and waits.
 
-Only a watchdog, which is no part of it, keeps it from harming the machine.
+Only a watchdog, which is not a part of it, keeps it from harming the machine.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def made(request, tmp_path_factory) -> Made:
     kind, here = request.param, tmp_path_factory.mktemp(request.param)
     printed = run(BIN / "colbench", "agents", "new", "my-agent", "--kind", kind, cwd=here)
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    if kind == "python":  # installed with what is on this machine
+    if kind == "python":  # install with the packages of this machine
         offline = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
         pip = (sys.executable, "-m", "pip", "install", *offline)
         run(*pip, "--target", here / "site", here / "my-agent")
@@ -76,7 +76,7 @@ def free_port() -> str:
 
 @pytest.mark.slow
 def test_the_package_passes_its_own_tests_without_a_warning(made: Made):
-    plain = ("-W", "error", "-p", "no:asyncio")  # a plug-in that not everybody has
+    plain = ("-W", "error", "-p", "no:asyncio")  # an optional plug-in
     printed = run(sys.executable, "-m", "pytest", *plain, cwd=made.folder, env=made.env)
     assert re.search(r"= [34] passed in ", printed)
 
@@ -87,7 +87,7 @@ def test_the_next_commands_are_good_as_they_are_printed(made: Made):
     assert len(lines) == 3
     done_before = ("pip install", "colbench agents check")  # by the fixture, by its own tests
     lines = [line for line in lines if not line.startswith(done_before)]
-    end = "trap 'kill $! 2>/dev/null || true' EXIT"  # of what is in the background
+    end = "trap 'kill $! 2>/dev/null || true' EXIT"  # raised by background threads
     run("sh", "-ec", "\n".join([end, *lines]), cwd=made.folder.parent, env=made.env)
     [file] = made.folder.glob("runs/*/rollouts.jsonl")
     done = read_rollouts(file)
@@ -195,7 +195,7 @@ def test_a_program_may_be_called_like_a_module(here, name):
     ("to", "why"),
     [
         ("full", "--to full: has files in it; name a new or an empty folder"),
-        ("full/file", "--to full/file: is a file; name a new or an empty folder"),
+        ("full/file", "--to full/file: is a file; name a new or empty folder"),
         ("none/deep", "--to none/deep: there is no folder none"),
         ("x" * 300, "cannot be made: File name too long"),
     ],

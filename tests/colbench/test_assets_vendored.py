@@ -1,4 +1,4 @@
-"""Vendored files: what is shipped, under which licence, and the version that stands for all of it."""
+"""Vendored files: what is shipped, under which license, and the version that stands for all of it."""
 
 from __future__ import annotations
 

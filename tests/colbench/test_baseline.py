@@ -117,9 +117,9 @@ def test_other_clip_weights_matter_to_the_cosine_alone():
 
 
 def test_a_baseline_of_other_tasks_is_refused():
-    with pytest.raises(UserError, match=r"--baseline runs/other: has none of this run's tasks"):
+    with pytest.raises(UserError, match=r"--baseline runs/other: shares no task with this run"):
         wins("a", [cell("a", 0.9)], baseline(cell("b", 0.8)))
-    with pytest.raises(UserError, match="none of this run's tasks"):
+    with pytest.raises(UserError, match="shares no task with this run"):
         baseline(cell("b", 0.8)).require([task("a")])
 
 
@@ -149,9 +149,9 @@ def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
 def test_what_is_no_baseline_is_refused_by_name(tmp_path):
     with pytest.raises(UserError, match=r"--baseline .*nothing: is neither"):
         read_baseline(str(tmp_path / "nothing"))
-    with pytest.raises(DataError, match="no run folder"):
+    with pytest.raises(DataError, match="not a run folder"):
         read_baseline(str(tmp_path))
-    with pytest.raises(UserError, match="holds no rollouts"):
+    with pytest.raises(UserError, match="has no rollouts"):
         read_baseline(str(run_folder(tmp_path / "run").path))
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{}\n")

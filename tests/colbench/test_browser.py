@@ -271,9 +271,9 @@ async def test_a_renderer_that_was_not_entered_or_was_left_says_so(
     browser: Path, tmp_path: Path
 ) -> None:
     renderer = Renderer(str(browser), cache=tmp_path)
-    with pytest.raises(RenderError, match="has not been entered"):
+    with pytest.raises(RenderError, match="is used outside `async with`"):
         await renderer.render(GREEN_SQUARE)
     async with renderer:
         pass
-    with pytest.raises(RenderError, match="has been left"):
+    with pytest.raises(RenderError, match="is closed"):
         await renderer.render(GREEN_SQUARE)

@@ -77,10 +77,12 @@ def test_where_there_is_none_it_is_said_how_to_get_one(tmp_path: Path) -> None:
 def test_the_one_that_is_named_is_taken(tmp_path: Path) -> None:
     named = program(tmp_path / "my browser")
     assert find_browser(str(named)) == named
-    with pytest.raises(UserError, match="--browser names .*other, which is no program here"):
+    with pytest.raises(
+        UserError, match="--browser names .*other, which is not a program on this machine"
+    ):
         find_browser(str(tmp_path / "other"))
     named.chmod(0o644)
-    with pytest.raises(UserError, match="is no program here"):
+    with pytest.raises(UserError, match="is not a program on this machine"):
         find_browser(str(named))
 
 
@@ -95,7 +97,7 @@ def test_a_browser_is_described_by_version_and_build(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("says", ["", "Mozilla Firefox 128.5", "hello"])
 def test_what_is_no_chromium_is_refused(tmp_path: Path, says: str) -> None:
-    with pytest.raises(UserError, match="does not tell the version of a Chromium"):
+    with pytest.raises(UserError, match="does not report a Chromium version"):
         describe_browser(program(tmp_path / "other", says))
 
 

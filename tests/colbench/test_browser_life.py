@@ -49,7 +49,7 @@ def descendants() -> set[int]:
 
 
 def roots() -> list[int]:
-    """The topmost processes of browsers below this one: the driver starts each in a session of its own."""
+    """The topmost processes of browsers below this one: the driver starts each in its own session."""
     return [
         pid for pid in descendants() if os.getpgid(pid) == pid and parent_of(pid) != os.getpid()
     ]

@@ -151,7 +151,7 @@ def test_an_answer_that_is_no_function_scores_zero_and_is_no_failure(here, capsy
 def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 1
-        assert "(2) failed by the agent's own exception: ValueError: boom (mine.py:" in (
+        assert "(2) failed with an exception raised by the agent: ValueError: boom (mine.py:" in (
             capsys.readouterr().err
         )
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 2
@@ -163,7 +163,7 @@ def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_tol
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
     assert "--agent: starting it failed\nOSError: no licence server" in capsys.readouterr().err
     assert main(["eval", "--agent", "mine.py:NoStop", "--limit", "1", "--out", "b"]) == 0
-    assert "the agent did not stop well: OSError: gone" in capsys.readouterr().err
+    assert "stopping the agent failed: OSError: gone" in capsys.readouterr().err
     assert report("b")["value"]["mean"] == 0
 
 
@@ -177,7 +177,7 @@ def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
 
 def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):
     assert main(["eval", "--record-tokens"]) == 2
-    assert "--record-tokens: interviewer gives no tokens" in capsys.readouterr().err
+    assert "--record-tokens: interviewer records no tokens" in capsys.readouterr().err
 
 
 def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
@@ -229,7 +229,7 @@ def test_unscored_cells_give_exit_code_1_and_are_tried_again(here, capsys):
         "out",
     ]
     assert main(argv) == 1
-    assert "the same command retries unscored dialogues" in capsys.readouterr().err
+    assert "repeat the command to retry unscored dialogues" in capsys.readouterr().err
     assert report()["unscored"] == 2
     assert main(argv) == 1
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 4
@@ -268,7 +268,7 @@ def test_an_interrupted_run_says_how_to_go_on(here):
         wait_for(lambda n=before: path.exists() and path.read_bytes().count(b"\n") > n)
         process.send_signal(number)
         said = process.communicate()[1]
-        assert said.endswith("interrupted; the same command continues\n")
+        assert said.endswith("interrupted; repeat the command to continue\n")
         assert "Traceback" not in said
         assert process.returncode == 128 + number
 
@@ -280,7 +280,7 @@ def test_score_gives_the_same_verdicts_without_the_agent_and_shows_the_delta(her
     assert main(["score", "out", "--scoring", "official"]) == 0
     printed = capsys.readouterr().out
     assert "+0.00" in printed
-    assert "out/run.json: --scoring recorded, also for later reports of this run; " in printed
+    assert "out/run.json: --scoring recorded for this and all later reports of the run; " in printed
     assert main(["score", "out"]) == 0
     assert "recorded" not in capsys.readouterr().out
     assert read_rollouts(Path("out/rollouts.jsonl")) == before
@@ -322,7 +322,7 @@ def test_a_torn_last_line_is_redone(here, capsys):
     [
         (["eval", "--agent", "nobody"], "--agent nobody: unknown; installed are"),
         (["eval", "--agent", "mine.py:Nobody"], "mine.py has no `Nobody`"),
-        (["eval", "--tasks", "none.jsonl"], "--tasks none.jsonl: no such file"),
+        (["eval", "--tasks", "none.jsonl"], "--tasks none.jsonl: neither a file"),
         (["eval", "--tasks", "bundled:nothing"], "nothing"),
         (["eval", "--task-ids", "no-such-task"], "--task-ids: bundled:backend has no no-such-task"),
         (["eval", "--trials", "0"], "--trials: expected a whole number >= 1"),
@@ -333,18 +333,18 @@ def test_a_torn_last_line_is_redone(here, capsys):
             "no model server answers at http://127.0.0.1:9/v1",
         ),
         (["eval", "--sandbox-tier", "T9"], "unknown sandbox tier T9; known: T0, T0b"),
-        (["eval", "--sandbox-tier", "T2"], "T2 is unsafe; it needs --allow-unsafe-sandbox"),
+        (["eval", "--sandbox-tier", "T2"], "T2 is unsafe; add --allow-unsafe-sandbox to use it"),
         (["tasks", "validate", "--sandbox-tier", "T9"], "unknown sandbox tier T9"),
         (["eval", "--sandbox-packages", "numpi"], "numpi is not installed; pip install numpi"),
         (
             ["tasks", "validate", "--sandbox-packages", "numpi"],
             "numpi is not installed; pip install numpi",
         ),
-        (["score", "nowhere"], "nowhere is no run folder"),
-        (["report", "nowhere"], "nowhere is no run folder"),
-        (["view", "nowhere"], "nowhere is no run folder"),
+        (["score", "nowhere"], "nowhere is not a run folder"),
+        (["report", "nowhere"], "nowhere is not a run folder"),
+        (["view", "nowhere"], "nowhere is not a run folder"),
         (["tasks", "show", "no-such-task"], "bundled:backend has no task `no-such-task`"),
-        (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: no such file"),
+        (["tasks", "validate", "--tasks", "none.jsonl"], "none.jsonl: neither a file"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, monkeypatch, argv, message):
@@ -497,7 +497,7 @@ def test_validate_names_rows_that_are_the_same_task(here, capsys):
     name = load_tasks("rows.jsonl")[0].id
     assert main(["tasks", "validate", "rows.jsonl"]) == 0
     printed = capsys.readouterr().out
-    assert f"{name}-2: the same task as {name}\n" in printed
+    assert f"{name}-2: duplicate of {name}\n" in printed
     assert re.search(r"tasks that are the same as an earlier one +1 of 3", printed)
     assert main(["tasks", "validate", "rows.jsonl", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["repeated"] == {f"{name}-2": name}
@@ -528,7 +528,7 @@ def test_validate_says_which_of_the_real_references_cannot_score_1(official_back
     unsound = {check["id"]: check["flaws"] for check in found["flawed"] if check["default"] != 1}
     assert len(unsound) == 4
     assert sum("cannot be scored" in flaws[0] for flaws in unsound.values()) == 3
-    assert sum("not give the same value twice" in flaws[0] for flaws in unsound.values()) == 1
+    assert sum("not return the same value twice" in flaws[0] for flaws in unsound.values()) == 1
 
 
 def wait_for(condition, seconds=30.0):

@@ -70,7 +70,9 @@ def test_tasks_of_a_domain_are_listed_and_shown(capsys):
     assert main(["tasks", "show", first, "--domain", "frontend"]) == 0
     assert "<html" in capsys.readouterr().out
     assert main(["tasks", "list", "--domain", "frontend", "--tasks", "bundled:backend"]) == 2
-    assert "--domain frontend: bundled:backend has no such task" in capsys.readouterr().err
+    assert (
+        "--domain frontend: bundled:backend has no task of this domain" in capsys.readouterr().err
+    )
 
 
 def test_the_human_of_the_documentation_works_as_written(here):
@@ -153,7 +155,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
     record = json.loads(Path("out/run.json").read_text())
-    record["config"]["clip_weights"] = None  # as where the weights were at their usual place
+    record["config"]["clip_weights"] = None  # as if the weights were at their default path
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2
@@ -165,22 +167,22 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
     said = "--scoring official: no page has a verdict of that mode, so default"
-    assert f"Take care: {said}" in capsys.readouterr().out
+    assert f"Warning: {said}" in capsys.readouterr().out
     assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
     assert main(["report", "out", "--scoring", "default"]) == 0
-    assert "Take care" not in capsys.readouterr().out
+    assert "Warning" not in capsys.readouterr().out
 
 
 def test_scoring_again_with_another_browser_is_said_in_every_report(here, browser, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
-    assert "Take care" not in capsys.readouterr().out
+    assert "Warning" not in capsys.readouterr().out
     other = here / "other-chromium"
     other.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && echo Chromium 1.2.3.4 || exec {browser} "$@"\n'
     )
     other.chmod(0o755)
     assert main(["score", "out", "--browser", str(other)]) == 0
-    said = "Take care: answers were scored with other tools than the run's"
+    said = "Warning: answers were scored with other tools than the run's"
     assert said in capsys.readouterr().out
     assert main(["report", "out"]) == 0
     printed = capsys.readouterr().out
@@ -224,7 +226,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert "1 of 3" in printed.out
     assert "two.jsonl, line 4: JSON is malformed" in printed.out
     assert "two.jsonl: 3 tasks, 1 malformed row" in printed.out
-    assert "nothing is to be seen on it" in printed.out
+    assert "nothing is visible on it" in printed.out
     assert "its target cannot be rendered (too big" in printed.out
     assert main(["tasks", "validate", "sound.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -259,7 +261,10 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
             ["eval", "--domain", "frontends"],
             "--domain frontends: unknown; did you mean `frontend`?; installed are backend, frontend",
         ),
-        (["eval", "--domain", "frontend", "--tasks", "bundled:backend"], "has no such task"),
+        (
+            ["eval", "--domain", "frontend", "--tasks", "bundled:backend"],
+            "has no task of this domain",
+        ),
         (["eval", "--domain", "frontend", "--baseline", "nowhere"], "nowhere"),
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
         (

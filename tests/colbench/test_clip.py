@@ -30,11 +30,11 @@ MEAN, STD = (
 )
 
 ROUNDING = 1e-5
-"""Of normalised values in float32; one level of a colour is 0.014."""
+"""Of normalized values in float32; one level of a color is 0.014."""
 
 
 def drawing(width, height, seed=0):
-    """Something with edges, colours and noise in it."""
+    """Something with edges, colors and noise in it."""
     draws = np.random.default_rng(seed)
     noise = draws.integers(0, 256, (height // 8 + 1, width // 8 + 1, 3), dtype=np.uint8)
     image = Image.fromarray(noise).resize((width, height), Image.Resampling.BICUBIC)

@@ -82,7 +82,9 @@ def test_weights_other_than_the_paper_s_must_be_allowed(tiny_clip, weights_file)
 def test_a_file_is_of_the_paper_s_architecture(weights_file):
     found = find_weights(weights_file, allow_unpinned=True)
     assert found.identity.startswith("ViT-B-32-quickgelu@")
-    with pytest.raises(UserError, match="weights of another architecture than ViT-B-32-quickgelu"):
+    with pytest.raises(
+        UserError, match="weights for a different architecture than ViT-B-32-quickgelu"
+    ):
         load_tower(found)
 
 
@@ -107,7 +109,7 @@ def test_weights_that_do_not_fit_are_refused_and_never_filled_up(tiny_clip, tmp_
     state = load_file(folder / "open_clip_model.safetensors")
     change(state)
     save_file(state, folder / "open_clip_model.safetensors")
-    with pytest.raises(UserError, match="weights of another architecture"):
+    with pytest.raises(UserError, match="weights for a different architecture"):
         load_tower(find_weights(folder, allow_unpinned=True))
 
 
@@ -141,7 +143,7 @@ def test_a_path_that_leads_nowhere_is_said(tmp_path):
     with pytest.raises(UserError, match="holds no open_clip_config.json"):
         find_weights(tmp_path)
     (tmp_path / "open_clip_config.json").write_text(json.dumps({"model_cfg": {}}))
-    with pytest.raises(UserError, match="holds no weights"):
+    with pytest.raises(UserError, match="has no weights"):
         find_weights(tmp_path)
 
 

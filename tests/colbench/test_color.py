@@ -41,7 +41,7 @@ SHARMA = """
 6.7747 -0.2908 -2.4247 5.8714 -0.0985 -2.2286 0.6377
 2.0776 0.0795 -1.1350 0.9033 -0.0636 -0.5514 0.9082
 """
-"""Table 1 of Sharma, Wu and Dalal (2005): two CIELAB colours and their difference."""
+"""Table 1 of Sharma, Wu and Dalal (2005): two CIELAB colors and their difference."""
 
 
 def test_the_difference_is_the_published_one():

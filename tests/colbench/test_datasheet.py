@@ -39,7 +39,7 @@ BY_HAND = {
     "some value cannot be compared": 1,  # strange
     "no call can be scored": 2,  # hangs, chance
     "the reference does not score 1 (in the default mode)": 0,
-    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to nothing; chance: nothing is left
+    # nothing, some_nothing: None; raises, hangs: no value; strange: equal to nothing; chance: nothing remains
     "the reference does not score 1 officially": 6,
 }
 
@@ -119,7 +119,7 @@ def test_the_hash_is_of_the_exported_bytes_and_no_row_is_shown(sheet, tmp_path):
         str(number) for number in sorted({task.difficulty for task in tasks})
     ]
     stated = sum(fact.stated for task in tasks for fact in task.hidden.facts)
-    assert f"Requests give {stated} further decision" in text
+    assert f"Requests state {stated} further decision" in text
     assert "Guessing" not in text
     assert not any(task.request in text or task.hidden.reference in text for task in tasks)
 
@@ -145,7 +145,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
         share = f"{100 * sum(those) / len(those):.1f} %"
         assert cells[f"{family}.{name}"] == [str(len(those)), share, share]
     asked = sum(len(decision(task, fact.name).asks) for task, fact in hidden)
-    assert cells["a plain question about a hidden decision gets its fact"][0].endswith(
+    assert cells["a direct question about a hidden decision gets its fact"][0].endswith(
         f" of {asked:,}"
     )
     assert cells["an unrelated question gets no fact"][0].endswith(f" of {12 * len(tasks)}")
@@ -281,7 +281,7 @@ def test_official_rows_say_their_licence_and_how_many_of_them_there_are(
         ([], "--licence: name the licence of"),
         (["--licence", "x", "--sample", "many"], "--sample many: expected a whole number"),
         (["--licence", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
-        (["--licence", "x", "--domain", "frontend"], "has no such task"),
+        (["--licence", "x", "--domain", "frontend"], "has no task of this domain"),
         (["--licence", "x", "--limit", "zero"], "--limit: expected a whole number"),
     ],
 )

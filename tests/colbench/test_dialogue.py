@@ -121,7 +121,7 @@ async def test_an_exception_in_the_agent_is_the_agents_failure_and_earlier_turns
     ("error", "reason"),
     [
         (SystemExit(3), "it raised SystemExit: 3"),
-        (asyncio.CancelledError(), "it cancelled itself"),
+        (asyncio.CancelledError(), "it canceled itself"),
         (GeneratorExit(), "it raised GeneratorExit"),
     ],
 )

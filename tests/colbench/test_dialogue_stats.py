@@ -133,7 +133,7 @@ def test_a_dialogue_takes_less_than_a_kilobyte(run):
                     replace(each, trial=trial, key=key, seconds=each.seconds + trial),
                 )
 
-    measure(run.tasks, trials, dialogues())  # what is made once
+    measure(run.tasks, trials, dialogues())  # objects created once
     gc.collect()
     tracemalloc.start()
     kept = measure(run.tasks, trials, dialogues())

@@ -60,10 +60,10 @@ def python(code: str, *folders: Path) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("module", "flaw"),
     [
-        (DOMAIN.replace('"mine"', '"other"'), "has the name `other`, which must be that of its"),
+        (DOMAIN.replace('"mine"', '"other"'), "has the name `other`, which must equal"),
         (DOMAIN.replace('title = "Mine"', ""), "has no `title`"),
         (DOMAIN.replace('role="primary"', ""), "has 0 metrics with the role `primary`"),
-        (DOMAIN + '    modes = ("strict", "default")', "the first of which must be `default`"),
+        (DOMAIN + '    modes = ("strict", "default")', "but the first must be `default`"),
         (
             DOMAIN.replace('"primary"', '"primary", unit="s"'),
             "has the metric `share` with the role",

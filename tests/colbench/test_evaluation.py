@@ -168,7 +168,7 @@ def test_rollouts_have_the_order_of_the_tasks_and_not_that_of_their_ends(tmp_pat
 def test_two_runs_are_compared_on_their_common_tasks():
     asks = colbench.evaluate(agent="interviewer", **FEW)
     guesses = colbench.evaluate(agent="blank", **FEW | {"limit": 2})
-    with pytest.raises(colbench.UserError, match="do not compare"):
+    with pytest.raises(colbench.UserError, match="cannot be compared"):
         colbench.compare(asks, guesses)
     found = colbench.compare(asks, guesses, force=True).difference("tests_passed")
     assert (found.tasks, found.mean.mean, found.won) == (2, 1.0, 2)
@@ -208,7 +208,7 @@ def test_an_error_is_not_raised_while_another_one_is_handled():
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(colbench.DataError, match="is no run folder"):
+    with pytest.raises(colbench.DataError, match="is not a run folder"):
         colbench.load_run(tmp_path)
 
 

@@ -161,9 +161,9 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        ("missing/out.jsonl", "there is no folder"),
+        ("missing/out.jsonl", "does not exist"),
         (".", "is a folder; name a file in it"),
-        ("source.jsonl/out", "there is no folder"),
+        ("source.jsonl/out", "does not exist"),
         ("x" * 300, "cannot be written: File name too long"),
     ],
 )
@@ -223,7 +223,7 @@ def test_an_unknown_format_names_the_known_ones(capsys):
 
 def test_a_source_that_is_not_there_leaves_no_file(tmp_path, capsys):
     assert main(["tasks", "export", "nothing.jsonl", "--out", str(tmp_path / "out.jsonl")]) == 2
-    assert "nothing.jsonl: no such file" in capsys.readouterr().err
+    assert "nothing.jsonl: neither a file nor a known source" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
 
 
@@ -235,7 +235,7 @@ def test_a_parquet_file_of_another_schema_or_cut_off_is_named(tasks, write, tmp_
     whole = write(tasks, "whole.parquet", "--format", "parquet").read_bytes()
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(whole[: len(whole) // 2])
-    for path, message in ((other, "problem_description"), (cut, "cut off")):
+    for path, message in ((other, "problem_description"), (cut, "truncated")):
         assert main(["tasks", "export", str(path), "--out", str(tmp_path / "out.jsonl")]) == 2
         said = capsys.readouterr().err
         assert str(path) in said

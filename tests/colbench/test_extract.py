@@ -1,4 +1,4 @@
-"""The page in a message: fences, prose, doctype, pages that are cut off, and what is no page."""
+"""The page in a message: fences, prose, doctype, pages that are cut off, and what is not a page."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_an_unknown_reason_is_refused_with_those_that_exist():
     with pytest.raises(UserError, match=r"did you mean `timeout`\?.* agent, endpoint, .* refused"):
         read_reasons("timeuot")
     for wrong in ("timeout:agent", "agent:cut", "a:b:c"):
-        with pytest.raises(UserError, match="there is no such reason"):
+        with pytest.raises(UserError, match="unknown reason"):
             read_reasons(wrong)
 
 
@@ -93,7 +93,7 @@ def test_only_an_agent_that_raised_in_every_dialogue_that_counts_is_broken():
     raised = rollout(failure("agent", "ValueError: boom (a.py:3)", "exception"))
     late = rollout(failure("agent", "no answer in time", "timeout"))
     lost = rollout(failure("endpoint", "gone", "connection"))
-    assert "so far (2) failed by the agent's own exception: ValueError: boom (a.py:3)" in (
+    assert "so far (2) failed with an exception raised by the agent: ValueError: boom (a.py:3)" in (
         broken_agent([raised, lost, raised])
     )
     for others in ([], [lost], [raised, late], [raised, rollout()]):
@@ -142,7 +142,9 @@ def test_only_what_matches_is_run_again_and_the_lines_of_before_stay(tmp_path):
 
 def test_an_agent_that_always_raises_stops_a_run_of_the_library(tmp_path):
     agent = Flaky(raises=range(100))
-    with pytest.raises(AgentError, match=r"\(10\) failed by the agent's own exception: ValueError"):
+    with pytest.raises(
+        AgentError, match=r"\(10\) failed with an exception raised by the agent: ValueError"
+    ):
         colbench.evaluate(agent=agent, tasks="bundled:backend", limit=30, concurrency=1)
     assert agent.replies < 13
 
@@ -155,4 +157,4 @@ def test_one_dialogue_that_went_well_is_enough_to_go_on(tmp_path):
 
 def test_the_command_line_refuses_an_unknown_reason(capsys):
     assert main(["eval", "--agent", "blank", "--limit", "1", "--retry-failed", "emty"]) == 2
-    assert "--retry-failed emty: there is no such reason" in capsys.readouterr().err
+    assert "--retry-failed emty: unknown reason" in capsys.readouterr().err

@@ -12,9 +12,9 @@ from colbench.models.faults import THOUGHT
 from colbench.models.openai_chat import OpenAIChat
 
 HELLO = [Message(role="user", content="hello there")]
-NO_LIMIT = "it refuses `max_tokens`"
+NO_LIMIT = "it rejects `max_tokens`"
 SUGGESTED = Suggested(256)
-THINKS = "it thinks before it speaks"
+THINKS = "it reasons before it replies"
 
 
 @pytest.fixture(params=["openai", "aiohttp"])
@@ -33,8 +33,8 @@ async def asked(name, client, max_tokens=SUGGESTED, **fields):
 @pytest.mark.parametrize(
     ("name", "learned", "requests"),
     [
-        ("o-series", ["it refuses `temperature`, which is not sent", NO_LIMIT, THINKS], 4),
-        ("gpt-5", ["it refuses `temperature`, which is not sent", NO_LIMIT, THINKS], 4),
+        ("o-series", ["it rejects `temperature`, so this field is not sent", NO_LIMIT, THINKS], 4),
+        ("gpt-5", ["it rejects `temperature`, so this field is not sent", NO_LIMIT, THINKS], 4),
         ("qwen3", [THINKS], 2),
         ("r1", [THINKS], 1),
         ("r1-api", [THINKS], 2),
@@ -79,5 +79,5 @@ async def test_efforts_and_fields_of_the_template_turn_thinking_off(client):
         "qwen3", client, chat_template_kwargs='{"enable_thinking": false}'
     )
     assert (reply.content, learned) == (QUESTION, [])
-    with pytest.raises(UserError, match="refuses `reasoning_effort`"):
+    with pytest.raises(UserError, match="rejects `reasoning_effort`"):
         await asked("gpt-5", client, reasoning_effort="extreme")

@@ -202,8 +202,8 @@ async def test_what_is_no_fault_is_named_by_the_server():
         for spec, words in [
             ("tink", "has no model `tink`; it has: ok, hang, drip"),
             ("tink/2", "no fault `tink`; did you mean think?"),
-            ("ok/2", "`ok` stands alone"),
-            ("html/x", "`html/x`: after / stands a whole number, as in html/3"),
+            ("ok/2", "`ok` cannot be combined"),
+            ("html/x", "`html/x`: expected a whole number after /, as in html/3"),
         ]:
             with pytest.raises(UserError, match=words):
                 await colbench.evaluate_async(

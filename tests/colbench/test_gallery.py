@@ -33,7 +33,7 @@ def page(name: str) -> str:
 
 
 def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
-    """A page of one colour, with a bar of ink if wanted."""
+    """A page of one color, with a bar of ink if wanted."""
     image = Image.new("RGB", (width, height), color)
     if ink:
         ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)
@@ -244,7 +244,7 @@ def test_a_page_that_could_not_be_rendered_says_why(tmp_path, store):
 
 def test_the_target_again_has_no_difference(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout(answer=TARGET)), [task()])
-    assert "It is the same page." in shown.text
+    assert "The pages are the same." in shown.text
 
 
 def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store):
@@ -253,7 +253,7 @@ def test_dialogues_that_failed_or_are_missing_are_shown_as_such(tmp_path, store)
     folder = run_folder(tmp_path / "run", lost)
     shown = written(folder, [task(), task("b")])
     assert f"Failed: simulator: down {ATTACK}" in shown.text
-    assert "has not been held yet" in shown.text
+    assert "has not run yet" in shown.text
     assert "Target, b" not in [each["alt"] for each in shown.all("img")]
 
 

@@ -37,7 +37,7 @@ SHORT, LONG = Limits(wall_seconds=5.0), Limits(wall_seconds=60.0)
 
 
 def naive_renderer(browser):
-    """The module beside this one: tests are no package."""
+    """The module next to this one: tests are no package."""
     spec = util.spec_from_file_location(
         "naive_renderer", Path(__file__).with_name("naive_renderer.py")
     )
@@ -147,7 +147,7 @@ async def test_a_report_tells_what_was_reached():
         "network": (next_fails, "a connection"),
         "files": ("shows a file", next_fails),
         "time": ("the renderer failed: ValueError: too deep", next_fails),
-        "varying": ("looked different the second time", next_fails),
+        "varying": ("looked different on the second render", next_fails),
     }
 
 
@@ -227,7 +227,10 @@ def test_the_table_shows_every_outcome(capsys):
 
 def test_a_browser_that_is_not_there_is_the_users_mistake(capsys):
     assert main(["doctor", "--attack", "pages", "--browser", "/nowhere/chromium"]) == 2
-    assert "--browser names /nowhere/chromium, which is no program here" in capsys.readouterr().err
+    assert (
+        "--browser names /nowhere/chromium, which is not a program on this machine"
+        in capsys.readouterr().err
+    )
 
 
 def test_names_are_unique_in_their_class():

@@ -133,7 +133,9 @@ def colbench(tmp_path):
     def run(endpoint: str, *argv: str, **environment: str) -> tuple[int, str]:
         known = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
         own = {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": "hf_secret"}
-        own["HF_HUB_DISABLE_XET"] = "1"  # the double has the older of the hub's ways to take a file
+        own["HF_HUB_DISABLE_XET"] = (
+            "1"  # the test double implements the older of the Hub's upload protocols
+        )
         done = subprocess.run(
             [sys.executable, "-m", "colbench.cli", *argv],
             env={**known, **own, **environment},

@@ -44,5 +44,5 @@ async def test_an_error_ends_it_and_what_was_begun_is_cancelled():
         async for _ in in_order(range(4), work, most=3):
             pass
     await asyncio.sleep(0)
-    assert ended == [2]  # the last one was not yet started
+    assert ended == [2]  # the last one had not started yet
     assert asyncio.all_tasks() == {asyncio.current_task()}

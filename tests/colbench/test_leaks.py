@@ -145,7 +145,7 @@ TOPICS = ("cheap minimum", "", "fee fee", "the rate", "a a a", "distance rate fe
 def test_a_fact_is_asked_for_if_a_question_has_all_stems_of_a_topic(
     question: str, topics: tuple[str, ...]
 ) -> None:
-    """Compared with the definition: what such a fact says is no leak."""
+    """Compared with the definition: what such a fact says is not a leak."""
     fact = Fact(name="f", topics=topics, statement="It is 2.5 a distance, 1.2 at night.")
     hidden = Hidden(reference=REFERENCE, facts=(fact,))
     of = Task(id="t", domain="backend", request=REQUEST, hidden=hidden)

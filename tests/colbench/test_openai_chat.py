@@ -91,9 +91,9 @@ async def test_tokens_come_with_their_log_probabilities_when_asked_for(client):
 @pytest.mark.parametrize(
     ("missing", "error", "words"),
     [
-        ("prompt_token_ids", UserError, "returns no token ids.*--record-tokens"),
-        ("token_ids", UserError, "returns no token ids.*--record-tokens"),
-        ("logprobs", UserError, "returns no token ids.*--record-tokens"),
+        ("prompt_token_ids", UserError, "does not return the token IDs.*--record-tokens"),
+        ("token_ids", UserError, "does not return the token IDs.*--record-tokens"),
+        ("logprobs", UserError, "does not return the token IDs.*--record-tokens"),
         ("a log-probability", EndpointError, "3 tokens, but 2 log-probabilities"),
     ],
 )
@@ -224,7 +224,7 @@ async def test_an_address_that_is_refused_to_one_client_only_is_its_users_mistak
             OpenAIChat(f"absent@{root}", client=client, retries=1) as chat,
         ):
             await ask(other)
-            with pytest.raises(UserError, match="has no such model"):
+            with pytest.raises(UserError, match="does not have the model"):
                 await ask(chat)
 
 
@@ -254,9 +254,7 @@ async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
         await chat.__aenter__()
     asked = [asyncio.create_task(ask(chat)) for _ in range(5)]
     await asyncio.sleep(2.5)
-    assert re.search(
-        r"cannot be reached for \d s: cannot connect", str(current_servers().waits()[0])
-    )
+    assert re.search(r"unreachable for \d s: cannot connect", str(current_servers().waits()[0]))
     async with ScriptedServer(echo, port=port) as server:
         replies = await asyncio.gather(*asked)
         assert len(server.requests) == 5
@@ -269,7 +267,7 @@ async def test_a_server_that_stays_away_is_given_up_after_patience(client, impat
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
         await chat.__aenter__()
     with pytest.raises(
-        EndpointError, match=r"cannot be reached for 0.1 s \(--endpoint-patience\)"
+        EndpointError, match=r"unreachable for 0.1 s \(--endpoint-patience\)"
     ) as error:
         await ask(chat)
     assert error.value.kind == "connection"
@@ -326,7 +324,7 @@ async def test_a_server_that_loads_its_model_is_waited_for(client):
 async def test_a_forgotten_v1_is_named(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
-        with pytest.raises(UserError, match=f"it is under /v1: write scripted@{root}/v1"):
+        with pytest.raises(UserError, match=f"the API is under /v1: write scripted@{root}/v1"):
             async with OpenAIChat(f"scripted@{root}", client=client):
                 pass
 
@@ -388,8 +386,8 @@ async def test_fields_that_a_model_refuses_are_learned_once_and_told(client):
         await asyncio.gather(*(ask(chat) for _ in range(10)))
         assert len(server.requests) == 13
         assert chat.learned() == [
-            "it refuses `temperature`, which is not sent",
-            "it refuses `max_tokens`",
+            "it rejects `temperature`, so this field is not sent",
+            "it rejects `max_tokens`",
         ]
     assert server.requests[-1] == {
         "model": "scripted",
@@ -431,7 +429,7 @@ async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
         async with chat:
             with pytest.raises(
-                UserError, match="refuses `reasoning_effort`; leave out that argument"
+                UserError, match="rejects `reasoning_effort`; leave out that argument"
             ):
                 await ask(chat)
 
@@ -529,7 +527,7 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     assert parse_spec("m@http://a:1/v1,https://b/v1") == ("m", ("http://a:1/v1", "https://b/v1"))
     assert parse_spec("@cf/meta/llama")[0] == "@cf/meta/llama"
     assert parse_spec("model@main")[0] == "model@main"
-    with pytest.raises(UserError, match="names no model"):
+    with pytest.raises(UserError, match="does not name a model"):
         parse_spec("@http://h:1/v1")
     with pytest.raises(UserError, match="has no address after the `@`; write m@http://"):
         parse_spec("m@")

@@ -280,7 +280,7 @@ def test_every_color_has_the_name_that_it_is_meant_by() -> None:
 
 
 def test_oklab_has_the_values_of_its_definition() -> None:
-    """The conversion back, by the matrices of CSS Color 4 as the renderer has them, gives the colour again."""
+    """The conversion back, by the matrices of CSS Color 4 as the renderer has them, gives the color again."""
     for color in ("#ff0000", "#3b82f6", "#1f2937", "#fef3c7"):
         lightness, a, b = oklab(color)
         assert read_color(f"oklab({lightness} {a} {b})").hex == color

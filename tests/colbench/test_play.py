@@ -95,7 +95,7 @@ def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_lef
         *argv, lines="I WANT TO ANSWER:\ndef screen_price(message, runs):\n\n    return 1\n.\n"
     )
     assert "We look after the lockers" not in said
-    assert "No task is left to play." in said
+    assert "All tasks are played." in said
     first, second = played()
     assert (first.task_id, second.task_id) == tuple(TASKS.split(","))
     assert second.answer == "def screen_price(message, runs):\n\n    return 1"
@@ -108,7 +108,7 @@ def test_failed_tests_are_shown_at_the_end_and_not_before(here):
     before, _, after = said.partition("the end")
     assert "expected 8512" not in before
     assert "locker_charge(1991, True): expected 8512" in after
-    assert "the last: what you say now is your answer" in before
+    assert "the last: what you write now is your answer" in before
 
 
 def test_a_pipe_that_stays_open_does_not_keep_the_process_from_ending(here):
@@ -151,7 +151,7 @@ def test_a_file_can_be_the_message_and_the_answer(here):
 def test_an_answer_without_an_editor_is_pasted_and_one_of_nothing_is_not_sent(here):
     lines = "/help\n/nonsense\n/answer\n.\n/answer\ndef f():\n\n    return '/quit'\n.\n"
     said = play("--task-ids", TASKS, "--out", "out", lines=lines)
-    assert "There is no /nonsense here" in said
+    assert "Unknown command /nonsense" in said
     assert "nothing was sent" in said
     assert played()[0].answer == "def f():\n\n    return '/quit'"
 
@@ -165,7 +165,7 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
     assert "Every block costs 80 cents." in brief
     assert "return fee" in brief
     assert said.count("Every block costs 80 cents.") == 2
-    assert "There is no /answer here" in said
+    assert "Unknown command /answer" in said
     (rollout,) = played()
     assert [turn.human for turn in rollout.turns[:2]] == ["25 minutes.", f"```\n{code}\n```"]
     assert rollout.turns[1].leak.identifiers > 0
@@ -194,7 +194,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
 def test_a_folder_of_another_run_is_refused(here, capsys):
     assert main(["eval", "--agent", "blank", "--limit", "1", "--out", "out"]) == 0
     before = Path("out/report.json").read_bytes()
-    assert "another configuration" in play("--out", "out", lines="/quit\n", code=2)
+    assert "a different configuration" in play("--out", "out", lines="/quit\n", code=2)
     assert Path("out/report.json").read_bytes() == before
 
 
@@ -216,7 +216,7 @@ def test_empty_lines_belong_to_code_and_pages(text, code):
 
 
 class Terminal:
-    """`colbench play` in a terminal of its own."""
+    """`colbench play` in its own terminal."""
 
     def __init__(self, *argv, width=80, **environment):
         self.pid, self.tty = pty.fork()
@@ -260,7 +260,7 @@ class Terminal:
         assert ready, self.screen
         try:
             self.screen += os.read(self.tty, 1 << 16).decode(errors="replace")
-        except OSError:  # how Linux says that nobody has the terminal any more
+        except OSError:  # the error by which Linux reports that the terminal has no owner
             return False
         return True
 
@@ -294,7 +294,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
     terminal.type("half a wo\x03", after="> ")
     code, settings = terminal.close()
     assert (code, settings) == (130, terminal.settings)
-    assert "the same command continues" in terminal.screen
+    assert "repeat the command to continue" in terminal.screen
     assert [rollout.task_id for rollout in played()] == ["parking-test-0001"]
     assert record()["config"]["task_ids"] == ["parking-test-0001"]
     assert Path("out/report.html").exists()

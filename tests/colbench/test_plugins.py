@@ -87,18 +87,22 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             {},
             "the import failed\nModuleNotFoundError: No module named 'no'",
         ),
-        ("no_such_file.py:Agent", {}, "there is no file .*no_such_file.py"),
-        ("{module}", {}, "which agent in it\\? Write .*my_agents.py:NAME"),
-        ("openai", {}, "'spec'; after the colon it takes: spec; by --agent-arg NAME=VALUE: prompt"),
+        ("no_such_file.py:Agent", {}, "the file .*no_such_file.py does not exist"),
+        ("{module}", {}, "the file has several names; choose the agent with .*my_agents.py:NAME"),
+        (
+            "openai",
+            {},
+            "'spec'; argument after the colon: spec; arguments for --agent-arg NAME=VALUE: prompt",
+        ),
         (
             "{module}:Needy",
             {"hurry": 1},
-            "'key'; by --agent-arg NAME=VALUE: key, hurry$",
+            "'key'; arguments for --agent-arg NAME=VALUE: key, hurry$",
         ),
         (
             "{module}:speak",
             {},
-            "NAME=VALUE: messages, model; where the function is the agent itself, the first",
+            "NAME=VALUE: messages, model; if the function itself is the agent, its first",
         ),
         ("{module}:Nobody", {}, "my_agents.py has no `Nobody`"),
         (
@@ -168,7 +172,7 @@ def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
 
 
 def test_a_folder_in_place_of_a_file_is_said(tmp_path):
-    with pytest.raises(UserError, match="that is a folder; give a task file in it"):
+    with pytest.raises(UserError, match="this is a folder; name a task file in it"):
         plugins.resolve_tasks(str(tmp_path))
 
 
@@ -184,7 +188,7 @@ def test_a_file_that_cannot_be_imported_shows_its_own_error_in_two_lines(tmp_pat
 
 
 def test_an_unknown_task_source_names_the_known_ones():
-    with pytest.raises(UserError, match=r"no such file, and no such source; .*bundled:…, file:…"):
+    with pytest.raises(UserError, match=r"neither a file nor a known source; .*bundled:…, file:…"):
         plugins.resolve_tasks("bundle:backend")
 
 
@@ -214,5 +218,5 @@ def test_malformed_rows_are_left_out_and_named_where_that_is_asked_for(tmp_path)
     with pytest.raises(DataError, match=r"tasks.jsonl, line 1: JSON is malformed"):
         plugins.resolve_tasks(str(path), [])
     path.write_text("")
-    with pytest.raises(DataError, match="holds no task"):
+    with pytest.raises(DataError, match="contains no task"):
         plugins.resolve_tasks(str(path))

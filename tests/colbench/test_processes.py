@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -158,7 +157,7 @@ def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     run = mine("DiesAlways")
     lost = [rollout for rollout in run.rollouts if rollout.failure]
     assert Path("victim").read_text() in [rollout.request for rollout in lost]
-    assert len(lost) <= 2  # one may have been in scoring beside it, both times
+    assert len(lost) <= 2  # another one may have been scoring at the same time, both times
     for rollout in lost:
         assert (rollout.failure.boundary, rollout.failure.kind) == ("worker", "exception")
         assert "was ended by signal 9" in rollout.failure.reason
@@ -274,7 +273,7 @@ async def test_the_limit_of_a_server_is_divided_among_the_processes():
 async def test_a_server_that_is_gone_stops_all_processes():
     broken = Fault(status=500, body="no")
     async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
-        with pytest.raises(colbench.EndpointError, match="20 dialogues in a row were lost"):
+        with pytest.raises(colbench.EndpointError, match="20 dialogues in a row failed"):
             await on_server(server, limit=100, concurrency=8, agent_args={"retries": 0})
         asked = len(server.requests)
     assert asked < 100
@@ -296,39 +295,31 @@ async def test_what_was_learned_of_a_model_is_in_the_record():
     )
     async with server:
         run = await on_server(server, limit=4)
-    learned = ["it refuses `temperature`, which is not sent"]
+    learned = ["it rejects `temperature`, so this field is not sent"]
     assert run.folder.record().learned == {"agent": learned}
 
 
-@contextmanager
-def started(agent):
-    """Start a run of the command line, and wait until both of its workers have a dialogue that does not end."""
-    command = [
-        *(sys.executable, "-m", "colbench.cli", "eval", "--agent", f"mine.py:{agent}"),
-        *("--in-process", "--out", "out", "--limit", "6", "--processes", "2"),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            end = time.monotonic() + 60
-            while len(list(Path().glob("waits-*"))) < 2 or not finished(agent):
-                assert time.monotonic() < end
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.05)
-            yield process
-        finally:
-            process.kill()
+@pytest.fixture
+def started(here, start_run):
+    """Start a run in which both workers have a dialogue that does not end."""
+
+    def start(agent):
+        flags = "--agent", f"mine.py:{agent}", "--processes", "2"
+        return start_run(
+            *flags, ready=lambda: len(list(Path().glob("waits-*"))) == 2 and finished(agent)
+        )
+
+    return start
 
 
 def finished(agent):
-    """Whether a dialogue is finished; where the agent blocks its process none will be."""
+    """Return True if a dialogue is finished, or if none will be because the agent blocks its process."""
     path = Path("out/rollouts.jsonl")
     return agent == "Blocks" or (path.exists() and path.stat().st_size > 0)
 
 
 def descendants(process):
-    """The ids of all processes that a process has started, its workers' included."""
+    """Return the ids of all descendants of a process, including its workers' children."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -341,33 +332,17 @@ def descendants(process):
     return found - {process.pid}
 
 
-def gone(processes, seconds):
-    """Wait so many seconds for the end of processes, and return those that are left."""
-    end = time.monotonic() + seconds
-    while (left := {each for each in processes if alive(each)}) and time.monotonic() < end:
-        time.sleep(0.05)
-    return left
-
-
-def alive(process):
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
 @pytest.mark.parametrize("agent", ["Waits", "Blocks"])
-def test_a_run_that_is_killed_leaves_no_process(here, agent):
+def test_a_run_that_is_killed_leaves_no_process(started, processes_left, agent):
     with started(agent) as process:
         began = descendants(process)
         assert len(began) >= 4  # two workers, each with a sandbox
         process.kill()
-    assert gone(began, 10) == set()
+    assert processes_left(began, 10) == set()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
+def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, processes_left, number):
     with started("Waits") as process:
         began = descendants(process)
         start = time.monotonic()
@@ -375,14 +350,14 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
         out, err = process.communicate(timeout=30)
     assert process.returncode == 128 + number
     assert time.monotonic() - start < 10
-    assert err.endswith("interrupted; the same command continues\n")
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
-    assert gone(began, 10) == set()
+    assert processes_left(began, 10) == set()
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
 
 
-def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
+def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left):
     with started("Blocks") as process:
         began = descendants(process)
         start = time.monotonic()
@@ -390,8 +365,8 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(here):
         _, err = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM
     assert time.monotonic() - start < 10
-    assert err.endswith("interrupted; the same command continues\n")
-    assert gone(began, 10) == set()
+    assert err.endswith("interrupted; repeat the command to continue\n")
+    assert processes_left(began, 10) == set()
 
 
 def test_a_run_is_resumed_by_another_number_of_processes(here):

@@ -1,4 +1,4 @@
-"""The progress of a run, as it is printed where standard error is no terminal."""
+"""The progress of a run, as it is printed where standard error is not a terminal."""
 
 from __future__ import annotations
 

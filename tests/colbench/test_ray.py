@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -102,7 +98,7 @@ def cluster():
             "num_cpus": 0,
             "object_store_memory": MEMORY,
             "include_dashboard": False,
-            "_system_config": {"worker_niceness": 0},  # else they starve where other tests run
+            "_system_config": {"worker_niceness": 0},  # otherwise they starve while other tests run
         },
     )
     yield cluster
@@ -138,7 +134,7 @@ def texts(run):
 
 
 class After(Observer):
-    """Sets `reached` once so many dialogues are finished; 0: when dialogues begin."""
+    """Sets `reached` once this many dialogues are finished; 0: when dialogues begin."""
 
     def __init__(self, count):
         self.reached = threading.Event()
@@ -157,7 +153,7 @@ class After(Observer):
 
 
 def evaluate_while(nodes, work, *, after, **settings):
-    """Run in a thread, and do some work once so many dialogues are finished; a node is started in the main thread."""
+    """Run in a thread, and do some work once this many dialogues are finished; a node is started in the main thread."""
     listener = After(after)
     with ThreadPoolExecutor(1) as thread:
         run = thread.submit(evaluate, nodes, observer=listener, **settings)
@@ -301,61 +297,37 @@ def test_a_node_with_another_sandbox_is_refused(nodes):
         evaluate(nodes, **mine("WaitsForAnother"))
 
 
-@contextmanager
-def started(nodes):
-    """Start a run of the command line, and wait until a dialogue that does not end has begun and one is finished."""
-    command = [
-        *(sys.executable, "-m", "colbench.cli", "eval", "--agent", "mine.py:WaitsForEver"),
-        *("--in-process", "--out", "out", "--limit", "6", "--executor", f"ray:{nodes.address}"),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            end, finished = time.monotonic() + 90, Path("out/rollouts.jsonl")
-            while not (
-                list(Path().glob("worker-*")) and finished.exists() and finished.stat().st_size
-            ):
-                assert time.monotonic() < end
-                assert process.poll() is None, process.communicate()
-                time.sleep(0.05)
-            yield process
-        finally:
-            process.kill()
+@pytest.fixture
+def started(nodes, start_run):
+    """Start a run in which a dialogue that does not end has begun and another one is finished."""
+    finished = Path("out/rollouts.jsonl")
+
+    def ready():
+        return bool(workers()) and finished.exists() and finished.stat().st_size > 0
+
+    flags = "--agent", "mine.py:WaitsForEver", "--executor", f"ray:{nodes.address}"
+    return lambda: start_run(*flags, ready=ready, patience=90)
 
 
-def workers_left(seconds):
-    """Wait so many seconds for the end of the workers, and return those that are left."""
-    end = time.monotonic() + seconds
-    workers = {int(path.name.removeprefix("worker-")) for path in Path().glob("worker-*")}
-    while (left := {each for each in workers if alive(each)}) and time.monotonic() < end:
-        time.sleep(0.05)
-    return left
+def workers():
+    return {int(path.name.removeprefix("worker-")) for path in Path().glob("worker-*")}
 
 
-def alive(process):
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def test_a_run_that_is_killed_leaves_no_worker(nodes):
+def test_a_run_that_is_killed_leaves_no_worker(nodes, started, processes_left):
     nodes.add()
-    with started(nodes) as process:
+    with started() as process:
         process.kill()
         process.wait()
-        assert workers_left(30) == set()
+        assert processes_left(workers(), 30) == set()
 
 
-def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(nodes):
+def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(nodes, started, processes_left):
     nodes.add()
-    with started(nodes) as process:
+    with started() as process:
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    assert err.endswith("interrupted; the same command continues\n")
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
-    assert workers_left(10) == set()
+    assert processes_left(workers(), 10) == set()

@@ -1,4 +1,4 @@
-"""`colbench repair`: what is no rollout leaves the run's file and is kept next to it."""
+"""`colbench repair`: what is not a rollout leaves the run's file and is kept next to it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_second_repair_adds_to_what_was_dropped_before(run):
 
 def test_what_is_no_run_or_in_use_is_refused(run, tmp_path, capsys):
     assert main(["repair", str(tmp_path)]) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     with run.lock():
         assert main(["repair", str(run.path)]) == 2
     assert "in use by another colbench process" in capsys.readouterr().err

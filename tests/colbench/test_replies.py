@@ -111,9 +111,11 @@ async def test_what_a_server_refuses_is_in_the_record_and_among_the_warnings():
         done = await run(server)
         report = done.write_report()
         again = await run(server, out=done.path)
-    learned = ["it refuses `temperature`, which is not sent"]
+    learned = ["it rejects `temperature`, so this field is not sent"]
     assert done.folder.record().learned == again.folder.record().learned == {"agent": learned}
-    assert "the agent's model: it refuses `temperature`, which is not sent" in report.warnings
+    assert (
+        "the agent's model: it rejects `temperature`, so this field is not sent" in report.warnings
+    )
 
 
 async def test_an_observer_is_told_what_is_waited_for_while_it_is():

@@ -128,7 +128,7 @@ def test_after_a_run_every_row_says_something_and_the_next_commands_follow(capsy
     rows = {line[2:].split("  ")[0]: line for line in shown if line.startswith("  ")}
     assert "tests passed; 1 of 3 verdicts differ" in rows["official scoring"]
     assert "2 wrong code" in rows["failed"]
-    assert not {"unscored", "ask F1", "agent tokens", "human gave away", "cosine"} & rows.keys()
+    assert not {"unscored", "ask F1", "agent tokens", "leaked by human", "cosine"} & rows.keys()
     assert not any(line.rstrip().endswith(("–", "not counted", " 0")) for line in rows.values())
     assert shown[-3:] == [
         "Failed dialogues: colbench view runs/x --failed",

@@ -143,7 +143,7 @@ def test_its_further_pages_are_written_and_linked_to(folder):
 def test_a_mode_that_it_lacks_is_not_shown_and_warned_of(folder):
     report = write_report(folder, [TASK], RunConfig(trials=2, scoring="official"))
     assert report.domains["quiz"].mode == "default"
-    warning = "--scoring official: no guess has a verdict of that mode, so default scores are shown"
+    warning = "--scoring official: no guess was scored in that mode, so default scores are shown"
     assert report.warnings == (warning,)
 
 

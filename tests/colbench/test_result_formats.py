@@ -91,4 +91,4 @@ def test_a_dataset_repository_is_loaded_by_the_names_in_its_card(tmp_path, capsy
 def test_a_dataset_repository_has_one_source_for_each_domain(tmp_path, capsys):
     words = ["bundled:backend", "bundled:backend/train", "--repository", "me/x"]
     assert main(["tasks", "card", *words, "--out", str(tmp_path / "card")]) == 2
-    assert "two sources of one domain" in capsys.readouterr().err
+    assert "two sources have the same domain" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def test_a_malformed_line_names_the_command_that_repairs_the_run(tmp_path):
     folder = RunFolder(tmp_path)
     begin(folder, record())
     folder.rollouts_path.write_bytes(b"{}\n")
-    with pytest.raises(DataError, match=f"`colbench repair {tmp_path}` drops such lines"):
+    with pytest.raises(DataError, match=f"`colbench repair {tmp_path}` removes such lines"):
         folder.rollouts()
 
 
@@ -96,7 +96,7 @@ def test_lines_of_a_folder_that_is_deleted_during_the_run_are_rescued(tmp_path):
         with pytest.raises(UserError, match="was deleted or replaced during the run") as lost:
             writer.append(rollout("b"))
     (rescued,) = tmp_path.glob("run-*.rescued.jsonl")
-    assert str(lost.value).endswith(f"rescued in {rescued}")
+    assert str(lost.value).endswith(f"saved to {rescued}")
     assert read_rollouts(rescued) == [rollout("a"), rollout("b")]
 
 
@@ -212,7 +212,7 @@ except UserError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "make room and run the same command again" in done.stdout
+    assert "free some space and run the same command again" in done.stdout
     content = (tmp_path / "rollouts.jsonl").read_bytes()
     assert content.endswith(b"}\n")
     assert 0 < len(content) <= 2500

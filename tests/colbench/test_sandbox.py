@@ -165,7 +165,7 @@ FORGED_TIME = """
 @pytest.mark.parametrize(
     ("deed", "told"),
     [
-        (  # nothing in memory is looked at
+        (  # nothing in memory is inspected
             "[page.__setitem__(slice(None), bytes(len(page))) for page in gc.get_objects() "
             "if isinstance(page, mmap.mmap)]",
             ["timeout", "value", "value"],

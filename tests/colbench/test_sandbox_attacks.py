@@ -30,7 +30,7 @@ WORKING = [report.tier for report in probe() if report.works and report.safe]
 
 
 def on_the_naive_evaluator(attack, folder):
-    """What the attack reaches there, in a folder of its own."""
+    """What the attack reaches there, in its own folder."""
     folder.mkdir()
     with Canary() as canary:
         answers = json.dumps([attack.answer(canary), controls()[0].answer(canary)])

@@ -1,4 +1,4 @@
-"""Life and death of the code sandbox: many jobs, cancelled ones, servers that die, and what is left behind."""
+"""Life and death of the code sandbox: many jobs, canceled ones, servers that die, and what is left behind."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_what_runs_while_the_sandbox_is_left_fails_and_starts_nothing():
     async with CodeSandbox(1) as box:
         running = asyncio.create_task(box.run_one(job("while True: pass", "1")))
         await asyncio.sleep(0.1)
-    with pytest.raises(SandboxError, match="the sandbox has been left"):
+    with pytest.raises(SandboxError, match="the sandbox is closed"):
         await running
     assert children(os.getpid()) == processes
 

@@ -255,17 +255,17 @@ def test_shards_run_by_other_versions_or_sandboxes_need_force(
     argv = ["merge", *shards(copied), "--out", str(tmp_path / "merged")]
     assert main(argv) == 2
     said = capsys.readouterr().err
-    assert "--force merges them all the same" in said
+    assert "--force merges them anyway" in said
     assert f"{field}: " in said
     assert value in said
     assert main([*argv, "--force"]) == 0
-    assert f"take care, the shards differ in {field}: " in capsys.readouterr().err
+    assert f"warning: the shards differ in {field}: " in capsys.readouterr().err
 
 
 def test_a_folder_that_is_taken_or_named_twice_or_in_use_is_refused(runs, tmp_path):
     with pytest.raises(UserError, match="already exists; name a new folder"):
         colbench.merge(shards(runs), out=runs / "whole")
-    with pytest.raises(UserError, match="named twice"):
+    with pytest.raises(UserError, match="given twice"):
         colbench.merge([*shards(runs), runs / "1"], out=tmp_path / "merged")
     with (
         RunFolder(runs / "3").lock(),

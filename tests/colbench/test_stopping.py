@@ -125,7 +125,7 @@ def colbench(agent, *flags):
     ("agent", "reason"),
     [
         ("Blocks", "blocked the event loop: use asyncio.to_thread or a plain function"),
-        ("Swallows", "catches CancelledError, so it was left behind"),
+        ("Swallows", "catches CancelledError, so it was abandoned"),
     ],
 )
 @pytest.mark.parametrize("place", PLACES)
@@ -172,8 +172,8 @@ BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
     code, _, out, err = stop("WaitsInAThread", number)
     assert code == 128 + number
-    assert "stopping: what is finished is kept" in err
-    assert err.endswith("interrupted; the same command continues\n")
+    assert "stopping: finished dialogues are kept" in err
+    assert err.endswith("interrupted; repeat the command to continue\n")
     assert "Traceback" not in err
     assert "out/report.html" in out
     assert json.loads(Path("out/report.json").read_text())["domains"]["backend"]["unscored"] == 11
@@ -195,7 +195,7 @@ def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, ag
     code, seconds, _, err = stop(agent, signal.SIGTERM, *place)
     assert code == 128 + signal.SIGTERM
     assert seconds < 10
-    assert "the same command continues" in err
+    assert "repeat the command to continue" in err
     failures = [rollout.failure for rollout in read_rollouts(Path("out/rollouts.jsonl"))]
     assert [failure for failure in failures if failure] == []
 
@@ -210,14 +210,14 @@ def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
     argv = colbench("Raises", "--limit", "60", "--concurrency", "2")[3:]
     assert main(argv) == 1
     said = capsys.readouterr().err
-    assert "failed by the agent's own exception: ValueError: boom (mine.py:" in said
+    assert "failed with an exception raised by the agent: ValueError: boom (mine.py:" in said
     assert "--retry-failed exception" in said
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
 
 
 def test_a_run_whose_folder_is_deleted_ends_and_rescues_what_is_finished(here, capsys):
     assert main(colbench("Deletes", "--limit", "6", "--in-process")[3:]) == 2
-    assert "was deleted or replaced during the run; its lines are rescued in" in (
+    assert "was deleted or replaced during the run; its lines were saved to" in (
         capsys.readouterr().err
     )
     (rescued, *_) = here.glob("out-*.rescued.jsonl")

@@ -204,7 +204,7 @@ async def test_what_an_agent_solves_at_once_is_rejected_and_its_tokens_are_count
     words = sum(usage["completion_tokens"] for usage in spent)
     assert len(spent) == 4
     shown = capsys.readouterr().out
-    assert f"tokens for writing: {sum(used):,} in" in shown
+    assert f"tokens of the author: {sum(used):,} in" in shown
     assert f"${sum(used) / 1000:,.2f}" in shown
     assert f"{words} out; ${words:,.2f}" in shown
 
@@ -248,13 +248,13 @@ async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
         assert await synthesize(server, source, killed, *flags) == 0
         again = len(server.requests) - asked
         assert await synthesize(server, source, killed, *flags) == 0
-        assert len(server.requests) == asked + again  # nothing is pending, so nobody is asked
+        assert len(server.requests) == asked + again  # nothing is pending, so no model is asked
     assert killed.read_bytes() == whole.read_bytes()
     assert killed.with_suffix(".rejected.jsonl").read_bytes() == (
         whole.with_suffix(".rejected.jsonl").read_bytes()
     )
     assert asked == len(BUNDLED) + len(ROWS)
-    assert again <= asked + 2 * 2 * 3  # each kill loses no more than the backlog
+    assert again <= asked + 2 * 2 * 3  # each kill loses at most the backlog
     assert len(read_tasks(whole)) > len(BUNDLED) / 2
 
 
@@ -280,7 +280,7 @@ async def test_what_no_server_answered_stays_pending_and_is_asked_again(tmp_path
         assert await synthesize(server, source, out, *flags) == 1
         assert out.read_bytes() == b""
         assert "our fault" in (said := capsys.readouterr().out)
-        assert "still pending; the same command continues" in said
+        assert "still pending; repeat the command to continue" in said
         assert await synthesize(server, source, out, *flags) == 0
     assert len(server.requests) == 4
     assert len(rows(out)) == 1
@@ -292,7 +292,7 @@ async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
     async with ScriptedServer(script, fault=lambda _: gone) as server:
         assert await synthesize(server, source, tmp_path / "new.jsonl", *flags) == 1
-    assert "20 texts in a row were lost" in capsys.readouterr().err
+    assert "20 texts in a row failed" in capsys.readouterr().err
     assert len(server.requests) < 25
 
 
@@ -303,7 +303,7 @@ async def test_what_a_server_did_not_count_is_not_said_to_be_free(tmp_path, caps
         await synthesize(server, source, out, *flags)
         for path, said in (
             (out, "; 1 reply not counted"),
-            (tmp_path / "new.rejected.jsonl", "tokens for writing: not counted"),
+            (tmp_path / "new.rejected.jsonl", "tokens of the author: not counted"),
         ):
             (row,) = rows(path)
             row["synthesis"]["usage"] = None
@@ -327,7 +327,7 @@ BAD_FLAGS = {
     ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
     ("--against", "nowhere"): "--against nowhere: no such file",
     ("--model", "gpt-4o"): "--model gpt-4o: write openai:MODEL[@BASE_URL]",
-    ("--model", "openai:@http://x/v1"): "names no model",
+    ("--model", "openai:@http://x/v1"): "does not name a model",
     ("--model", "openai:m@http://127.0.0.1:9/v1"): "no model server answers",
     ("--source", "no.jsonl"): "--source no.jsonl: cannot be read: No such file",
     ("--out", "new.json"): "--out new.json: give a name that ends in .jsonl",
@@ -354,8 +354,8 @@ def test_a_bad_flag_gives_one_clear_line(flags, tmp_path, capsys, monkeypatch):
 
 
 BAD_SOURCES = {
-    b"": "has no text",
-    b"\n \n": "has no text",
+    b"": "contains no text",
+    b"\n \n": "contains no text",
     b"\xff\xfe": "is not UTF-8, at byte 0",
     b'{"text": "a"}\n{"txt": "b"}\n': "line 2: Object missing required field `text`",
     b'{"text": "a"}\nplain\n': "line 2: JSON is malformed",

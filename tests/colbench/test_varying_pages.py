@@ -23,7 +23,7 @@ from colbench.sandbox.browser.limits import Limits
 
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
-"""Every so many pages are rendered by the test of a busy machine."""
+"""Every this many pages are rendered by the test of a busy machine."""
 REAL_SAMPLE = 25
 BUSY_LOOPS = 3
 PATIENT = Limits(wall_seconds=120.0)

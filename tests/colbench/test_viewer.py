@@ -241,7 +241,7 @@ async def test_a_task_that_its_source_no_longer_gives_is_shown_without_its_hidde
     file.write_bytes(encode_rollout(first))
     ((status, page),) = await get([copied], f"/runs/copy/{first.key}")
     assert status == 200
-    assert "no longer gives this task" in page
+    assert "no longer contains this task" in page
     assert first.answer.splitlines()[0] in unescape(page)
 
 
@@ -306,9 +306,9 @@ def test_a_port_that_is_none_is_refused(played):
 def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
     folder = str(played[0])
     for words, message in (
-        ([str(tmp_path)], "is no run folder"),
+        ([str(tmp_path)], "is not a run folder"),
         ([folder, folder, "--list"], "the terminal shows one run at a time"),
-        ([folder, "--trial", "1"], "--trial: chooses among the trials of --task"),
+        ([folder, "--trial", "1"], "--trial: selects a trial of --task; give --task as well"),
         ([folder, "--list", "--open"], "--open: belongs to the web viewer"),
         ([folder, "--notes", "--port", "0"], "--port: belongs to the web viewer"),
     ):

@@ -13,7 +13,7 @@ from colbench.web.templating import page_templates
 
 @pytest.fixture
 def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Render a template of a package of its own."""
+    """Render a template of its own package."""
     package = f"leaflets_{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]}"
     folder = tmp_path / package / "templates"
     folder.mkdir(parents=True)

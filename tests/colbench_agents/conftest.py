@@ -35,7 +35,7 @@ class Scorer:
 
 @pytest.fixture
 def play() -> Callable:
-    """Plays so many dialogues with an agent; gives their rollouts."""
+    """Plays this many dialogues with an agent; gives their rollouts."""
 
     async def played(agent, *, dialogues=1, seconds=20.0, concurrency=4, request="def f(x)?"):
         done: list[Rollout] = []

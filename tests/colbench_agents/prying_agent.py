@@ -1,6 +1,6 @@
 """An agent that tries whatever would give a task away or change its score, and says as JSON what succeeded.
 
-What it is after is in `plan.json` beside it; the number of the harness's process comes into `harness.pid`.
+What it is after is in `plan.json` next to it; the number of the harness's process comes into `harness.pid`.
 """
 
 from __future__ import annotations

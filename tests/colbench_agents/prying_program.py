@@ -1,6 +1,6 @@
 """Tries whatever would give a task away, and prints for each attempt whether it succeeded, as JSON.
 
-What it is after is in `plan.json` beside it.
+What it is after is in `plan.json` next to it.
 """
 
 from __future__ import annotations

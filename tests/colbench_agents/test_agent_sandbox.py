@@ -64,7 +64,7 @@ def answering_datagrams() -> Iterator[int]:
 
 
 def own_address() -> str:
-    """An address of this machine beside the loopback's, if it has one."""
+    """An address of this machine next to the loopback's, if it has one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))

@@ -36,52 +36,50 @@ class Case(NamedTuple):
 
 
 COMMANDS = [
-    Case("shows-a-banner", "Says `ready`", "it sent what is no message, .*: Loading the model"),
+    Case("shows-a-banner", "Says `ready`", "it sent an invalid message, .*: Loading the model"),
     Case(
         "replies-first", "Says `ready`", "first message must be `ready`", program="faulty_agent.py"
     ),
     Case("other-version", "Says `ready`", "'colbench-agent/2'", program="faulty_agent.py"),
     Case("silent-at-start", "Says `ready`", "not ready within 2 s", program="faulty_agent.py"),
     Case("crashes-at-start", "Says `ready`", "code 1; .*no model here", program="faulty_agent.py"),
+    Case("is-ready-twice", "Sends nothing before it is asked", "before a dialogue, it sent"),
     Case(
-        "is-ready-twice", "Says nothing before it is asked", "before a dialogue had begun, it sent"
+        "answers-start", "Sends nothing before it is asked", "after `start`, which expects no reply"
     ),
-    Case(
-        "answers-start", "Says nothing before it is asked", "after `start`, where no answer is due"
-    ),
-    Case("garbage", "Replies when it is asked", "Loading checkpoint", program="faulty_agent.py"),
-    Case("half-a-line", "Replies when it is asked", "middle of a line", program="faulty_agent.py"),
-    Case("number-for-text", "Replies when it is asked", "got `int`", program="faulty_agent.py"),
+    Case("garbage", "Replies to requests", "Loading checkpoint", program="faulty_agent.py"),
+    Case("half-a-line", "Replies to requests", "middle of a line", program="faulty_agent.py"),
+    Case("number-for-text", "Replies to requests", "got `int`", program="faulty_agent.py"),
     Case(
         "hangs",
-        "Replies when it is asked",
+        "Replies to requests",
         "no reply within 1 s .--timeout.$",
         1.0,
         "faulty_agent.py",
     ),
-    Case("gives-up", "Replies when it is asked", "it says: too hard", program="faulty_agent.py"),
+    Case("gives-up", "Replies to requests", "it says: too hard", program="faulty_agent.py"),
+    Case("holds-back", "Replies to requests", "within 1 s .*; .*flush standard output", 1.0),
+    Case("counts-below-zero", "Replies to requests", r"`int` >= 0 - at `\$.usage"),
     Case(
-        "holds-back", "Replies when it is asked", "within 1 s .*; .* has to flush its output", 1.0
+        "names-another",
+        "Names the dialogue of each reply",
+        "replied to 'x', but was asked for check-",
     ),
-    Case("counts-below-zero", "Replies when it is asked", r"`int` >= 0 - at `\$.usage"),
-    Case("names-another", "Names the dialogue that it replies to", "replied to 'x', where check-"),
     Case("says-it-again-later", "Replies once to one request", "it sent .*And another thing"),
-    Case("says-goodbye", "Says nothing once a dialogue is over", "it sent .*Goodbye"),
-    Case("says-goodbye-to-all", "Says nothing once a dialogue is over", "closed, it sent bye"),
-    Case("is-never-the-same", "Says the same of itself every time", "its `version` was '"),
-    Case("knows-all-fields", "Ignores fields that it does not know", "unexpected keyword argument"),
-    Case("stays", "Ends when its standard input is closed", "still ran 2 s .* after `end`"),
+    Case("says-goodbye", "Sends nothing after a dialogue ends", "it sent .*Goodbye"),
+    Case("says-goodbye-to-all", "Sends nothing after a dialogue ends", "closed, it sent bye"),
+    Case("is-never-the-same", "Describes itself the same way every time", "its `version` was '"),
+    Case("knows-all-fields", "Ignores unknown fields", "unexpected keyword argument"),
+    Case("stays", "Ends when its standard input is closed", "was still running 2 s .* after `end`"),
     Case(
-        "ends-at-end-alone", "Ends when its standard input is closed", "in the midst of a dialogue"
+        "ends-at-end-alone", "Ends when its standard input is closed", "in the middle of a dialogue"
     ),
     Case(
         "reads-short-lines",
         "Reads messages of any length",
         "a line of 262,144 bytes: .*exceed the limit",
     ),
-    Case(
-        "knows-one-dialogue", "Has several dialogues at a time", "replied to check-.* alone, twice"
-    ),
+    Case("knows-one-dialogue", "Holds several dialogues at a time", "replied twice to check-"),
     Case("dies-in-turn-2", "Keeps up a dialogue of up to 10 turns", "in turn 2: .*MemoryError"),
     Case("says-nothing", "Gives no empty reply", "its reply in turn 1 is empty"),
     Case("never-answers", "Gives an answer", "it did not write .* in 10 turns"),
@@ -93,28 +91,28 @@ COMMANDS = [
 ]
 SOUND = [Case("none", "", ""), Case("none-concurrent", "", "")]
 SERVERS = [
-    Case("has-no-such-page", "Says `ready`", "it answered with HTTP 404"),
-    Case("is-elsewhere", "Says `ready`", "it answered with HTTP 302"),
+    Case("has-no-such-page", "Says `ready`", "it responded with HTTP 404"),
+    Case("is-elsewhere", "Says `ready`", "it responded with HTTP 302"),
     Case("speaks-another-version", "Says `ready`", "it speaks 'colbench-agent/2'"),
-    Case("hangs-at-the-start", "Takes `start`", "did not answer /v1/episodes within 1 s", 1.0),
-    Case("begins-nothing", "Takes `start`", "it answered with HTTP 409"),
-    Case("fails", "Replies when it is asked", "it answered with HTTP 500"),
+    Case("hangs-at-the-start", "Takes `start`", "did not respond to /v1/episodes within 1 s", 1.0),
+    Case("begins-nothing", "Takes `start`", "it responded with HTTP 409"),
+    Case("fails", "Replies to requests", "it responded with HTTP 500"),
     Case(
-        "replies-in-chat-form", "Replies when it is asked", "no message, .*missing required field"
+        "replies-in-chat-form", "Replies to requests", "invalid message, .*missing required field"
     ),
-    Case("breaks-off", "Replies when it is asked", "its answer broke off"),
-    Case("hangs", "Replies when it is asked", "no reply within 1 s", 1.0),
-    Case("names-another", "Names the dialogue that it replies to", "replied to 'another'"),
+    Case("breaks-off", "Replies to requests", "its response was cut off"),
+    Case("hangs", "Replies to requests", "no reply within 1 s", 1.0),
+    Case("names-another", "Names the dialogue of each reply", "replied to 'another'"),
     Case("hangs-at-the-end", "Answers when a dialogue is over", "DELETE was not answered", 1.0),
-    Case("is-never-the-same", "Says the same of itself every time", "its `version` was '"),
-    Case("knows-all-fields", "Ignores fields that it does not know", "HTTP 422: .*not permitted"),
+    Case("is-never-the-same", "Describes itself the same way every time", "its `version` was '"),
+    Case("knows-all-fields", "Ignores unknown fields", "HTTP 422: .*not permitted"),
     Case("takes-short-bodies", "Reads messages of any length", "of 262,144 bytes: .*HTTP 413"),
     Case(
         "knows-ids-for-ever",
-        "Begins a dialogue again that was never ended",
+        "Restarts a dialogue that was never ended",
         "second time.*HTTP 409",
     ),
-    Case("has-one-at-a-time", "Has several dialogues at a time", "HTTP 409"),
+    Case("has-one-at-a-time", "Holds several dialogues at a time", "HTTP 409"),
 ]
 
 
@@ -180,7 +178,7 @@ def test_a_fault_is_found_by_the_rule_that_it_breaks(checked, case):
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case.fault)
 def test_a_program_without_fault_keeps_every_rule(checked, case):
     verdicts = checked[case].result()
-    spared = {"none": {"Has several dialogues at a time", "Accepts pictures"}}
+    spared = {"none": {"Holds several dialogues at a time", "Accepts pictures"}}
     assert named(verdicts, "not applicable") == spared.get(case.fault, {"Accepts pictures"})
     assert len(named(verdicts, "kept")) == len(verdicts) - len(named(verdicts, "not applicable"))
 
@@ -232,7 +230,7 @@ class Restless(Silent):
 
 
 class Locked:
-    """Its lock stays closed when a reply is cancelled."""
+    """Its lock stays closed when a reply is canceled."""
 
     def __init__(self):
         self.free = asyncio.Event()
@@ -281,11 +279,11 @@ class Owes:
             Restless(),
             "broken",
             "Has the same description every time",
-            "`run` was '1', and then '2'",
+            "`run` was '1', then '2'",
         ),
         (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
         (Blocks(), "advice", "Blocks no other dialogue", "nothing else could run"),
-        (Owes(), "broken", "Counts no tokens below zero", "it counts 1 and -1"),
+        (Owes(), "broken", "Counts no tokens below zero", "it reports 1 and -1 tokens"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -326,7 +324,7 @@ def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
     lines = [line.rstrip() for line in ended.stdout.splitlines()]
     assert lines[1] == "check   22 rules; at most 32 replies are requested"
     assert lines[2] == "kept    Says `ready`"
-    assert lines[7] == "broken  Says nothing once a dialogue is over"
+    assert lines[7] == "broken  Sends nothing after a dialogue ends"
     assert re.search(
         "standard error .*docs/agent-protocol.md, Messages", ended.stdout.replace("\n", " ")
     )
@@ -347,7 +345,7 @@ def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
     ("words", "said"),
     [
         (["nobody"], "--agent nobody: unknown"),
-        (["cmd:./nowhere"], "there is no program ./nowhere"),
+        (["cmd:./nowhere"], "the program ./nowhere was not found"),
         (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*is it running"),
         (["blank", "--agent-arg", "x=1"], "unexpected keyword argument 'x'"),
         (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),

@@ -155,14 +155,14 @@ async def test_waiting_for_others_is_not_the_dialogue_s_time(play):
         (answer(404, b"no such episode"), "HTTP 404: no such episode"),
         (answer(404, b""), "HTTP 404$"),
         (answer(307, Location="/elsewhere"), "HTTP 307"),
-        (answer(200, b"<html>hello</html>"), "no message, .*: <html>hello</html>"),
-        (answer(200, b""), "no message"),
+        (answer(200, b"<html>hello</html>"), "invalid message, .*: <html>hello</html>"),
+        (answer(200, b""), "instead of a message"),
         (answer(200, {"type": "reply", "episode": "another", "content": ""}), "replied to 'ano"),
-        (answer(200, READY), "`ready` where `reply` or `error` was due"),
+        (answer(200, READY), "`ready` instead of `reply` or `error`"),
         (answer(200, b" " * (MAX_LINE + 1)), "a body of more than 4194304 bytes"),
-        (answer(200, b"1234")[:-2], "its answer broke off"),
-        (b"", "its answer broke off"),
-        (b"SSH-2.0-OpenSSH\r\n", "its answer broke off"),
+        (answer(200, b"1234")[:-2], "its response was cut off"),
+        (b"", "its response was cut off"),
+        (b"SSH-2.0-OpenSSH\r\n", "its response was cut off"),
     ],
 )
 async def test_an_agent_that_was_reached_and_gives_no_answer_has_failed(play, said, reason):
@@ -189,7 +189,7 @@ async def test_one_that_does_not_take_a_dialogue_has_its_own_time_for_that(play)
         (done,) = await play(await agent_at(address, timeout=0.3))
     assert done.failure
     assert done.failure.boundary == "agent"
-    assert done.failure.reason == "it did not answer /v1/episodes within 0.3 s"
+    assert done.failure.reason == "it did not respond to /v1/episodes within 0.3 s"
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
@@ -292,7 +292,7 @@ async def test_a_refused_key_stops_the_run_and_one_that_is_named_is_sent(play, m
         )
     )
     async with far.running() as address:
-        with pytest.raises(UserError, match=r"refuses the key; .*api_key_env=NAME .*HTTP 401"):
+        with pytest.raises(UserError, match=r"rejects the API key; .*api_key_env=NAME .*HTTP 401"):
             await agent_at(address)
         (done,) = await play(await agent_at(address, api_key_env="AGENT_KEY"))
     assert done.answer == "x = 1"
@@ -323,7 +323,7 @@ async def test_a_server_without_encryption_is_told_from_one_that_is_not_there():
     "spec", ["http:", "http://", "http:8000", "https://host:port", "http://h?x"]
 )
 def test_what_is_no_address_is_refused_at_once(spec):
-    with pytest.raises(UserError, match="is no address; write http"):
+    with pytest.raises(UserError, match="is not a URL; write http"):
         resolve("agent", spec, {})
 
 

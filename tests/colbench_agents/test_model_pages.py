@@ -65,5 +65,5 @@ async def test_an_agent_that_does_not_see_is_shown_nothing(renderer):
 
 
 async def test_a_server_that_refuses_the_agents_picture_is_not_the_agents_failure(renderer):
-    with pytest.raises(EndpointError, match=r"refuses the pictures .* is not a multimodal model"):
+    with pytest.raises(EndpointError, match=r"rejects images .* is not a multimodal model"):
         await talk(renderer, agent_sees=False, pictures=True)

@@ -90,7 +90,7 @@ def test_an_example_keeps_every_rule(example: str):
 
 
 def kill_after(number: int, command: list[object], rollouts: Path) -> None:
-    """Run, and kill without a warning when there are so many rollouts."""
+    """Run, and kill without a warning when there are this many rollouts."""
     harness = subprocess.Popen(
         [str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

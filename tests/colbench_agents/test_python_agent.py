@@ -1,4 +1,4 @@
-"""Python agents in a process of their own: what works in the process of the run works there, and no more breaks."""
+"""Python agents in their own process: what works in the process of the run works there, and no more breaks."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Looks:
 
 @pytest.fixture
 def agent_of(tmp_path):
-    """Makes the agent of that name, with these arguments, in a process of its own."""
+    """Makes the agent of that name, with these arguments, in its own process."""
     file = tmp_path / "mine.py"
     file.write_text(textwrap.dedent(AGENTS))
 
@@ -199,7 +199,7 @@ async def test_what_it_prints_goes_to_the_log(play, agent_of, tmp_path):
         ("sys.exit(3)", "agent", "exception", "^RuntimeError: it raised SystemExit: 3"),
         ("raise EndpointError('gone', kind='overload')", "endpoint", "overload", "^gone$"),
         ("print('bye', file=sys.stderr); os._exit(5)", "agent", "exception", "its last words: bye"),
-        ("raise asyncio.CancelledError", "agent", "exception", "it cancelled itself"),
+        ("raise asyncio.CancelledError", "agent", "exception", "it canceled itself"),
     ],
 )
 async def test_a_failure_has_the_same_owner_and_reason(play, agent_of, how, boundary, kind, reason):
@@ -245,7 +245,7 @@ async def test_one_dialogue_that_blocks_is_named_and_the_others_go_on(play, agen
 @pytest.mark.slow
 async def test_one_that_does_not_heed_its_cancellation_is_left_behind(play, agent_of):
     (done,) = await play(agent_of("Stubborn"), seconds=0.5)
-    assert "catches CancelledError, so it was left behind" in done.failure.reason
+    assert "catches CancelledError, so it was abandoned" in done.failure.reason
 
 
 @pytest.mark.slow
@@ -267,7 +267,7 @@ async def test_one_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_to
     with pytest.raises(UserError, match="starting it failed\nOSError: no licence server"):
         await play(agent_of("NoStart"))
     await play(agent_of("NoStop"))
-    assert "the agent did not stop well: OSError: gone" in caplog.text
+    assert "stopping the agent failed: OSError: gone" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_a_sandbox_in_the_process_of_the_run_is_refused(here, capsys):
 
 
 @pytest.mark.parametrize(
-    ("folder", "message"), [("nowhere", "there is no folder"), ("runs", "it is hidden from agents")]
+    ("folder", "message"), [("nowhere", "does not exist"), ("runs", "is hidden from agents")]
 )
 def test_a_folder_to_write_to_is_there_and_not_hidden(here, capsys, folder, message):
     if why_not_open():

@@ -72,16 +72,16 @@ async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("crashes", "ended with code 3; its last words: the weights are gone"),
+        ("crashes", "ended with code 3; end of its standard error: the weights are gone"),
         ("is-killed", "signal 9 ended it"),
         ("half-a-line", 'ended with code 0 in the middle of a line: {"type": "reply", "e'),
-        ("garbage", "no message, .*: Loading checkpoint shards: 100%"),
-        ("no-utf-8", "no message, .*invalid start byte"),
+        ("garbage", "invalid message, .*: Loading checkpoint shards: 100%"),
+        ("no-utf-8", "invalid message, .*invalid start byte"),
         ("number-for-text", "Expected `str`, got `int` - at `\\$.content`"),
-        ("deep", "no message, .*recursion"),
+        ("deep", "invalid message, .*recursion"),
         ("100-mb", "a line of more than 4194304 bytes"),
-        ("other-episode", "replied to 'another', where [0-9a-f]{16} was asked"),
-        ("ready-again", "`ready` where `reply` or `error` was due"),
+        ("other-episode", "replied to 'another', but was asked for [0-9a-f]{16}"),
+        ("ready-again", "`ready` instead of `reply` or `error`"),
         ("closes-output", "closed its standard output"),
         ("gives-up", "it says: too hard"),
     ],
@@ -114,7 +114,7 @@ async def test_a_reply_that_nobody_asked_for_is_a_fault():
     agent = faulty("says-it-twice")
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
         await own.reply(ASKED)
-        with pytest.raises(AgentError, match="it replied to 'e', where nothing was asked"):
+        with pytest.raises(AgentError, match="it replied to 'e', but was asked for nothing"):
             await said_after_failing(own)
 
 
@@ -174,7 +174,7 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("crashes-at-start", "ended with code 1; its last words: no model here"),
+        ("crashes-at-start", "ended with code 1; end of its standard error: no model here"),
         ("replies-first", "first message must be `ready`"),
         ("other-version", "speaks 'colbench-agent/2'; this ColBench speaks 'colbench-agent/1'"),
         ("silent-at-start", "not ready within 1 s"),
@@ -193,8 +193,8 @@ def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reas
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("./nowhere --flag", "there is no program ./nowhere"),
-        ("", "names no program; write cmd:./my_agent --flag"),
+        ("./nowhere --flag", "the program ./nowhere was not found"),
+        ("", "the program is missing; write cmd:./my_agent --flag"),
         ("'half", "cannot be split into words"),
         (str(FAULTY), f"not executable; chmod \\+x {FAULTY}"),
     ],
@@ -208,7 +208,9 @@ def test_a_program_that_the_system_cannot_run_is_refused_before_the_run(tmp_path
     broken = tmp_path / "agent"
     broken.write_bytes(b"\x7fELF, or so")
     broken.chmod(0o755)
-    with pytest.raises(UserError, match="ended with code 127; its last words: .*Exec format error"):
+    with pytest.raises(
+        UserError, match="ended with code 127; end of its standard error: .*Exec format error"
+    ):
         describe(StdioAgent(str(broken)))
 
 

@@ -49,7 +49,7 @@ class Slow:
 def _stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLBENCH_VLLM", str(STAND_IN))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # to be read from TMPDIR again
+    monkeypatch.setattr(tempfile, "tempdir", None)  # read TMPDIR again
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ async def test_a_server_that_dies_is_reported_at_once_with_its_last_words(
 
 
 async def test_a_server_that_is_too_slow_is_stopped(model: str):
-    with pytest.raises(UserError, match=r"did not start in 0\.5 s.*startup_timeout=SECONDS"):
+    with pytest.raises(UserError, match=r"did not start within 0\.5 s.*startup_timeout=SECONDS"):
         async with VLLMServer(model, startup_timeout=0.5, seconds_to_start=60):
             pytest.fail("it never was up")
     assert processes_of(model) == []
@@ -263,7 +263,7 @@ def test_a_missing_executable_is_named_with_the_way_to_get_it(
 @pytest.mark.parametrize(
     ("model", "args", "message"),
     [
-        ("", {}, "names no model"),
+        ("", {}, "the model is missing"),
         ("./no-such-folder", {}, "no such folder"),
         ("some/model", {"host": "0.0.0.0"}, "host cannot be set"),
     ],

@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
         return BEGUN[self.fault]
 
     def send(self, status: int, body: object = None, more: int = 0) -> None:
-        """Answer; with `more`, promise so many bytes more than come."""
+        """Answer; with `more`, promise this many bytes more than come."""
         content = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content) + more))

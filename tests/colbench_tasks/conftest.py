@@ -128,7 +128,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture
 def run_alone(tmp_path: Path) -> Run:
-    """Runs Python code in a process of its own, with caches in the test's folder and the given environment."""
+    """Runs Python code in its own process, with caches in the test's folder and the given environment."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COLBENCH_"))}
     caches = {"HF_HOME": str(tmp_path / "hf"), "COLBENCH_CACHE": str(tmp_path / "cache")}
 

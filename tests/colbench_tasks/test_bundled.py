@@ -95,7 +95,7 @@ def test_a_set_that_cannot_be_kept_is_made_all_the_same_with_a_warning(tmp_path:
     )
     assert made.stdout == "500\n"
     assert made.stderr.count("\n") == 1
-    assert "bundled:frontend/test is made again each time, as it cannot be kept" in made.stderr
+    assert "bundled:frontend/test cannot be cached and is regenerated each time" in made.stderr
 
 
 def test_a_kept_file_has_ordinary_permissions(tmp_path: Path) -> None:

@@ -58,10 +58,10 @@ def test_every_frozen_set_pins_installed_families() -> None:
 @pytest.mark.parametrize(
     ("name", "pins", "words"),
     [
-        ("backend/test", {"parking": 2}, "version 2 of the family parking, and version 1 is"),
-        ("backend/train", {"eggs": 1}, "version 1 of the family eggs, and none is installed"),
-        ("frontend/test", {"pricing": 3}, "version 3 of the family pricing, and version 1 is"),
-        ("frontend/train", {"parking": 1}, "version 1 of the family parking, and none is"),
+        ("backend/test", {"parking": 2}, "version 2 of the family parking, but version 1 is"),
+        ("backend/train", {"eggs": 1}, "version 1 of the family eggs, but none is installed"),
+        ("frontend/test", {"pricing": 3}, "version 3 of the family pricing, but version 1 is"),
+        ("frontend/train", {"parking": 1}, "version 1 of the family parking, but none is"),
     ],
 )
 def test_a_set_is_refused_without_its_family_in_the_pinned_version(

@@ -354,7 +354,7 @@ def thumbnail(render: Render) -> np.ndarray:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
+    """The contrast of two colors `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
 
     def luminance(color: str) -> float:
         channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]

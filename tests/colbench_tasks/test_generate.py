@@ -72,7 +72,9 @@ def test_no_two_tasks_have_the_same_request_or_design() -> None:
 @pytest.mark.parametrize(("number", "seed"), [(60, "a"), (119, "train"), (100_000, "train")])
 def test_a_family_that_runs_out_says_about_how_many_it_has(number: int, seed: str) -> None:
     """Eleven options with a number by twelve: 132 designs, of which one in eleven is a test's."""
-    with pytest.raises(GeneratorError, match="family eggs has only about .* ask for fewer") as said:
+    with pytest.raises(
+        GeneratorError, match="family eggs has only about .* request fewer tasks"
+    ) as said:
         generate(EGGS, number, seed)
     about = int(str(said.value).partition("about ")[2].split()[0])
     assert 2 <= about <= (120 if seed == "train" else 12)

@@ -40,13 +40,13 @@ def test_pages_of_a_seed() -> None:
 
 
 def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
-    """As bytes of a terminal of its own; few tasks, and a file, show none."""
+    """As bytes of its own terminal; few tasks, and a file, show none."""
     for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):
         assert (b"Making generated:frontend/mine" in written(number, on_terminal)) == barred
 
 
 def written(number: int, on_terminal: bool) -> bytes:
-    """What making so many pages writes to a terminal, or to a pipe, as standard error."""
+    """What making this many pages writes to a terminal, or to a pipe, as standard error."""
     code = f"from colbench_tasks.generated import load; load('frontend/mine?number={number}')"
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as process:
@@ -86,7 +86,7 @@ def read(descriptor: int) -> bytes:
         ),
         ("backend/mine?families=", "families=: expected names"),
         ("backend/mine?families=parking,", "families=parking,: expected names"),
-        ("backend/mine?families=parking,parking", "parking is there 2 times"),
+        ("backend/mine?families=parking,parking", "parking is given 2 times"),
         ("backend/mine?families=parking&families=hotel", "families is given 2 times"),
         (
             "backend/mine?difficulty=8&families=parking",
@@ -94,11 +94,11 @@ def read(descriptor: int) -> bytes:
         ),
         (
             "backend/mine?number=100000&families=parking",
-            "family parking has only about .* ask for fewer or for more families",
+            "family parking has only about .* request fewer tasks or more families",
         ),
-        ("backend/mine?families=parking,eggs", "no family 'eggs'"),
-        ("frontend/mine?difficulty=3", "difficulty is for backend tasks"),
-        ("frontend/mine?families=parking", "no family 'parking'"),
+        ("backend/mine?families=parking,eggs", "unknown family 'eggs'"),
+        ("frontend/mine?difficulty=3", "difficulty applies only to backend tasks"),
+        ("frontend/mine?families=parking", "unknown family 'parking'"),
     ],
 )
 def test_a_description_that_cannot_be_met_says_what_is_wrong(argument: str, words: str) -> None:

@@ -110,7 +110,7 @@ def test_a_new_column_alone_is_a_warning(folder: Path, caplog: pytest.LogCapture
     assert len(official.load("backend/train")) == 3
     told = [record.getMessage() for record in caplog.records if "level_of" in record.getMessage()]
     assert told == [
-        "BackendRow: rows have more than is known of them: `level_of_this_test`; it is not read"
+        "BackendRow: rows have unknown columns, which are ignored: `level_of_this_test`"
     ]
 
 
@@ -132,7 +132,7 @@ def test_bad_rows_may_be_left_out_and_named_and_no_other_row_takes_their_place(
         row(n)["problem_description"] for n in range(1000) if n != 3
     ]
     assert "test.jsonl, line 4: the schema changed" in malformed[0]
-    assert "999 rows can be read where there should be 1,000" in malformed[1]
+    assert "999 rows can be read, but there should be 1,000" in malformed[1]
 
 
 def test_a_file_without_a_single_task_is_refused_even_then(folder: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_file_without_a_single_task_is_refused_even_then(folder: Path) -> None
 def test_a_test_set_that_ends_early_is_not_taken_for_the_whole(folder: Path) -> None:
     write(folder / TEST, [row(n) for n in range(400)])
     with pytest.raises(
-        DataError, match="test.jsonl: 400 rows can be read where there should be 1,000: fetch"
+        DataError, match="test.jsonl: 400 rows can be read, but there should be 1,000: fetch"
     ):
         official.load("backend/test")
 
@@ -162,7 +162,7 @@ def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder
 @pytest.mark.parametrize("name", ["frontend", "backend/validation", "frontend/dev", ""])
 def test_an_unknown_name_lists_those_known(name: str) -> None:
     known = "official:backend/test, official:backend/train, official:frontend/test, official:frontend/train"
-    with pytest.raises(UserError, match=f"official:{name}: there is no such set; known: {known}$"):
+    with pytest.raises(UserError, match=f"official:{name}: unknown set; known: {known}$"):
         official.load(name)
 
 
@@ -198,7 +198,8 @@ def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
 def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) -> None:
     ran = run_alone(SHOW, **{switch: "1"})
     assert (
-        "cannot be had (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps" in ran.stdout
+        "cannot be fetched (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps"
+        in ran.stdout
     )
     assert "hf download facebook/collaborative_agent_bench --repo-type dataset" in ran.stdout
     assert "--tasks PATH" in ran.stdout
@@ -208,7 +209,7 @@ def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) 
 
 def test_a_hub_that_nobody_answers_for_is_said_in_one_line(run_alone: Any) -> None:
     ran = run_alone(SHOW, HF_ENDPOINT="http://127.0.0.1:9")
-    assert "cannot be had (http://127.0.0.1:9: [Errno 111] Connection refused)" in ran.stdout
+    assert "cannot be fetched (http://127.0.0.1:9: [Errno 111] Connection refused)" in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
     assert ran.stderr == ""
 
@@ -274,7 +275,7 @@ def test_a_hub_whose_history_lost_the_pinned_commit_is_read_with_a_warning(
 
 def test_a_hub_without_the_data_set_is_said(hub: Any, run_alone: Any) -> None:
     ran = run_alone(SHOW, HF_ENDPOINT=hub.url)
-    assert f"backend_tasks/test.jsonl cannot be had ({hub.url}: " in ran.stdout
+    assert f"backend_tasks/test.jsonl cannot be fetched ({hub.url}: " in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
 
 

@@ -66,7 +66,10 @@ def test_a_broken_line_counts_as_a_row(tmp_path: Path) -> None:
     [
         ("jsonl", r"line \d+: .*the file ends within this line: fetch the file again"),
         ("gz", r"after line \d+: the compressed file is cut off or damaged: fetch the file again"),
-        ("parquet", r"rows.parquet: cut off, damaged or no Parquet file \(.*\): fetch the file"),
+        (
+            "parquet",
+            r"rows.parquet: truncated, damaged or not a Parquet file \(.*\): fetch the file",
+        ),
     ],
 )
 def test_a_file_that_is_cut_off_is_named(
@@ -100,7 +103,9 @@ def test_a_damaged_place_in_a_parquet_file_is_named_by_the_rows_before_it(column
         second.data_page_offset - second.dictionary_page_offset
     )
     columns.write_bytes(content)
-    with pytest.raises(DataError, match=r"rows.parquet, after row 100: cut off, damaged or no"):
+    with pytest.raises(
+        DataError, match=r"rows.parquet, after row 100: truncated, damaged or not a"
+    ):
         list(read_rows(columns))
     malformed: list[str] = []
     rows = read_rows(columns, malformed=malformed)
@@ -122,9 +127,9 @@ def test_only_wanted_columns_are_read_and_all_must_be_there(columns: Path) -> No
     [
         (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
-            "a pointer of Git LFS .* lfs pull",
+            "a Git LFS pointer, .* lfs pull",
         ),
-        (b"<!DOCTYPE html><title>Login</title>", "a web page and no data"),
+        (b"<!DOCTYPE html><title>Login</title>", "a web page, not data"),
         (b"PK\x03\x04", "a ZIP archive: unpack it"),
     ],
 )

@@ -134,7 +134,7 @@ def test_they_are_read_one_at_a_time(tmp_path: Path) -> None:
 
 BROKEN = {
     "`dialogue_history` is missing, `messages` is new": {"task": TASK, "messages": DIALOGUE},
-    "`reward` is of another type .*`str`": {**ROW, "reward": "1"},
+    "`reward` has another type .*`str`": {**ROW, "reward": "1"},
     "`task`: the schema changed: `ground_truth` is missing": {
         **ROW,
         "task": {"problem_description": "x", "test_cases": {}},
@@ -162,7 +162,9 @@ def test_the_official_ones_are_found_like_the_official_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
-    with pytest.raises(UserError, match=f"holds no {FILE}. Where there is a network run `hf down"):
+    with pytest.raises(
+        UserError, match=f"does not contain {FILE}. With network access, run `hf down"
+    ):
         next(official_trajectories())
     write(tmp_path / FILE, ROW, ROW, ROW)
     assert len(list(official_trajectories(limit=2))) == 2

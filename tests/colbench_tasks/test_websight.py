@@ -100,9 +100,7 @@ def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path) -> 
 def test_a_column_of_another_type_is_named(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": ["<html>"], "llm_generated_idea": [7]}), path)
-    with pytest.raises(
-        DataError, match=r"row 1: .*`llm_generated_idea` is of another type .*`int`"
-    ):
+    with pytest.raises(DataError, match=r"row 1: .*`llm_generated_idea` has another type .*`int`"):
         load(str(path))
 
 
@@ -135,7 +133,7 @@ def test_a_file_that_is_not_whole_is_named_and_the_rest_of_the_folder_may_be_had
     cut = write_parquet(tmp_path / "b.parquet", [row(2)])
     cut.write_bytes(cut.read_bytes()[:-100])
     write_parquet(tmp_path / "c.parquet", [row(3)])
-    said = r"b\.parquet: cut off, damaged or no Parquet file: fetch the file again"
+    said = r"b\.parquet: truncated, damaged or not a Parquet file: fetch the file again"
     with pytest.raises(DataError, match=said):
         load(str(tmp_path))
     malformed: list[str] = []
@@ -145,7 +143,7 @@ def test_a_file_that_is_not_whole_is_named_and_the_rest_of_the_folder_may_be_had
 
 
 def test_an_empty_file_holds_no_rows(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no rows"):
+    with pytest.raises(DataError, match="contains no rows"):
         load(str(write_lines(tmp_path / "rows.jsonl", [])))
 
 
@@ -177,7 +175,7 @@ def test_files_that_hold_no_row_of_the_set_are_not_read(
     first.write_bytes(content)
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
     assert len(load("test")) == 500
-    with pytest.raises(DataError, match="00000.*: cut off, damaged or no Parquet file"):
+    with pytest.raises(DataError, match="00000.*: truncated, damaged or not a Parquet file"):
         load("train")
 
 
@@ -186,7 +184,7 @@ def test_a_gap_between_the_files_or_too_few_of_them_is_said(
 ) -> None:
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(tmp_path))
     files = write_shards(tmp_path / "v0.2", 0, 20, 40, 60)
-    with pytest.raises(DataError, match="0 rows can be read where there should be 500"):
+    with pytest.raises(DataError, match="0 rows can be read, but there should be 500"):
         load("test")
     files[1].unlink()
     with pytest.raises(DataError, match=r"v0\.2: train-00001-of-… is missing"):
@@ -225,7 +223,7 @@ def test_a_hub_that_holds_too_few_rows_is_said_and_nothing_is_kept(
 ) -> None:
     put_on(hub, 0, 10_200)
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
-    assert "200 rows can be read where there should be 500" in said
+    assert "200 rows can be read, but there should be 500" in said
     assert not list((tmp_path / "cache").rglob("*.jsonl"))
 
 
@@ -242,7 +240,7 @@ def test_a_hub_without_the_pinned_commit_is_said(hub: Any, run_alone: Any) -> No
     put_on(hub, 0, 10)
     hub.commits[websight.REPOSITORY] = "0" * 40
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
-    assert f"cannot be had from the hub ({hub.url}: " in said
+    assert f"cannot be fetched from the Hub ({hub.url}: " in said
     assert len(said.splitlines()) == 1
 
 
@@ -253,7 +251,7 @@ def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
     run_alone: Any, environment: dict[str, str]
 ) -> None:
     ran = run_alone(SHOW, **environment)
-    assert ran.stdout.startswith("HuggingFaceM4/WebSight: cannot be had from the hub (")
+    assert ran.stdout.startswith("HuggingFaceM4/WebSight: cannot be fetched from the Hub (")
     assert "--tasks websight:PATH" in ran.stdout
     assert len(ran.stdout.splitlines()) == 1
     assert ran.stderr == ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A stand-in for the `vllm` executable: the same command line, no model.
 
-Like vLLM it starts a process of its own beside the server. That process has a session of its own and ignores
+Like vLLM it starts its own process next to the server. That process has its own session and ignores
 SIGTERM, so that only a thorough clean-up gets rid of it. Flags of its own: `--seconds-to-start=S`,
 `--dies` (ends before it is up, with words on stderr), `--stubborn` (ignores SIGTERM).
 """

@@ -98,7 +98,7 @@ async def test_a_run_that_is_killed_amid_three_faults_loses_and_doubles_nothing(
 
 
 async def killed(command: Sequence[str], out: Path, dialogues: int) -> None:
-    """Kill a run when so many dialogues are finished."""
+    """Kill a run when this many dialogues are finished."""
     process = await asyncio.create_subprocess_exec(*command)
     async with asyncio.timeout(120):
         while len(finished(out)) < dialogues:

@@ -51,7 +51,7 @@ def harnesses() -> Path:
 
 
 class Wanted(NamedTuple):
-    """Of which dialogues a run is made, beside their agent."""
+    """Of which dialogues a run is made, next to their agent."""
 
     domain: str = "backend"
     tasks: int = TASKS
@@ -69,7 +69,7 @@ class Played(NamedTuple):
 async def play_in_all(
     harnesses: Path, folder: Path, script: Callable[[Sequence[Message]], str], wanted: Wanted
 ) -> dict[str, Played]:
-    """The same runs in ColBench, Inspect and verifiers, each with a server of its own."""
+    """The same runs in ColBench, Inspect and verifiers, each with its own server."""
     played = {}
     for play in (natively, in_inspect, in_verifiers):
         own = folder / play.__name__
@@ -82,7 +82,7 @@ async def play_in_all(
 
 
 def interviewer(messages: Sequence[Message], questions: int = 3) -> str:
-    """Asks so many questions, and guesses the rest."""
+    """Asks this many questions, and guesses the rest."""
     reply = Interviewer(max_questions=questions).reply(messages[1:])
     try:
         reply.send(None)
@@ -251,7 +251,7 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
     [
         (
             "inspect/bin/inspect eval colbench/backend --model=mockllm/model -T domain=frontend",
-            "domain: the name of the task says it",
+            "domain: the name of the task sets it; use one of",
         ),
         (
             "verifiers/bin/vf-eval colbench-verifiers -m m --env.taskset.human nobody",

@@ -86,7 +86,7 @@ def run(place: Path) -> Run:
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "PIP_NO_INDEX": "1",
-        "PIP_NO_BUILD_ISOLATION": "0",  # pip's word for: without isolation
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip's name for "without isolation"
         "COLUMNS": "200",
     }
 

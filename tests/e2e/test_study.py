@@ -23,7 +23,7 @@ RUN = "--quick", "--seeds", "1"
 
 
 def study(out: Path, said: Path) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"OMP_NUM_THREADS": "2"}  # on which no number may depend
+    environment = os.environ | {"OMP_NUM_THREADS": "2"}  # no number may depend on it
     with said.open("ab") as stream:
         return subprocess.Popen(
             [BIN / "sweet-rl", "study", *RUN, "--out", out],

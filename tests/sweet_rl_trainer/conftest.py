@@ -107,7 +107,7 @@ def make_model():
 
 @pytest.fixture
 def served():
-    """`served(script, …)`: a scripted server in a thread of its own, for as long as `with` is open."""
+    """`served(script, …)`: a scripted server in its own thread, for as long as `with` is open."""
 
     @contextmanager
     def serve(script, **options):

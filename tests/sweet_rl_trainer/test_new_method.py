@@ -111,14 +111,14 @@ def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(
     [
         (
             "class M(SftLastTurn): name = 'other'",
-            "`sft-last-turn` is also one of the method `other`",
+            "`sft-last-turn` is already used by the method `other`",
         ),
         ("class M(SftLastTurn): name = 'x'", "not the one of its entry point; see docs/new-method"),
         ("class M: pass", "is not a subclass of sweet_rl_trainer.pipeline.method.Method"),
         ("class M(SftLastTurn): name, goals = 'other', {}", "has no `goals`"),
         (
             "class M(SftLastTurn): name, tables = 'other', {'data': 0}",
-            "`data` of the method `other` is also one of every recipe",
+            "`data` of the method `other` is already used by every recipe",
         ),
         ("raise RuntimeError('no')", "cannot be loaded"),
     ],

@@ -32,7 +32,7 @@ from colbench_agents.http_client import Client, path_of
 
 STARTS = "Takes `start`"
 OVER = "Answers when a dialogue is over"
-AGAIN = "Begins a dialogue again that was never ended"
+AGAIN = "Restarts a dialogue that was never ended"
 
 
 class HTTPRules:
@@ -47,7 +47,7 @@ class HTTPRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         talk, rule, where = self._talk, self._findings.rule, "`http://`"
         ready, starts = (READY,), (READY, STARTS)
         replies = (*starts, REPLIES)
@@ -73,7 +73,7 @@ class HTTPRules:
                 where="Messages",
                 needs=ends,
                 replies=2,
-                fix="Let `start` reset whatever is kept for that id.",
+                fix="Let `start` reset all state kept for that ID.",
             ),
             rule(SEVERAL, self._several, where=where, needs=ends, replies=2),
         ]
@@ -125,7 +125,7 @@ class HTTPRules:
             raise AgentError(f"DELETE was not answered within {limit.total:g} s") from cause
         except aiohttp.ClientError as cause:
             said = f"{type(cause).__name__}: {cause}"
-            raise AgentError(f"the answer to DELETE broke off: {said}") from cause
+            raise AgentError(f"the response to DELETE was cut off: {said}") from cause
 
     async def _introduced(self) -> None:
         with self._findings.about(SAME):

@@ -1,4 +1,4 @@
-"""What rules of the protocol have in common: what is sent, how an answer is judged, and how findings become rules."""
+"""Code shared by the rules of both protocols: messages to send, checks of replies, findings for each rule."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ from colbench.task import BACKEND
 
 PAGE = "docs/agent-protocol.md"
 READY = "Says `ready`"
-REPLIES = "Replies when it is asked"
-NAMES = "Names the dialogue that it replies to"
-SAME = "Says the same of itself every time"
-UNKNOWN = "Ignores fields that it does not know"
+REPLIES = "Replies to requests"
+NAMES = "Names the dialogue of each reply"
+SAME = "Describes itself the same way every time"
+UNKNOWN = "Ignores unknown fields"
 LONG = "Reads messages of any length"
-SEVERAL = "Has several dialogues at a time"
+SEVERAL = "Holds several dialogues at a time"
 LONG_BYTES = 256 * 1024
 LONG_BYTES_WITH_PICTURES = 6 * 1024 * 1024
 NOT_CONCURRENT = "it is not `concurrent`"
-NOT_LONG = "it does not ignore the field that makes one long"
+NOT_LONG = "it does not ignore the unknown field that makes a message long"
 STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, ""]}, "of": True}
 """Fields that no page names."""
 FIXES = {
     READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
     REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
-    NAMES: "Copy `episode` from the `messages` that is answered.",
-    SAME: "Put nothing into name, version and abilities that changes by itself, such as a time.",
-    UNKNOWN: "Read the fields that are needed, and pass over the others.",
+    NAMES: "Copy `episode` from the `messages` it answers.",
+    SAME: "Keep values that change by themselves, such as times, out of name, version and "
+    "abilities.",
+    UNKNOWN: "Read only the fields you need, and skip the others.",
     LONG: "Allow lines and bodies of several MB where the JSON is read.",
-    SEVERAL: "Keep what belongs to a dialogue under its `episode`, or leave `concurrent` out.",
+    SEVERAL: "Keep the state of each dialogue under its `episode`, or leave `concurrent` out.",
 }
 
 
 class Findings:
-    """What was found out about rules, by their names, each by the work that is done when it is first asked for."""
+    """Results of rules by name; the work that decides a rule is done when its result is first requested."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentError | EndpointError | str | None] = {}
@@ -96,7 +97,7 @@ class Findings:
 
 
 class Scripted(msgspec.Struct, frozen=True):
-    """A dialogue of which one request is sent, with fields that no page names if wanted."""
+    """A dialogue with one request, optionally with unknown fields."""
 
     episode: Episode
 
@@ -127,7 +128,7 @@ def reply(line: bytes) -> Reply:
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
-        raise AssertionError("what is no reply was raised")
+        raise AssertionError("an invalid reply raised an error")
     return answer
 
 
@@ -135,7 +136,7 @@ def named(answer: Reply, *asked: Scripted) -> None:
     """Raise AgentError if a message belongs to another dialogue."""
     ids = [each.id for each in asked]
     if answer.episode not in ids:
-        raise AgentError(f"it replied to {answer.episode!r}, where {' and '.join(ids)} was asked")
+        raise AgentError(f"it replied to {answer.episode!r}, but was asked for {' and '.join(ids)}")
 
 
 def same(first: Ready, again: Ready) -> None:
@@ -143,7 +144,7 @@ def same(first: Ready, again: Ready) -> None:
     for field in first.__struct_fields__:
         before, now = getattr(first, field), getattr(again, field)
         if before != now:
-            raise AgentError(f"its `{field}` was {before!r}, and then {now!r}")
+            raise AgentError(f"its `{field}` was {before!r}, then {now!r}")
 
 
 def padding(ready: Ready) -> str:

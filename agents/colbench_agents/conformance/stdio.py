@@ -29,17 +29,15 @@ from colbench_agents.conformance.script import (
     same,
 )
 
-UNASKED = "Says nothing before it is asked"
+UNASKED = "Sends nothing before it is asked"
 ONCE = "Replies once to one request"
-OVER = "Says nothing once a dialogue is over"
+OVER = "Sends nothing after a dialogue ends"
 ENDS = "Ends when its standard input is closed"
 QUIET = 0.5
-"""Seconds in which it is listened to where it has nothing to say."""
+"""Seconds to listen for output while no output is expected."""
 LINES = 100
 """Lines that are kept of one that does not stop talking."""
-STANDARD_ERROR = (
-    "Write to standard error whatever is no message, and leave standard output to messages."
-)
+STANDARD_ERROR = "Write messages only to standard output, and everything else to standard error."
 
 
 class StdioRules:
@@ -61,7 +59,7 @@ class StdioRules:
         self._ready: Ready | None = None
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         talk, anew, long, several = self._talk, self._anew, self._long, self._several
         rule, stdio = self._findings.rule, "`cmd:`"
         ready, replies = (READY,), (READY, REPLIES)
@@ -79,7 +77,7 @@ class StdioRules:
                 anew,
                 where=stdio,
                 needs=ready,
-                fix="Leave the loop that reads lines, and the program, at the end of standard input.",
+                fix="At the end of standard input, leave the loop that reads lines and exit.",
             ),
             rule(LONG, long, where="Limits", needs=replies, replies=1),
             rule(SEVERAL, several, where=stdio, needs=replies, replies=3),
@@ -95,10 +93,10 @@ class StdioRules:
                 return
             scripted = Scripted.of(self._ready)
             with about(UNASKED):
-                await wire.silent("before a dialogue had begun")
+                await wire.silent("before a dialogue")
             wire.write(scripted.start())
             with about(UNASKED):
-                await wire.silent("after `start`, where no answer is due")
+                await wire.silent("after `start`, which expects no reply")
             wire.write(scripted.ask())
             with about(REPLIES):
                 answer = reply(await wire.answer(self._patience))
@@ -106,10 +104,10 @@ class StdioRules:
                     named(answer, scripted)
             if not self._findings.broken(REPLIES):
                 with about(ONCE):
-                    await wire.silent("after its reply, where nothing was asked")
+                    await wire.silent("after its reply, without another request")
             wire.write(encode(End(episode=scripted.id)))
             with about(OVER):
-                await wire.silent("after `end`, where no answer is due", or_end=True)
+                await wire.silent("after `end`, which expects no reply", or_end=True)
             with about(ENDS):
                 await wire.end("after `end`")
             with about(OVER):
@@ -130,7 +128,7 @@ class StdioRules:
                     wire.write(scripted.ask(**STRANGE))
                     reply(await wire.answer(self._patience))
             with about(ENDS):
-                await wire.end("in the midst of a dialogue, as where `colbench` is killed")
+                await wire.end("in the middle of a dialogue, as when `colbench` is killed")
 
     async def _long(self) -> None:
         if self._findings.broken(UNKNOWN):
@@ -163,7 +161,7 @@ class StdioRules:
                     named(answer, first, second)
                 if said[0].episode == said[1].episode:
                     raise AgentError(
-                        f"of two dialogues it replied to {said[0].episode} alone, twice"
+                        f"with two dialogues open, it replied twice to {said[0].episode}"
                     )
                 for over in (first, second):
                     wire.write(encode(End(episode=over.id)))
@@ -171,10 +169,10 @@ class StdioRules:
                 try:
                     named(reply(await wire.answer(self._patience)), third)
                 except AgentError as cause:
-                    raise AgentError(f"when two dialogues were over, a third: {cause}") from cause
+                    raise AgentError(f"in a third dialogue after two had ended: {cause}") from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return what a further process says of itself; ignore further known messages."""
+        """Return the `ready` of another process, and ignore further valid messages."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -198,7 +196,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose lines are only collected, so that whoever listens can say which of them is out of place."""
+    """A program whose lines are only collected, so that the caller can decide which of them are out of place."""
 
     async def spawn(self) -> None:
         """Start it, and listen."""
@@ -255,14 +253,16 @@ class Wire(Program):
         """Close its standard input. Raises AgentError when it does not end by itself."""
         self.close()
         if not await self.ended(EXIT_GRACE):
-            raise AgentError(f"it still ran {EXIT_GRACE:g} s after its input was closed {when}")
+            raise AgentError(
+                f"it was still running {EXIT_GRACE:g} s after its input was closed {when}"
+            )
 
     async def _held_back(self) -> str:
-        """Return what it says once nothing more comes, which its own buffer had held back."""
+        """Return its output after its input is closed, which its own buffer held back."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)
-            return "; what it had to say came when its input was closed: it has to flush its output"
+            return "; its reply arrived only when its input was closed: flush standard output after each message"
         return ""
 
     async def _next(self, within: float) -> bytes:

@@ -1,7 +1,7 @@
 """The designer: a keyless agent that starts from a template and applies what the human says, by rules.
 
 It knows web pages in general, not the tasks: neither the bundled pages nor how they are made are looked at.
-Its page is a model of its own (bands, columns, rows, leaves) that every sentence changes a little.
+It keeps a model of its page (bands, columns, rows, leaves) that every sentence changes a little.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Designer:
 
 
 class Draughtsman:
-    """Replays the dialogue from its start: each reply is a function of what was said alone."""
+    """Replays the dialogue from its start: each reply depends only on the messages."""
 
     def __init__(self, max_turns: int) -> None:
         self._max_turns = max_turns

@@ -1,4 +1,4 @@
-"""Plain names of colours, as a person says them, and what is meant by each (Tailwind's palette)."""
+"""Plain color names as people use them, and the colors they stand for (Tailwind's palette)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = (
     | {"dark brown": "#4e342e"}
 )
 STEP = 0.1
-"""How much lighter or darker a little is, of a colour that is none of these."""
+"""How much "a little" lightens or darkens a color outside these palettes."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 

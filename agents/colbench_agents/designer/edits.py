@@ -101,7 +101,7 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """Complete a text of which only the beginning was quoted.
+    """Complete a text from its quoted beginning.
 
     The next word is so long that a quotation of it is cut at the same place: then the human speaks of the rest.
     """
@@ -113,7 +113,7 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Take out what was put in for a wish, when it is said again; False if it is better left as it is."""
+    """Remove what was inserted for a wish that is repeated; False if it is better left in place."""
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:
@@ -143,7 +143,7 @@ def _(wish: Surplus, page: Page) -> None:
 
 
 def _take_out(page: Page, thing: Thing) -> None:
-    """Remove a thing; what is below moves up if nothing else is on its line."""
+    """Remove a thing; things below it move up if its line becomes empty."""
     page.things.remove(thing)
     if thing.kind == "box":
         return
@@ -167,7 +167,7 @@ def _(wish: Reworded, page: Page) -> None:
 
 
 def _rest(text: str, part: str) -> str:
-    """Return a text in which everything from the first two words of a part on is replaced by the part."""
+    """Return a text in which everything after the first two words of a part is replaced by the part."""
     words, new = text.split(), part.lstrip("…").split()
     if len(part) >= CUT:
         new = [*new[:-1], FILLER]
@@ -185,7 +185,7 @@ def _(wish: Lengthened, page: Page) -> None:
 
 
 def _say(page: Page, thing: Thing, text: str) -> None:
-    """Give a thing another text; what is below makes room, or closes up."""
+    """Replace the text of a thing; things below it make room or close up."""
     before = thing.bottom
     thing.text, thing.asked = text, True
     thing.fit()

@@ -7,7 +7,7 @@ from colbench_agents.designer.page import WIDTH, Page, Thing
 from colbench_agents.designer.wishes import Place
 
 WRONG_SIDE = 400
-"""A thing on the other side of what it should be beside counts as so many pixels further away."""
+"""Extra distance in pixels of a thing on the wrong side of its neighbor."""
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:

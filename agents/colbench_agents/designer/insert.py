@@ -1,4 +1,4 @@
-"""Finding room for something new: beside what is there, and what is below moves down."""
+"""Make room for new things next to existing ones; things below move down."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from colbench_agents.designer.wishes import Place
 
 MARGIN = 16
 COLUMN = 200
-"""Words get at least so much room."""
+"""Minimum width of words."""
 WIDE = 1200
 """From this width on something is meant to go from edge to edge."""
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Put things side by side at a place. `ground` is the colour that they are to stand on, if it was said."""
+    """Put things side by side at a place. `ground` is the color behind them, if it was named."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -52,7 +52,7 @@ def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
 
 
 def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
-    """Put things below what is on an area, which grows."""
+    """Put things below the contents of an area, which grows."""
     inside = [one for one in page.contents if page.behind(one) is area]
     top = max((one.bottom for one in inside), default=area.y + 8) + 8
     _spread(new, MARGIN, WIDTH - 2 * MARGIN, "left", top)
@@ -63,7 +63,7 @@ def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
 
 
 def add_area(page: Page, area: Thing, place: Place) -> None:
-    """Put an area behind what is there; one of the template that it would hide goes."""
+    """Put an area behind existing things; remove an area of the template that it would hide."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     x, y = spot(page, place.spot)
     if anchor:
@@ -102,7 +102,7 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return where something above an anchor ends, likewise."""
+    """Return the bottom of the thing above an anchor in the same way."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
@@ -154,7 +154,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place words next to words: an anchor that fills its line makes room, and what is below it in its column too."""
+    """Place words next to words; an anchor that fills its line makes room, as do the things below it in its column."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -172,7 +172,7 @@ def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool)
 
 
 def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
-    """Return an anchor and what is below it, up to the next heading."""
+    """Return an anchor and the things below it, up to the next heading."""
     below = sorted((one for one in column if one.y > anchor.y), key=lambda one: one.y)
     return [anchor, *takewhile(lambda one: one.kind != "heading", below)]
 
@@ -215,7 +215,7 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move down whatever a new thing would cover, and what is below that."""
+    """Move down everything that a new thing would cover, and everything below that."""
     covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
     if not covered or thing.kind == "link":
         return

@@ -32,11 +32,11 @@ class Thing(Struct, kw_only=True, eq=False):
     align: Align = "left"
     """Of text in its frame."""
     color: str | None = None
-    """Of the text; None is whatever can be read on what is behind it."""
+    """The color of the text; None: any color that is readable on its background."""
     background: str | None = None
     """Of areas, buttons and input fields."""
     edge: bool = False
-    """Whether a shadow sets an area apart from what is behind it."""
+    """True if a shadow separates an area from its background."""
     backdrop: bool = False
     """Whether a picture is behind other things."""
     asked: bool = False
@@ -49,7 +49,7 @@ class Thing(Struct, kw_only=True, eq=False):
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Its centre, across and down."""
+        """The position of its center, horizontally and vertically."""
         left, right = self.span
         return (left + right) / 2, self.y + self.height / 2
 
@@ -110,7 +110,7 @@ class Page(Struct, kw_only=True):
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Put a picture behind the contents; what was below it comes over it."""
+        """Put a picture behind the contents; things below it move on top of it."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True
@@ -133,7 +133,7 @@ class Page(Struct, kw_only=True):
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:
-        """Set the height to that of the page's content, but not less than asked for."""
+        """Set the height to that of the page's content, but at least the requested height."""
         lowest = max((thing.bottom for thing in self.things), default=0)
         self.height = max(self.height, lowest)
 

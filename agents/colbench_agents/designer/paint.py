@@ -1,4 +1,4 @@
-"""Colouring what is behind something: an area that is there, or a new one around it and what belongs to it."""
+"""Color the background of a thing: an existing area, or a new one around the thing and its group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOGETHER = 32
 
 
 def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
-    """Put a thing on a colour; as a card, only the column that it is in."""
+    """Put a thing on a color; if it is in a card, color only its column."""
     area = page.behind(thing)
     if area and color != area.background and _disputed(page, area, thing):
         _next_line(page, area, thing)
@@ -40,7 +40,7 @@ def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
 
 
 def _next_line(page: Page, area: Thing, thing: Thing) -> None:
-    """Put the links of a line below its area: they are to stand on another colour."""
+    """Move the links of a line below its area because they need another background."""
     row = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
     page.shift([one for one in page.below(area.bottom) if one not in row], BAR)
     left = min(one.x for one in row)

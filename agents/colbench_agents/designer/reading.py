@@ -63,7 +63,7 @@ ABSOLUTE = re.compile(r"\b(?:at|in|on) the ((?:top|bottom|middle|cent(?:re|er)|l
 
 
 def read(said: str) -> list[Wish]:
-    """Parse the wishes in what the human said, in that order."""
+    """Parse the wishes in the human's message, in order."""
     wishes = (_wish(sentence.strip().removesuffix(".")) for sentence in SENTENCE.findall(said))
     return [wish for wish in wishes if wish is not None]
 
@@ -202,7 +202,7 @@ def _moved(found: Found, _: str) -> Moved | None:
 
 
 def _which(found: Found) -> dict[str, Any]:
-    """Parse what a sentence is about: by its text, or by its place."""
+    """Parse the subject of a sentence: by its text or by its position."""
     return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 

@@ -1,4 +1,4 @@
-"""The first proposal: a sensible page for what the request says, from general knowledge of web pages alone."""
+"""The first proposal: a plausible page for the request, built from general knowledge of web pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def first_page(request: str) -> Page:
 
 
 def subject(request: str) -> str:
-    """Return what the page is about, in words fit for a headline."""
+    """Return the topic of the page, in words suitable for a headline."""
     found = SUBJECT.search(request) or NAME.search(request) or TRADE.search(request)
     words = found[1].strip() if found else "Our Company"
     words = KIND_OF_PAGE.sub("", words)

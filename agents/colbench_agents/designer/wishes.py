@@ -10,13 +10,13 @@ from colbench.pages.render import Align, BlockKind
 
 
 class Place(Struct, frozen=True):
-    """Where on the page: beside something that is there, or at a spot such as "top left"."""
+    """A position on the page: next to an existing thing, or a spot such as "top left"."""
 
     relation: Literal["below", "above", "right", "left", ""] = ""
     anchor: str = ""
-    """The quoted text of what it is beside."""
+    """The quoted text of the thing next to it."""
     spot: str = ""
-    """Of `top`, `middle`, `bottom` and `left`, `right`: what was said, parted by a space."""
+    """The words that were used, out of `top`, `middle`, `bottom` and `left`, `right`, separated by a space."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Missing(Struct, frozen=True, kw_only=True):
     color: str | None = None
     background: str | None = None
     on_picture: bool = False
-    """Whether it is to stand on a picture, not on a colour."""
+    """True if it belongs on a picture instead of a color."""
     width: int | None = None
     height: int | None = None
 
@@ -52,7 +52,7 @@ class Reworded(Struct, frozen=True, kw_only=True):
 
 
 class Lengthened(Struct, frozen=True, kw_only=True):
-    """A text should be so many words longer, or shorter if negative."""
+    """A text should be this many words longer, or shorter if negative."""
 
     kind: BlockKind
     text: str
@@ -60,7 +60,7 @@ class Lengthened(Struct, frozen=True, kw_only=True):
 
 
 class Recolored(Struct, frozen=True, kw_only=True):
-    """Text, or what is behind it, should have another colour; without a text the page, or a part of it.
+    """A text, or its background, should have another color; without a text, the page or a part of it.
 
     `color` is `#rrggbb`, or `lighter` or `darker` than now.
     """
@@ -73,7 +73,7 @@ class Recolored(Struct, frozen=True, kw_only=True):
 
 
 class Resized(Struct, frozen=True, kw_only=True):
-    """Text should be so many steps larger (or smaller, if negative), or of another weight."""
+    """A text should be this many steps larger (smaller if negative), or have another weight."""
 
     kind: BlockKind
     text: str
@@ -103,7 +103,7 @@ class Moved(Struct, frozen=True, kw_only=True):
     right: int = 0
     down: int = 0
     alone: bool = False
-    """Whether what is beside and below stays where it is."""
+    """True if the things next to it and below it stay in place."""
 
 
 class Height(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What all adapters have in common: a conversation of its own for each dialogue, on the agent's side."""
+"""Code shared by all adapters: a separate conversation for each dialogue, on the agent's side."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
 
 @contextmanager
 def attributed(*, answered: bool) -> Iterator[None]:
-    """Turn what a model server's client raises into EndpointError or UserError; other errors pass: the agent's own.
+    """Convert errors of a model server's client to EndpointError or UserError; the agent's own errors pass unchanged.
 
     A refusal of the key or the model is the user's mistake, unless that server has `answered` before.
     """
@@ -45,7 +45,9 @@ def attributed(*, answered: bool) -> Iterator[None]:
             if _named(cause, REFUSED) and _status(cause):
                 if answered:
                     raise EndpointError(describe_exception(cause), kind="rejected") from error
-                raise UserError(f"--agent: its model server refuses: {cause}") from error
+                raise UserError(
+                    f"--agent: its model server rejects the request: {cause}"
+                ) from error
             cause = cause.__cause__
         raise
 

@@ -1,4 +1,4 @@
-"""LangGraph graphs whose state has `messages` (`pip install langgraph`), those of `create_agent` among them."""
+"""LangGraph graphs whose state has `messages` (`pip install langgraph`), including those of `create_agent`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from colbench_agents.frameworks.functions import as_openai
 
 
 class LangGraphAgent(Adapter):
-    """`ainvoke` for every turn; the last message is the reply, or what the graph is interrupted with.
+    """Calls `ainvoke` in every turn; the reply is the last message, or the value that the graph is interrupted with.
 
     A graph with a checkpointer keeps its state by it, with a `thread_id` for each dialogue; for another its messages
     are kept. A graph that is not compiled yet is compiled.
@@ -28,11 +28,12 @@ class LangGraphAgent(Adapter):
         self.graph = own.compile() if hasattr(own, "compile") else own
         if "messages" not in self.graph.channels:
             raise UserError(
-                "the state of the graph has no `messages`; give a function that calls it"
+                "the state of the graph has no `messages`; give a function that calls the graph "
+                "instead"
             )
 
     def converse(self, episode: Episode) -> Agent:
-        """Return the graph with a thread of its own."""
+        """Return the graph with its own thread."""
         return _Thread(self.graph, episode)
 
 

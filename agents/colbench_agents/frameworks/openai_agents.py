@@ -20,7 +20,7 @@ class OpenAIAgentsAgent(Adapter):
     """
 
     def converse(self, episode: Episode) -> Agent:
-        """Return the agent with a history of its own."""
+        """Return the agent with its own history."""
         return _Conversation(self.own, episode)
 
 
@@ -36,7 +36,8 @@ class _Conversation:
         text, usage = result.final_output, result.context_wrapper.usage
         if not isinstance(text, str):
             raise AgentError(
-                f"its output is a {type(text).__name__}; leave out `output_type`", kind="reply"
+                f"its output is a {type(text).__name__}, not text; leave out `output_type`",
+                kind="reply",
             )
         self._items, self._agent = result.to_input_list(), result.last_agent
         return said(

@@ -1,4 +1,4 @@
-"""The agent's side: a thread with an event loop of its own, in which another framework's code runs.
+"""The agent's side: a thread with its own event loop, in which the code of another framework runs.
 
 Code that blocks there holds up neither the human nor the scoring, and what never comes back is left behind:
 every thread is a daemon.

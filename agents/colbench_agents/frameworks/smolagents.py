@@ -17,21 +17,21 @@ from colbench_agents.frameworks.adapter import Adapter, said
 class SmolagentsAgent(Adapter):
     """`run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
 
-    The copy has a memory of its own and keeps it between turns; model, tools and logger are shared.
+    The copy has its own memory and keeps it between turns; model, tools and logger are shared.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
         super().__init__(own, file)
         if any(getattr(one, "executor_type", "local") != "local" for one in _team(own)):
             raise UserError(
-                "each dialogue needs an executor of its own; leave `executor_type` at 'local'"
+                "each dialogue needs its own executor; leave `executor_type` at 'local'"
             )
         try:
             copied(own)
         except Exception as cause:
             said = describe_exception(cause)
             raise UserError(
-                f"each dialogue needs a copy of the agent, which fails: {said}"
+                f"each dialogue needs a copy of the agent, and copying fails: {said}"
             ) from cause
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - it has nowhere to go

@@ -69,7 +69,7 @@ class Server(ThreadingHTTPServer):
 
 if __name__ == "__main__":
     options = ArgumentParser(description="An agent for ColBench over HTTP, on 127.0.0.1.")
-    options.add_argument("port", type=int, nargs="?", default=8000, help="0: any that is free")
+    options.add_argument("port", type=int, nargs="?", default=8000, help="0: any free port")
     with Server(("127.0.0.1", options.parse_args().port), Handler) as server:
         print(f"http://127.0.0.1:{server.server_port}", flush=True)
         server.serve_forever()

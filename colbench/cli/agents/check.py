@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     code = conclude(args.spec, checking, as_json=args.json)
     if not finished:
         sys.stdout.flush()
-        os._exit(code)  # the agent's code hangs, and would keep the process alive
+        os._exit(code)  # the agent's code hangs and would keep the process alive
     return code
 
 

@@ -18,8 +18,8 @@ from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
-"""Seconds that a cancelled rule gets to end."""
-STUCK = "it blocks the event loop, or cannot be cancelled"
+"""Seconds that a canceled rule gets to end."""
+STUCK = "it blocks the event loop, or cannot be canceled"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -87,13 +87,13 @@ class Checking:
             await start(stack, "agent", self._agent)
             for rule in self.general:
                 await self._judge(rule, rule.needs)
-        self._since = time.monotonic() - self._limit  # threads that still run are not awaited
+        self._since = time.monotonic() - self._limit  # do not wait for threads that still run
 
     async def _judge(self, rule: Rule, needs: Sequence[str]) -> None:
         self._since = time.monotonic()
         missing = self._missing(needs)
         if missing:
-            self._tell(rule, "skipped", f"“{missing}” is not followed")
+            self._tell(rule, "skipped", f"requires “{missing}”, which failed")
             return
         try:
             with boundary(AgentError):
@@ -128,6 +128,6 @@ class Checking:
         left = [*self.own, *self.general][len(self.verdicts) :]
         for number, rule in enumerate(left):
             if number == 0:
-                self._tell(rule, "broken", f"nothing came back within {self._limit:g} s: {STUCK}")
+                self._tell(rule, "broken", f"no response within {self._limit:g} s: {STUCK}")
             else:
-                self._tell(rule, "skipped", "the agent never came back")
+                self._tell(rule, "skipped", "the agent did not respond")

@@ -11,10 +11,10 @@ from colbench.command import describe
 
 OTHER = (
     ("openai:MODEL[@URL]", "a model on any OpenAI-compatible server"),
-    ("vllm:MODEL_OR_PATH", "a model on a vLLM server that is started and stopped"),
-    ("local:MODEL_OR_PATH", "a model in this process, without a server"),
+    ("vllm:MODEL_OR_PATH", "a model on a vLLM server that ColBench starts and stops"),
+    ("local:MODEL_OR_PATH", "a model in the process of the run, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
-    ("http://HOST:PORT", "a server in any language; https:// too"),
+    ("http://HOST:PORT", "a server in any language; also https://"),
     ("path/to/file.py:attribute", "a class of your own"),
     ("package.module:attribute", "an installed class"),
 )
@@ -26,7 +26,7 @@ TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
 def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
-        "list", help="list the agents that --agent knows", description=describe(__doc__)
+        "list", help="list the agents that --agent accepts", description=describe(__doc__)
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

@@ -34,7 +34,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
     what: str
     install: str
-    """Command that installs what its tests need."""
+    """Command that installs the requirements of its tests."""
     first: tuple[str, str]
     """First commands to try."""
 
@@ -76,12 +76,12 @@ def add_to(actions: Any) -> None:
         required=True,
         help="a class in an installed package, a program over stdin and stdout, or a server",
     )
-    parser.add_argument("--to", metavar="DIR", help="the folder to make (default: NAME)")
+    parser.add_argument("--to", metavar="DIR", help="folder to create (default: NAME)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the package, and print what to do next."""
+    """Make the package, and print the next steps."""
     kind, folder = KINDS[args.kind], Path(args.to or args.name)
     _check_name(args.name)
     if args.kind == "python":
@@ -107,14 +107,14 @@ def _check_name(name: str) -> None:
 
     if not NAME.fullmatch(name):
         raise UserError(
-            f"NAME {name}: use letters from a to z, digits, - and _, a letter first and no - or _ last, "
-            "such as my-agent"
+            f"NAME {name}: use letters from a to z, digits, - and _; begin with a letter and end "
+            "with a letter or digit, such as my-agent"
         )
     for known in names("agent"):
         if _as_module(known) == _as_module(name):
             where = location("agent", known)
             raise UserError(
-                f"NAME {name}: --agent {known} exists already ({where}); choose another name"
+                f"NAME {name}: --agent {known} already exists ({where}); choose another name"
             )
 
 
@@ -123,13 +123,13 @@ def _check_module(name: str) -> None:
     module = _as_module(name)
     if iskeyword(module):
         raise UserError(
-            f"NAME {name}: is a keyword of Python; choose another name, such as {name}-agent"
+            f"NAME {name}: is a Python keyword; choose another name, such as {name}-agent"
         )
     found = find_spec(module)
     if found and found.origin:  # a folder without modules, such as an empty one, has no origin
         raise UserError(
-            f"NAME {name}: Python has a module {module} already ({found.origin}); "
-            f"choose another name, such as {name}-agent"
+            f"NAME {name}: a Python module {module} already exists ({found.origin}); choose "
+            f"another name, such as {name}-agent"
         )
 
 
@@ -162,7 +162,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
         part = (folder if there else folder.parent) / f".{folder.resolve().name}.{os.getpid()}.part"
         part.mkdir()
     except OSError as cause:
-        raise UserError(f"--to {folder}: cannot be made: {cause.strerror or cause}") from cause
+        raise UserError(f"--to {folder}: cannot be created: {cause.strerror or cause}") from cause
     try:
         yield part
         if there:  # the folder itself is kept, because a shell may be in it
@@ -179,10 +179,10 @@ def _is_there(folder: Path) -> bool:
     """Return True if it is an empty folder, False if it can be made. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
-            raise UserError(f"--to {folder}: has files in it; name a new or an empty folder")
+            raise UserError(f"--to {folder}: the folder is not empty; name a new or empty folder")
         return True
     if folder.exists():
-        raise UserError(f"--to {folder}: is a file; name a new or an empty folder")
+        raise UserError(f"--to {folder}: is a file; name a new or empty folder")
     if not folder.parent.is_dir():
-        raise UserError(f"--to {folder}: there is no folder {folder.parent}")
+        raise UserError(f"--to {folder}: the folder {folder.parent} does not exist")
     return False

@@ -43,7 +43,7 @@ class AgentRules:
         self._standstill = 0.0
 
     def rules(self) -> list[Rule]:
-        """Return the rules in the order in which they are checked."""
+        """Return the rules in the order of checking."""
         own = () if isinstance(self._agent, Checkable) else self._of_this_process()
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
@@ -58,7 +58,8 @@ class AgentRules:
             _rule(
                 "Has the same description every time",
                 self._described,
-                fix="Leave out of `describe()` what changes by itself: a run is resumed only with the same agent.",
+                fix="Leave values that change by themselves out of `describe()`: a run is "
+                "resumed only with the same agent.",
             ),
         ]
 
@@ -76,26 +77,29 @@ class AgentRules:
                 f"Keeps up a dialogue of up to {TURNS} turns",
                 self._kept_up,
                 needs=needs,
-                fix="Every call gets the whole dialogue: nothing needs to be remembered from an earlier one.",
+                fix="Every call gets the whole dialogue; the agent need not remember earlier "
+                "calls.",
             ),
             _rule(
                 "Gives no empty reply",
                 self._said_something,
                 needs=needs,
-                fix="Check what the model or the program returns there; the human has nothing to read.",
+                fix="Check what the model or program returns at that point; the human has "
+                "nothing to read.",
             ),
             _rule(
                 "Counts no tokens below zero",
                 self._counted,
                 needs=needs,
-                fix="Leave out `usage` where nothing is counted.",
+                fix="Leave out `usage` if tokens are not counted.",
             ),
             _rule(
                 "Gives an answer",
                 self._answered,
                 needs=needs,
                 advice=True,
-                fix="Write `I WANT TO ANSWER:` and the answer; without it the whole last message is the answer.",
+                fix="Write `I WANT TO ANSWER:` and the answer; without this marker the whole "
+                "last message is the answer.",
             ),
         ]
         if outside:
@@ -119,28 +123,29 @@ class AgentRules:
                 self._again,
                 needs=needs,
                 replies=2,
-                fix="Reset everything that is kept for an id in `open`, or at `start`.",
+                fix="Reset all state kept for an ID in `open`, or at `start`.",
             ),
             _rule(
                 "Survives an interrupted dialogue",
                 self._broken_off,
                 needs=needs,
                 replies=4,
-                fix="A reply may be cancelled and a request cut off: release resources in every case.",
+                fix="A reply can be canceled and a request interrupted: always release resources.",
             ),
             _rule(
                 "Keeps two dialogues at once apart",
                 self._apart,
                 needs=needs,
                 replies=2 * FEW_TURNS,
-                fix="Share no state between dialogues; one agent has many at a time.",
+                fix="Share no state between dialogues; an agent holds many at a time.",
             ),
             _rule(
                 "Accepts any text",
                 self._any_text,
                 needs=needs,
                 replies=1,
-                fix="Read and write UTF-8, and put no message into a template or a shell.",
+                fix="Read and write UTF-8, and do not insert messages into templates or shell "
+                "commands.",
             ),
             _rule(
                 "Accepts tasks of every domain",
@@ -186,7 +191,7 @@ class AgentRules:
                 raise AgentError(f"`{name}` was {first.get(name)!r}, and then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return the agent's description, and another of the same; of a process of its own, by another process."""
+        """Return two descriptions of the agent; an agent in its own process gives the second from another process."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)
@@ -226,7 +231,9 @@ class AgentRules:
         for turn in self._had.turns:
             used = turn.agent_usage
             if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
-                raise AgentError(f"it counts {used.prompt_tokens} and {used.completion_tokens}")
+                raise AgentError(
+                    f"it reports {used.prompt_tokens} and {used.completion_tokens} tokens"
+                )
 
     async def _answered(self) -> None:
         if self._had.ending and self._had.ending.ended_by == "limit":
@@ -234,9 +241,9 @@ class AgentRules:
 
     async def _let_others_go_on(self) -> str | None:
         if isinstance(self._agent, PythonAgent):
-            return "it is in a process of its own; --in-process checks that"
+            return "the agent runs in its own process; --in-process checks this rule"
         if self._standstill > STANDSTILL:
-            raise AgentError(f"for {self._standstill:.1f} s nothing else could run")
+            raise AgentError(f"nothing else could run for {self._standstill:.1f} s")
         return None
 
     async def _again(self) -> None:
@@ -255,7 +262,7 @@ class AgentRules:
         for played, own, other in zip(both, names, reversed(names), strict=True):
             if any(other in turn.raw for turn in played.passed().turns):
                 raise AgentError(
-                    f"asked for {own}, it mentioned {other}, which is from another dialogue"
+                    f"asked for {own}, it mentioned {other}, which belongs to another dialogue"
                 )
 
     async def _any_text(self) -> None:
@@ -263,7 +270,7 @@ class AgentRules:
 
     async def _other_domain(self) -> str | None:
         if len(self._known_domains) == 1:
-            return f"it is only for {self._domain}"
+            return f"it supports only {self._domain}"
         for other in self._known_domains[1:]:
             (await self._play(Script(domain=other))).passed()
         return None

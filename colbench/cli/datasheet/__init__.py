@@ -1,6 +1,6 @@
 """`colbench tasks datasheet`: describe a task set, as Markdown.
 
-Origin, licence, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
+Origin, license, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
 known families, the success of guessing and asking. Everything is measured each time.
 """
 
@@ -34,13 +34,13 @@ def add_to(actions: Any) -> None:
     """Add the action."""
     parser = actions.add_parser(
         "datasheet",
-        help="describe a source: origin, licence, statistics, flaws",
+        help="describe a source: origin, license, statistics, flaws",
         description=describe(__doc__),
     )
     add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
     parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
-    parser.add_argument("--origin", metavar="TEXT", help="who made a file of tasks, and how")
+    parser.add_argument("--origin", metavar="TEXT", help="who made the tasks of a file, and how")
     parser.add_argument(
         "--sample",
         metavar="N",

@@ -12,9 +12,9 @@ from colbench.plugins import known_origin
 
 
 def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
-    """Return the origin of a source; what the user says takes precedence.
+    """Return the origin of a source; values from the user take precedence.
 
-    Raises UserError if the licence is unknown.
+    Raises UserError if the license is unknown.
     """
     origin = known_origin(source)
     if origin is None:

@@ -41,7 +41,7 @@ class Forbidden(Struct, frozen=True, kw_only=True):
 
     decision: str
     usual: bool
-    """True if the task's choice is the one that the interviewer takes when it does not know."""
+    """True if the task's choice is the interviewer's choice when it does not know."""
     solved: bool
 
 

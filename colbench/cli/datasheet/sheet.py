@@ -43,7 +43,7 @@ def _facts(source: str, origin: Origin, found: Measured, flags: str) -> str:
         ("Size", _size(origin, found) + (f", selected by `{flags}`" if flags else "")),
         ("Origin", origin.made),
         ("Licence", origin.licence),
-        ("How to get it", origin.how),
+        ("Access", origin.how),
         ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}{selected}`)"),
         (
             "Made with",
@@ -77,14 +77,14 @@ def _numbers(numbers: Numbers) -> Iterator[str]:
             [("tasks", *(f"{number:,}" for number in numbers.difficulty.values()))],
         )
     if numbers.stated:
-        yield f"Requests give {count(numbers.stated, 'further decision')} away."
+        yield f"Requests state {count(numbers.stated, 'further decision')}."
 
 
 def _flaws(found: Measured) -> str:
     rows = [
         (
-            f"the request is a near-duplicate of an earlier one ({whole_percent(float(SIMILAR))} or more of "
-            f"the runs of {RUN} words in common)",
+            f"the request is a near-duplicate of an earlier one (at least "
+            f"{whole_percent(float(SIMILAR))} of its {RUN}-word sequences in common)",
             found.similar,
         ),
         ("the reference is the same as an earlier one", found.same_references),
@@ -95,8 +95,8 @@ def _flaws(found: Measured) -> str:
 
 def _answers(answers: Answers, tasks: int) -> str:
     rows: Sequence[tuple[str, Share]] = [
-        ("a plain question about a hidden decision gets its fact", answers.told),
-        ("a plain question about a hidden decision gets no other fact", answers.kept),
+        ("a direct question about a hidden decision gets its fact", answers.told),
+        ("a direct question about a hidden decision gets no other fact", answers.kept),
         ("an unrelated question gets no fact", answers.silent),
     ]
     said = (

@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="the run's folder; one that exists is continued (default: runs/…)",
+        help="folder of the run; an existing run is continued (default: runs/…)",
     )
     parser.set_defaults(run=run)
 
@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     taken = [name for name in ("", "_args", "_prompt") if getattr(args, args.role + name)]
     if taken:
         raise UserError(
-            f"--{args.role}: that is you; leave it out, or take the other role with --as"
+            f"--{args.role}: you play this role; leave the flag out, or take the other role with "
+            "--as"
         )
     own: dict[str, Any] = {f"{args.role}_args": {}, f"{args.role}_prompt": None}
     config = replace(read_config(args, base=BASE), **own)

@@ -24,7 +24,7 @@ def editor() -> list[str]:
 
 
 async def edit(draft: str, suffix: str) -> str:
-    """Return what the person made of the draft, in a file with this suffix.
+    """Return the edited draft, from a file with this suffix.
 
     Raises UserError if the editor cannot be started, or ends with an exit code that is not 0.
     """

@@ -55,11 +55,13 @@ class Keyboard:
 
         def wait() -> None:
             read = self._typed(prompt) if self.typed else self._piped()
-            with suppress(RuntimeError):  # reading was broken off, and the loop is gone
+            with suppress(RuntimeError):  # reading was interrupted and the loop is closed
                 loop.call_soon_threadsafe(settle, read)
 
         self._reading = True
-        threading.Thread(target=wait, daemon=True).start()  # no executor: that would be waited for
+        threading.Thread(
+            target=wait, daemon=True
+        ).start()  # not in an executor, which would have to be waited for
         read = await line
         self._reading = False
         return read

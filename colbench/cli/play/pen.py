@@ -18,16 +18,16 @@ COMMAND = re.compile(r"/[a-z]+(?:\s.*)?")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.M)
 PAGE = re.compile(r"<!doctype\b|<html\b", re.I)
 PAGE_END = re.compile(r"</html\s*>", re.I)
-PASTE = "Paste or type it; a line of a single dot ends it."
+PASTE = "Paste or type it; a line with a single dot ends it."
 NOTHING = "Nothing was written, and nothing was sent."
 HELP = {
     "/answer": ("/answer [FILE]", "give the final answer: in $EDITOR, else pasted; or from a file"),
     "/edit": ("/edit [FILE]", "write the message in $EDITOR; or send a file"),
     "/hidden": ("/hidden", "show what only you know"),
     "/help": ("/help", "show this list"),
-    "/quit": ("/quit", "leave; the unfinished dialogue is not kept"),
+    "/quit": ("/quit", "quit; the unfinished dialogue is not kept"),
 }
-ENDS = "An empty line ends the message; in code or a page, a line of a single dot does. Ctrl-D ends both."
+ENDS = "An empty line ends the message; in code or a page, a line with a single dot ends it. Ctrl-D ends both."
 
 
 class QuitError(ColBenchError):
@@ -78,7 +78,8 @@ class Pen:
                 before, text = text, f"{text}{line}\n"
                 if is_code(text) and not is_code(before):
                     screen.note(
-                        "Empty lines are kept from here on; a line of a single dot ends it."
+                        "Empty lines are kept from here on; a line with a single dot ends the "
+                        "message."
                     )
 
     async def _obey(self, name: str, argument: str, draft: Draft, answers: bool) -> str | None:
@@ -99,7 +100,7 @@ class Pen:
         else:
             if name != "/help":
                 screen.note(
-                    f"There is no {name} here; to send it as a message, put a space before it."
+                    f"Unknown command {name}; to send it as a message, put a space before it."
                 )
             self.show_help(answers)
         return None

@@ -21,8 +21,8 @@ from colbench.registry import get_domain
 from colbench.task import Task
 
 HUMAN = (
-    "You are the human. You want what is shown below; the agent knows only your request. Answer its questions as "
-    "somebody who does not write code. The agent ends the dialogue."
+    "You are the human. You want what is shown below; the agent knows only your request. Answer "
+    "its questions as a person who does not write code. The agent ends the dialogue."
 )
 
 
@@ -97,7 +97,7 @@ class _Asking:
 
 
 class PersonHuman:
-    """The person as the human: knows what is hidden, and answers questions."""
+    """The person as the human: sees the hidden information, and answers questions."""
 
     spec = "person"
 
@@ -139,7 +139,7 @@ class PersonHuman:
         if made and made.picture:
             screen.show_picture("the agent's page", self._desk.keep(made.picture, f"turn-{turn}"))
         elif made:
-            screen.note(f"The agent's page does not show: {made.note or made.outcome}\n")
+            screen.note(f"The agent's page cannot be shown: {made.note or made.outcome}\n")
         pen = Pen(self._desk.keyboard, {"/hidden": lambda: screen.hidden(task)})
         words = await pen.message(Draft(text="", suffix=".txt", required=True), answers=False)
         self._desk.waiting.start("the agent writes …")
@@ -148,5 +148,5 @@ class PersonHuman:
 
     async def _look(self, page: str) -> Render:
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages was given no renderer")
+            raise RuntimeError("a human who looks at pages needs a renderer")
         return await self._renderer.render(page)

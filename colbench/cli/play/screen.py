@@ -30,7 +30,7 @@ def rule(text: str) -> None:
 
 
 def commands(rows: Sequence[tuple[str, str]]) -> None:
-    """Print the commands and what they do."""
+    """Print the commands with descriptions."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -49,7 +49,7 @@ def show_picture(what: str, file: Path) -> None:
 def your_turn(turn: int, most: int, domain: str) -> None:
     """Print that it is the agent's turn, its number, and how many turns follow."""
     own = get_domain(domain)
-    answer = f"the last {own.noun} that you show" if own.pictured else "what you say now"
+    answer = f"the last {own.noun} you can show" if own.pictured else "what you write now"
     after = f"{most - turn} more after it" if turn < most else f"the last: {answer} is your answer"
     rule(f"your turn, {turn} of {most}; {after}")
 

@@ -1,4 +1,4 @@
-"""A run in which a person takes part, one dialogue at a time."""
+"""A run with a person as one of the participants, one dialogue at a time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PlaySession(Evaluation):
             self.queue = sorted(self.tasks, key=self._place)
 
     def show_plan(self) -> None:
-        """Print who plays with whom, and the run's folder."""
+        """Print the participants and the run's folder."""
         other: Role = "human" if self.role == "agent" else "agent"
         turns = count(self.config.max_turns, "turn")
         show_line("you", f"the {self.role}")
@@ -69,7 +69,7 @@ class PlaySession(Evaluation):
         show_line("run", str(self.folder.path))
 
     async def play(self) -> None:
-        """Play what is still pending, one dialogue at a time."""
+        """Play the pending dialogues, one at a time."""
         self.record = self._record_of(self.record, self.played() or self.queue[:1])
         with self.desk.keyboard:
             await self.run(_Environments())
@@ -99,7 +99,7 @@ class PlaySession(Evaluation):
             try:
                 await self._play(runner, left, earlier, done)
             except QuitError:
-                screen.note("Left; the unfinished dialogue is not kept.")
+                screen.note("Stopped; the unfinished dialogue is not kept.")
 
     async def _play(
         self,
@@ -115,7 +115,7 @@ class PlaySession(Evaluation):
             if isinstance(self.human, PersonHuman):
                 await self.human.brief(cell.task)
             await runner.run([cell], earlier, done)
-        screen.note("No task is left to play.")
+        screen.note("All tasks are played.")
 
     def finish(self) -> int:
         """Write the report, and print where it is. Return 1 if a dialogue has no score, else 0."""

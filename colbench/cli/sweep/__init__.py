@@ -41,13 +41,13 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="TOML file with a table [base] of settings, as in `eval --config`, and a table [[run]] for each run with "
-        "the settings that it changes, and a `name` if you like",
+        help="TOML file with a table [base] of settings, as in `eval --config`, and one table "
+        "[[run]] per run with the settings it changes and an optional `name`",
     )
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="folder with a folder for each run (default: runs/NAME-OF-FILE)",
+        help="folder that gets one folder per run (default: runs/NAME-OF-FILE)",
     )
     parser.add_argument(
         "--retry-failed",
@@ -55,7 +55,9 @@ def add_to(commands: Any) -> None:
         default="",
         help="as in `colbench eval`, for every run",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print what would be run, and stop")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the plan of the runs, and exit"
+    )
     add_output_flags(parser, document="the comparison")
     parser.set_defaults(run=run)
 
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     file = Path(args.file)
     out = Path(args.out) if args.out else Path("runs") / file.stem
     if (out / "run.json").exists():
-        raise UserError(f"--out {out}: is the folder of a run; name another one")
+        raise UserError(f"--out {out}: is the folder of a run; name another folder")
     reasons = read_reasons(args.retry_failed, "--retry-failed")
     planned = [
         (each.name, _evaluation(each, out, reasons, file)) for each in read_sweep(file, os.environ)
@@ -80,13 +82,13 @@ def run(args: argparse.Namespace) -> int:
             show_plan(evaluation)
             states.append(_run_one(name, evaluation, stop))
             if stop.code:
-                say("interrupted; the same command continues")
+                say("interrupted; repeat the command to continue")
                 return stop.code
     return _finish(states, out, as_json=args.json)
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
-    """Return what a run of the file means. Raises UserError that names the run."""
+    """Return the configuration of a run of the file. Raises UserError that names the run."""
     try:
         return Evaluation(run.config, out=out / run.name, retry_failed=reasons)
     except UserError as error:
@@ -108,12 +110,12 @@ def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
         trouble = broken
     if not trouble and exit_code(report):
         unscored = sum(domain.unscored for domain in report.domains.values())
-        trouble = f"{count(unscored, 'dialogue')} unscored; the same command retries"
+        trouble = f"{count(unscored, 'dialogue')} unscored; repeat the command to retry"
     return State(name=name, run=run, text=trouble or DONE)
 
 
 def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
-    """Say what became of the runs, compare them, and return the exit code."""
+    """Print the outcomes of the runs, compare them, and return the exit code."""
     console().print()
     width = max(len(state.name) for state in states)
     for state in states:
@@ -121,13 +123,13 @@ def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
     code = 0 if all(state.text == DONE for state in states) else UNSCORED
     runs = [state.run for state in states if state.run]
     if len(runs) < 2:
-        say("fewer than two runs have dialogues; there is nothing to compare")
+        say("fewer than two runs have dialogues; nothing to compare")
         return UNSCORED
     return max(code, _compare(runs, out, as_json=as_json))
 
 
 def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
-    """Compare runs, which may differ in what the file changes, and write the page."""
+    """Compare runs, which may differ in the settings of the file, and write the page."""
     from colbench.comparison.compare import compare
 
     console().print()

@@ -54,33 +54,35 @@ def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
 def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
     for key in content:
         if key not in TABLES:
-            hint = did_you_mean(key, TABLES) or "; settings that all runs share go into [base]"
+            hint = did_you_mean(key, TABLES) or "; put settings that all runs share into [base]"
             raise UserError(f"{path}: unknown table or key `{key}`{hint}")
     runs = content.get("run", [])
     if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
-        raise UserError(f"{path}: `run` is no list of tables; begin each run with [[run]]")
+        raise UserError(f"{path}: `run` is not a list of tables; begin each run with [[run]]")
     if not isinstance(content.get("base", {}), dict):
-        raise UserError(f"{path}: `base` is no table; begin it with [base]")
+        raise UserError(f"{path}: `base` is not a table; begin it with [base]")
     if len(runs) < 2:
         raise UserError(
-            f"{path}: has {len(runs)} tables [[run]]; a sweep needs two or more, one run is `colbench eval --config`"
+            f"{path}: has {len(runs)} tables [[run]]; a sweep needs at least two; for one run "
+            "use `colbench eval --config`"
         )
 
 
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
-    """Return the name of a run's folder: the one that is given, or one made from the run's own settings."""
+    """Return the name of a run's folder: the given one, or one made from the run's own settings."""
     name = table.get("name")
     if name is None:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UserError(
-            f"{place}, key `name`: expected the name of a folder, of letters, digits and . _ + -; given: {name!r}"
+            f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -); "
+            f"given: {name!r}"
         )
     return name
 
 
 def _words(own: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of a name: what an agent or human is, and every other setting with its value."""
+    """Yield the parts of a name: the type of agent or human, and every other setting with its value."""
     for key, value in own.items():
         if isinstance(value, dict):
             yield from _words(value)
@@ -94,7 +96,9 @@ def _require_different(path: Path, runs: Sequence[SweepRun]) -> None:
     names = [run.name for run in runs]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f"{path}: two runs are called {name}; give each [[run]] a `name`")
+            raise UserError(
+                f"{path}: two runs have the name {name}; give each [[run]] its own `name`"
+            )
     selections = [(run.config.pins(), run.config.selection()) for run in runs]
     for place, each in enumerate(selections):
         if each in selections[:place]:

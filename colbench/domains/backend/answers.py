@@ -1,4 +1,4 @@
-"""The program in an answer: which part of what the agent wrote is run.
+"""The program in an answer: the part of the agent's message that is run.
 
 The patterns take time linear in the answer, however it is written: they run in the harness.
 """

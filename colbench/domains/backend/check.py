@@ -34,7 +34,9 @@ async def check_functions(
 async def _check(scorer: UnitTestScorer, task: Task) -> TaskCheck:
     found = await scorer.validate(task)
     blank = await scorer.score(task, "")
-    flaws = _left_out("does not give the same value twice", [(call, "") for call in found.unstable])
+    flaws = _left_out(
+        "does not return the same value twice", [(call, "") for call in found.unstable]
+    )
     flaws += _left_out("cannot be scored", found.unscorable)
     flaws += _failed_checks(found.scores)
     return TaskCheck(

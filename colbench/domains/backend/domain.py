@@ -54,7 +54,8 @@ class BackendDomain(Domain):
     own_sources = frozenset({"bundled:backend", "bundled:backend/test"})
     unjudged = "no test could be counted"
     example_request = (
-        "Please write a function that adds up the numbers of a list, but not the ones that do not count."
+        "Please write a function that adds up the numbers of a list, but not the ones that do "
+        "not count."
         "\n\ndef {name}(numbers):"
     )
     play_rules = (
@@ -79,13 +80,13 @@ class BackendDomain(Domain):
         return UnitTestScorer(resources.sandbox)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
-        """Return the human who answers from a task's facts or, where it has none, from the reference code."""
+        """Return the human who answers from a task's facts or, without facts, from the reference code."""
         from colbench.domains.backend.human.keyless import BackendHuman
 
         return BackendHuman()
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the task's facts or, where it has none, the decisions that its reference shows."""
+        """Return the task's facts or, without facts, the decisions that its reference shows."""
         from colbench.domains.backend.human.human import decisions
 
         return task.hidden.facts or decisions(task)
@@ -113,7 +114,7 @@ class BackendDomain(Domain):
         return shape(source)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return what a function scores that gives the same value for all calls, the one expected most often."""
+        """Return the score of a function that returns the most frequent expected value for all calls."""
         expected = Counter(each.expected for each in score.checks if each.outcome not in LEFT_OUT)
         if not expected:
             return {}

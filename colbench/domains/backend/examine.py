@@ -26,7 +26,7 @@ FLAWS = {
     "the reference does not score 1": "in the default mode",
     "the reference does not score 1 officially": "in the official mode, the released scorer's",
 }
-"""Possible flaws of a task, and what each means."""
+"""Possible flaws of a task, with explanations."""
 
 
 async def examine_functions(

@@ -1,4 +1,4 @@
-"""Items of Python source: identifiers, numbers and texts by its syntax tree, or by its tokens where it has none."""
+"""Items of Python source: identifiers, numbers and texts from its syntax tree, or from its tokens if it has none."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     call: str
     standing: Standing
     value: bytes = b""
-    """Encoded; empty where there is none."""
+    """The encoded value; empty if there is none."""
     official: bytes = b""
     """The value under the released scorer's way of executing; empty where the reference raises there."""
     shown: str = ""
@@ -33,7 +33,7 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 
 class References:
-    """The expected values of every task asked for; each task's reference runs once, whoever asks."""
+    """Expected values of tasks; each task's reference runs only once for all callers."""
 
     def __init__(self, box: CodeSandbox) -> None:
         self._box = box

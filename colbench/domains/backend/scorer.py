@@ -1,4 +1,4 @@
-"""Hidden unit tests: the share of a task's calls on which the answer gives what the reference gives.
+"""Hidden unit tests: the share of a task's calls on which the answer returns the reference's value.
 
 `default` is the fair verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL,
 arXiv 2503.15478, released code): top-level names are not visible inside functions, some texts are
@@ -25,7 +25,7 @@ VERSION = 2
 MAX_ANSWER = 200_000
 """Characters; a longer answer is not a function that a person asked for."""
 _LONG_VALUE = 1 << 15
-"""Bytes from which values are compared in a thread."""
+"""Size in bytes from which values are compared in a thread."""
 _NAMESPACE: dict[ScoringMode, Namespace] = {"default": "module", "official": "split"}
 MODES: tuple[ScoringMode, ...] = tuple(_NAMESPACE)
 
@@ -154,7 +154,7 @@ def _check(mode: ScoringMode, want: Expected, got: CallResult) -> Check:
 
 
 def _compare(mode: ScoringMode, want: Expected, value: bytes) -> tuple[Outcome, str]:
-    """Return the outcome of a call that gave a value, and the value for people."""
+    """Return the outcome of a call that returned a value, and the value in readable form."""
     try:
         matches = _matches(mode, want, value)
         return ("passed" if matches else "wrong"), (want.shown if matches else show(value))

@@ -21,7 +21,7 @@ from colbench.task import SIGNATURE, Task
 MOST_LITERALS = 0.5
 """Share of the reference's numbers and texts that a request may say; 7 % of 400 official requests say more."""
 MOST_NGRAMS = 0.1
-"""Share of the reference's runs of four tokens; none of those 400 says more."""
+"""Share of the reference's four-token sequences; longer sequences add no information."""
 FEWEST_VALUES = 3
 NONE = b"null"
 """None, as the sandbox encodes it."""
@@ -42,7 +42,7 @@ async def vet(task: Task, box: CodeSandbox) -> None:
 
 
 def _check_request(task: Task) -> None:
-    """Check what the request says beyond the signature, which a programmer needs."""
+    """Check the part of the request beyond the signature, which a programmer needs."""
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])

@@ -1,4 +1,4 @@
-"""Items from many callers worked off in batches, in threads, without waiting for a batch to fill."""
+"""Batch processing in threads of items from many callers, without waiting for a batch to fill."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Batches(Generic[Item, Result]):
         return await request.result
 
     async def _clear(self) -> None:
-        """Run batches until nobody waits."""
+        """Run batches until no item is waiting."""
         loop = asyncio.get_running_loop()
         try:
             while batch := self._next():

@@ -29,7 +29,7 @@ from colbench.score import Score
 from colbench.task import Task
 
 MODES: tuple[ScoringMode, ...] = ("default", "official")
-UNSTEADY = "does not render twice to the same picture and blocks"
+UNSTEADY = "two renders differ in picture or blocks"
 
 
 class Look(Struct, frozen=True, kw_only=True):
@@ -70,9 +70,7 @@ async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> E
     of = f"(of the {count(len(checks), 'page')} rendered)"
     flaws = Counter(flaw for check in checks if not check.unsteady for flaw in check.flaws)
     found = {
-        "the page does not render twice to the same picture": sum(
-            bool(check.unsteady) for check in checks
-        ),
+        "two renders of the page differ": sum(bool(check.unsteady) for check in checks),
         **flaws,
     }
     return Examination(flaws={f"{flaw} {of}": number for flaw, number in found.items()})
@@ -101,9 +99,7 @@ async def _check(scorer: FrontendScorer, task: Task, first: Look, second: Look) 
     except InfrastructureError as error:
         return _unscored(task, str(error), steady)
     if own["default"].floors["white"]["layout"] == 1:
-        return _unscored(
-            task, "nothing is to be seen on it: an empty page is worth as much", steady
-        )
+        return _unscored(task, "nothing is visible on it: an empty page scores the same", steady)
     return TaskCheck(
         id=task.id,
         domain=task.domain,
@@ -138,6 +134,6 @@ def _flaws(own: dict[str, Score], steady: bool) -> Iterator[str]:
         yield UNSTEADY
     for mode in MODES:
         worth = _worth(own[mode])
-        if worth not in (1, None):  # None: nothing to measure by, without CLIP's weights
+        if worth not in (1, None):  # None: not measured without CLIP's weights
             why = own[mode].note or f"{own[mode].metrics}"
             yield f"the reference scores {worth} in {mode} mode: {why}"

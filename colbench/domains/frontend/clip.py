@@ -1,7 +1,7 @@
 """The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
 
 Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs batches of its
-own on one thread: pictures are independent, and OpenMP threads that wait for each other beside a busy browser
+own on one thread: pictures are independent, and OpenMP threads that wait for each other next to a busy browser
 spin. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture, one took 0.15 s.
 """
 
@@ -52,7 +52,7 @@ def find_clip(
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
         logger.warning(
-            "%s. Pages are scored without the cosine; `colbench score` adds it later", error
+            "%s. Pages are scored without the cosine; `colbench score` can add it later", error
         )
         return None
 
@@ -158,7 +158,7 @@ def _multiply_with_onednn(tower: Module) -> None:
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of TorchScript, which it uses
+        warnings.simplefilter("ignore", FutureWarning)  # raised by TorchScript, which it uses
         from torch.utils.mkldnn import to_mkldnn
 
         for block in list(tower.modules()):

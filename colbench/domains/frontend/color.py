@@ -1,4 +1,4 @@
-"""The difference between two colours as an eye sees it: CIEDE2000 over sRGB.
+"""The perceived difference between two colors: CIEDE2000 over sRGB.
 
 Sharma, Wu, Dalal, "The CIEDE2000 color-difference formula", Color Research & Application 30(1), 2005; the equation
 numbers are theirs.

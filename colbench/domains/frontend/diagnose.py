@@ -1,4 +1,4 @@
-"""Check what frontend design needs of this machine, for `colbench doctor`."""
+"""Check the requirements of frontend design on this machine, for `colbench doctor`."""
 
 from __future__ import annotations
 

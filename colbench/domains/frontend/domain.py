@@ -24,7 +24,7 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Characters; a longer page is not scored."""
 COPIED = 0.9
-"""Share of the design's hidden runs of tokens from which a page counts as a copy."""
+"""Share of the design's hidden token sequences above which a page counts as a copy."""
 LEAST_RUNS = 20
 """Hidden runs of tokens of a design; anyone may have written a shorter one."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
@@ -61,32 +61,36 @@ class FrontendDomain(Domain):
             bounds=(-1.0, 1.0),
             digits=4,
             lacking=NO_CLIP,
-            description="likeness of the two pictures to CLIP, as in the paper",
+            description="CLIP similarity of the two pictures, as in the paper",
         ),
         Metric(
             name="cosine_page",
             label="cosine, whole page",
             bounds=(-1.0, 1.0),
             lacking=NO_CLIP,
-            description="the same with all of the page in view",
+            description="CLIP similarity of pictures of the whole page",
         ),
         Metric(
             name="layout",
             label="layout",
             role="fallback",
-            description="agreement of all that is visible: sizes, words, places, colors",
+            description="agreement of everything visible: sizes, words, positions, colors",
         ),
         Metric(name="block", label="blocks", description="area of the blocks that both pages have"),
         Metric(name="text", label="text", description="words of matching blocks that agree"),
         Metric(
-            name="position", label="position", description="nearness of matching blocks' places"
+            name="position",
+            label="position",
+            description="closeness of the positions of matching blocks",
         ),
-        Metric(name="color", label="color", description="likeness of matching blocks' colors"),
+        Metric(
+            name="color", label="color", description="similarity of the colors of matching blocks"
+        ),
         Metric(
             name="ssim",
             label="SSIM",
             bounds=(-1.0, 1.0),
-            description="likeness of the two pictures' structure",
+            description="structural similarity of the two pictures",
         ),
     )
     defaults = Defaults(
@@ -111,7 +115,7 @@ class FrontendDomain(Domain):
         "Name CLIP's weights with --clip-weights (and --allow-other-clip if they are not the paper's); "
         "`pip install 'colbench[frontend]'` installs what they need"
     )
-    unjudged = "no target could be compared with"
+    unjudged = "no page could be compared with its target"
     example_request = (
         "I want a web page for a shop that is called {name}: a dark header with its name, "
         "and a list of prices."
@@ -139,7 +143,7 @@ class FrontendDomain(Domain):
         return FrontendScorer(resources.renderer, resources.clip, resources.tasks)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:
-        """Return the human who looks at both pages and says what differs."""
+        """Return the human who compares both pages and describes the differences."""
         from colbench.domains.frontend.human import PageHuman
 
         human = PageHuman()
@@ -162,7 +166,7 @@ class FrontendDomain(Domain):
         return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:  # noqa: ARG002
-        """Return nothing: the human speaks of differences between pages, which are no answers to questions."""
+        """Return nothing: the human describes differences between pages, which do not answer questions."""
         return ()
 
     def items(self, source: str) -> Items:

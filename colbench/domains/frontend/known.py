@@ -1,4 +1,4 @@
-"""A bounded memory of what was computed, in which work that is under way is waited for, not done twice."""
+"""A bounded cache of computed values that waits for running computations instead of repeating them."""
 
 from __future__ import annotations
 

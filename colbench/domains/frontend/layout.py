@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST = 0.5
-"""The likeness from which two blocks are a pair."""
+"""The similarity above which two blocks are a pair."""
 NEARBY = 0.1
-"""How much nearness counts beside equal words, so that of two equal links the nearer one is taken."""
+"""The weight of distance next to equal words, so that of two equal links the nearer one is used."""
 MOST_BLOCKS = 1000
-"""Of a page, in reading order; a page of this many blocks is no design that a person described."""
+"""Of a page, in reading order; a page of this many blocks is not a design that a person described."""
 MOST_TEXT = 1000
 """Characters of a block that are compared."""
 
@@ -48,9 +48,10 @@ class Agreement(Struct, frozen=True, kw_only=True):
     text: float
     """Words: the Sørensen-Dice coefficient of the pair's character bigrams, without regard to case."""
     position: float
-    """Place: one less the greater of the distances of the centres across and down, as shares of the larger page."""
+    """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
+    page."""
     color: float
-    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text colour."""
+    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text color."""
 
     @property
     def layout(self) -> float:
@@ -59,7 +60,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
 
 class Pair(NamedTuple):
-    """Two blocks, one of each page, that stand for the same thing."""
+    """A pair of corresponding blocks, one from each page."""
 
     mine: Block
     theirs: Block

@@ -1,6 +1,6 @@
 """What CLIP is shown of a page's picture: the paper's crop, and the whole page.
 
-`crop`: the shorter edge resized to the model's input, then the centre cut out, as open_clip and OpenAI do it;
+`crop`: the shorter edge resized to the model's input, then the center cut out, as open_clip and OpenAI do it;
 of a tall page only a square in the middle is seen.
 `page`: the whole picture squashed to a square, as Design2Code (arXiv 2403.03163) does it. Padding to a square
 would keep the proportions and spend most of the input on padding: of a page 1280 x 4000 the model would see a

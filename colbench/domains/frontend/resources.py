@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FrontendResources(Resources):
-    """A renderer, and the encoder behind the cosine where there are weights.
+    """A renderer, and the encoder for the cosine if weights are available.
 
     The constructor raises UserError if there is no browser, the first use of `clip` if the weights
     are not what they should be.
@@ -39,7 +39,7 @@ class FrontendResources(Resources):
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the cosines where there are no weights."""
+        """Return no cosines because there are no weights."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:

@@ -75,7 +75,7 @@ class FrontendScorer:
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn what became of the differences that the human pointed out, on the next page.
+        """Return for each turn the outcomes of the human's differences on the next page.
 
         Known for a human who names them as the keyless one does. Raises RenderError when the browser failed.
         """
@@ -126,7 +126,7 @@ class FrontendScorer:
     def _verdict(
         self, mode: ScoringMode, metrics: Metrics, note: str, outcome: RenderOutcome = "rendered"
     ) -> Score:
-        """Return a score; `outcome` is that of the answer's page."""
+        """Return a score; `outcome` is the outcome of rendering the answer's page."""
         clip = f" clip {self._clip.identity}" if self._clip else ""
         return Score(
             scorer=f"page-similarity/{mode}/{VERSION}{clip}",

@@ -1,4 +1,4 @@
-"""The human played by a vision model: looks at the page it has in mind and at the designer's, and says what differs.
+"""The human played by a vision model: sees the target and the designer's page, and describes the differences.
 
 What a page or the designer says may be meant to mislead the human: pages are seen as pictures only, and the
 designer's words stand in the prompt as quoted data.
@@ -79,7 +79,7 @@ class VisionHuman:
 
     async def _look(self, target: str, page: str | None) -> tuple[Render, Render]:
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages was given no renderer")
+            raise RuntimeError("a human who looks at pages needs a renderer")
         render = self._renderer.render
         return await asyncio.gather(render(target), render(page))
 
@@ -93,7 +93,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """Return what is said next to the page."""
+    """Return the text next to the page."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

@@ -37,7 +37,7 @@ VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """There are no weights on this machine and none could be fetched. Scoring can do without the cosine."""
+    """No weights are on this machine and none could be fetched. Scoring can go on without the cosine."""
 
 
 class OtherWeightsError(UserError):
@@ -82,7 +82,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
     if not allow_unpinned:
         raise OtherWeightsError(
             f"{file}: not the paper's CLIP weights: SHA-256 {sha256}, expected {SHA256} "
-            f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores by other weights cannot be compared, "
+            f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores from other weights are not comparable, "
             "so they must be allowed explicitly"
         )
     config = source / CONFIG if source is not None and source.is_dir() else None
@@ -125,10 +125,10 @@ def _file_in(source: Path) -> Path:
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; expected CLIP weights")
     if not (source / CONFIG).is_file():
-        raise UserError(f"{source}: holds no {CONFIG}; name the file of weights itself")
+        raise UserError(f"{source}: has no {CONFIG}; name the weights file itself")
     files = [file for suffix in SUFFIXES for file in sorted(source.glob(f"*{suffix}"))]
     if not files:
-        raise UserError(f"{source}: holds no weights ({', '.join(SUFFIXES)})")
+        raise UserError(f"{source}: has no weights ({', '.join(SUFFIXES)})")
     return files[0]
 
 
@@ -163,7 +163,7 @@ def load_tower(weights: Weights) -> Module:
     except RuntimeError as cause:
         first = str(cause).strip().splitlines()[1:2]
         raise UserError(
-            f"{weights.file}: weights of another architecture than {weights.config or MODEL}: "
+            f"{weights.file}: weights for a different architecture than {weights.config or MODEL}: "
             f"{' '.join(first).strip() or cause}"
         ) from cause
     return tower.float().eval().requires_grad_(False)
@@ -202,7 +202,7 @@ def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
 
 
 def read_archive(file: Path) -> dict[str, Tensor]:
-    """Read the tensors of a TorchScript archive, which runs what it holds: for trusted files only."""
+    """Read the tensors of a TorchScript archive, which executes its content: use it only for trusted files."""
     import torch
 
     with warnings.catch_warnings():

@@ -26,7 +26,7 @@ class NodeActor:
         """
         if version != __version__:
             return f"has ColBench {__version__}, and the run {version}"
-        with suppress(OSError):  # a node need not have it
+        with suppress(OSError):  # the package is optional on a node
             os.chdir(folder)
         ours, theirs = socket.socketpair()
         self._reader, self._writer = await asyncio.open_connection(sock=ours)
@@ -36,7 +36,7 @@ class NodeActor:
         return ""
 
     async def read(self) -> bytes:
-        """Return what the worker says next; nothing when it has ended."""
+        """Return the worker's next message; nothing after it has ended."""
         return await self._reader.read(CHUNK)
 
     async def write(self, data: bytes) -> None:
@@ -45,7 +45,7 @@ class NodeActor:
         await self._writer.drain()
 
     async def close(self) -> None:
-        """Tell the worker that nothing more will be said, for which it ends."""
+        """Close the connection to the worker, which makes it exit."""
         self._writer.write_eof()
 
     async def ended(self) -> str:

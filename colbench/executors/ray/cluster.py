@@ -15,9 +15,9 @@ from colbench.errors import UserError
 from colbench.executors.ray.actor import NodeActor
 
 REACHED_WITHIN = 5.0
-"""Seconds in which something answers at the address of a cluster."""
+"""Seconds to wait for a connection to the address of a cluster."""
 JOINED_WITHIN = 30.0
-"""Seconds in which a cluster is joined."""
+"""Seconds to wait until a cluster is joined."""
 CLIENT = "ray://"
 """Begins the address of a cluster to which this machine does not belong."""
 
@@ -32,7 +32,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Cluster:
-    """A cluster that was joined. `flag` is what the user gave."""
+    """A joined cluster. `flag` is the flag that named it."""
 
     def __init__(self, ray: Any, flag: str, *, joined: bool) -> None:
         self._ray = ray
@@ -41,7 +41,7 @@ class Cluster:
 
     @classmethod
     async def join(cls, executor: str) -> Cluster:
-        """Join the cluster that an executor such as `ray:ADDRESS` names; without an address, that of this machine.
+        """Join the cluster that an executor such as `ray:ADDRESS` names; without an address, this machine's cluster.
 
         Raises UserError if Ray is not installed, or the cluster cannot be joined.
         """
@@ -49,7 +49,7 @@ class Cluster:
         try:
             async with asyncio.timeout(JOINED_WITHIN):
                 cluster = await asyncio.to_thread(_join, flag, executor.partition(":")[2])
-        except TimeoutError as cause:  # Ray itself would try for minutes
+        except TimeoutError as cause:  # Ray would retry for minutes
             raise UserError(
                 f"{flag}: no Ray cluster answers within {JOINED_WITHIN:g} s; is one running there (`ray status`)?"
             ) from cause
@@ -91,7 +91,7 @@ def _join(flag: str, address: str) -> Cluster:
     _require_reachable(flag, address)
     try:
         ray.init(address or "auto", log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as cause:  # of many classes, RuntimeError and ConnectionError among them
+    except Exception as cause:  # errors of many classes, including RuntimeError and ConnectionError
         reason = " ".join(str(cause).split()).rstrip(".")
         raise UserError(
             f"{flag}: the cluster cannot be joined: {reason}; this machine has to be a node of it (`ray start`)"

@@ -43,7 +43,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """Among the workers of the node."""
     share: Share
     late: bool
-    """True if the node joined after the run had begun: if it does not fit, the run goes on without it."""
+    """True if the node joined after the start of the run: if it is incompatible, the run continues without it."""
 
 
 class RayExecutor(RemoteExecutor):
@@ -134,14 +134,14 @@ class RayExecutor(RemoteExecutor):
                 here, there = ours[part].get(name), values.get(name)
                 if here != there:
                     raise UserError(
-                        f"{self._cluster.flag}: {node.name} differs from the others in {part} {name}: "
-                        f"{there}, not {here}; install the same on every node"
+                        f"{self._cluster.flag}: {node.name} differs from the other nodes in "
+                        f"{part} {name}: {there}, not {here}; install the same on every node"
                     )
         self._ready = first
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it has no more; raises what the queue raises."""
+        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -159,7 +159,7 @@ class RayExecutor(RemoteExecutor):
             self._tell_alone(queue, alone_since)
             await self._look()
         for start in self._starts.values():
-            start.cancel()  # those that wait for a CPU; the others are done
+            start.cancel()  # those that wait for a CPU; the others have finished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
         """Tell that no node takes part, and stop the run when patience is over."""
@@ -180,7 +180,7 @@ class RayExecutor(RemoteExecutor):
                 return
             await worker.stop()
             self._give_back(worker, lost, queue)
-            logger.warning("%s; its dialogues start again", lost)
+            logger.warning("%s; its dialogues are restarted", lost)
             if queue.is_over:
                 return
             self._begin(place)
@@ -191,7 +191,7 @@ class RayExecutor(RemoteExecutor):
             return await self._starts[place]
         except UserError as error:
             if place.late:
-                logger.warning("%s; it takes no part", error)
+                logger.warning("%s; the node is not used", error)
             else:
                 queue.stop(error)
             return None
@@ -221,7 +221,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the variables that agent and human use: keys of model servers, and those of `agent_env`."""
+    """Return the environment variables of agent and human: keys of model servers, and `agent_env`."""
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

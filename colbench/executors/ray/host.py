@@ -33,7 +33,7 @@ class NodeHost:
         self._carriers: list[asyncio.Task[None]] = []
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, and carry what is said between it and this end of the link.
+        """Start the process, and relay messages between it and this end of the link.
 
         Raises UserError if ColBench is not there in the run's version, or the node is lost.
         """
@@ -56,7 +56,7 @@ class NodeHost:
     async def _to_worker(self, reader: asyncio.StreamReader) -> None:
         from ray.exceptions import RayError
 
-        with suppress(RayError):  # the other direction ends, too
+        with suppress(RayError):  # the other direction ends as well
             while data := await reader.read(CHUNK):
                 await self._actor.write.remote(data)
             await self._actor.close.remote()
@@ -73,7 +73,7 @@ class NodeHost:
             writer.close()
 
     async def ended(self, within: float) -> str | None:
-        """Return how the process ended, in words; None if it does not end within so many seconds."""
+        """Return how the process ended, in words; None if it does not end within this many seconds."""
         from ray.exceptions import RayError
 
         if not self._carriers:
@@ -95,7 +95,7 @@ class NodeHost:
 
 
 def _reason(error: Exception) -> str:
-    """Return in a line what an error of Ray says, without tracebacks."""
+    """Return an error of Ray in one line, without tracebacks."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if "failed to import" in str(error):
         return f"ColBench cannot be imported there: {lines[-1]}; install the same on every node"

@@ -40,12 +40,12 @@ class Sandbox(ABC):
     @property
     @abstractmethod
     def view(self) -> View:
-        """Return what the agent is shown."""
+        """Return the files that the agent can see."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """Describe what it lets through, for people."""
+        """Describe what the isolation permits, in words."""
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network but one endpoint, and no files but the system's and the command's own.
 
-    `environment` names the variables that they get beside the usual ones, `named` further files that are shown.
+    `environment` names the variables that they get next to the usual ones, `named` further files that are shown.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class AgentSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """Return what the agent is shown."""
+        """Return the files that the agent can see."""
         files = [os.environ.get(name, "") for name in self._environment]
         return find_view(self._command, [*files, *self._named], self._hidden)
 
     @property
     def words(self) -> str:
-        """Describe what it lets through, for people."""
+        """Describe what the isolation permits, in words."""
         network = f"but {self._endpoint}" if self._endpoint else "at all"
         own = ", ".join(self.view.own) or "none"
         return f"no network {network}; files beside the system's: {own}"
@@ -140,12 +140,12 @@ class OpenSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """Return what the agent is shown."""
+        """Return the files that the agent can see."""
         return find_open_view(self._named, self._hidden)
 
     @property
     def words(self) -> str:
-        """Describe what it lets through, for people."""
+        """Describe what the isolation permits, in words."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
         return f"the network; every file but those with tasks, to read; to write, {folders}"
 

@@ -34,6 +34,7 @@ def read_endpoint(text: str) -> Endpoint:
         host, port = "", None
     if not port or not _HOST.fullmatch(host):
         raise UserError(
-            f"--agent-endpoint: `{text}` is no HOST:PORT and no URL; write 127.0.0.1:8000 or https://api.example.com"
+            f"--agent-endpoint: `{text}` is neither HOST:PORT nor a URL; write 127.0.0.1:8000 or "
+            "https://api.example.com"
         )
     return Endpoint(host, port)

@@ -1,4 +1,4 @@
-"""Where tasks lie on this machine: hidden from an agent that is shut in, also where what it is shown holds them."""
+"""Locations of tasks on this machine, which stay hidden from an isolated agent even inside visible folders."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Hidden(Struct, frozen=True):
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find what holds the tasks of a run or of others, or what was said about them; `out` is the run's folder."""
+    """Find the files with tasks of runs and with dialogues about them; `out` is the run's folder."""
     packages = list(_packages())
     places = [
         *packages,

@@ -1,4 +1,4 @@
-"""Whether agents can be shut in on this machine: found by shutting in a program that tries to get out."""
+"""Whether agents can be isolated on this machine: tested by isolating a program that tries to escape."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _try_open() -> None:
 
 
 def _run(box: Sandbox, command: Sequence[str]) -> None:
-    """Run a self-test in a sandbox. Raises SandboxError with what it says if it fails."""
+    """Run a self-test in a sandbox. Raises SandboxError with its message if it fails."""
     ended = subprocess.run(  # noqa: S603 - our own program
         [*box.prefix(), *command],
         stdin=subprocess.DEVNULL,
@@ -113,6 +113,6 @@ def _run(box: Sandbox, command: Sequence[str]) -> None:
 
 
 def _echo(listener: socket.socket) -> None:
-    """Answer one connection with what it sends; none comes where the self-test fails before."""
+    """Answer one connection with the data it sends; none comes if the self-test fails earlier."""
     with suppress(OSError), listener.accept()[0] as connection:
         connection.sendall(connection.recv(64))

@@ -1,4 +1,4 @@
-"""What an agent that is shut in is shown: the system, its program's installation, and what its command names."""
+"""The files that an isolated agent can see: the system, its program's installation, and files its command names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SYSTEM = (
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
-"""Shown to nobody as a whole, as the home folder is not."""
+"""Folders never shown as a whole, like the home folder."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
@@ -37,7 +37,7 @@ _SCRIPTS = 4
 
 
 class View(Struct, frozen=True):
-    """What is shown; of what is in there, what is hidden is decided when an agent starts."""
+    """Visible files; hidden files inside them are determined when an agent starts."""
 
     system: tuple[str, ...]
     own: tuple[str, ...]
@@ -47,7 +47,7 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Find what an agent of this command is shown; `named` holds further words that may name files.
+    """Find the files that an agent of this command can see; `named` holds further words that may name files.
 
     A file is shown with its folder, unless the folder is everybody's (as /tmp and the home folder are) or is the
     checkout that the tasks are in; then the file alone. Nothing is shown that lies in what is hidden.
@@ -67,7 +67,7 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 
 
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
-    """Return the view of an agent that may read everything but what is hidden.
+    """Return the view of an agent that may read everything except hidden files.
 
     These are the whole file tree, and its own files, the Python that runs it and the packages of ColBench even if they
     are in what is otherwise hidden, or in /tmp.
@@ -149,7 +149,7 @@ def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return True if a folder may belong to somebody, and is not one that everything or everybody is in."""
+    """Return True if a folder may belong to one user or program, and is not shared by all."""
     home = Path.home().resolve()
     common = {Path(path) for path in _COMMON} | {home, *home.parents}
     if folder in common or any(folder.is_relative_to(path) for path in _NEVER):

@@ -1,6 +1,6 @@
-"""Running the corpus: every attack is scored as an answer would be, and honest answers beside and after it.
+"""Running the corpus: every attack is scored like an answer, with honest answers next to it and after it.
 
-The attacks run in a few lanes, each with a sandbox of one worker, a scorer and a canary of its own. So one honest
+The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. So one honest
 answer waits in the server that the attack runs in, and another one comes when the attack is over; both must score 1.
 If all that is amiss is that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated,
 and what the second time shows counts.
@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     control: bool
     faults: tuple[str, ...]
-    """What the attack reached, or what a control lacked; empty when all is well."""
+    """What the attack reached, or what a control lacked; empty if all is well."""
 
     @property
     def late(self) -> bool:
@@ -123,7 +123,7 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 class _Lane:
-    """A worker, what scores on it, and what an attack on it could touch."""
+    """A worker, its scorer, and the targets that an attack on it could touch."""
 
     def __init__(self, box: CodeSandbox, scorer: Scorer, canary: Canary) -> None:
         self._scorer = scorer
@@ -145,13 +145,15 @@ class _Lane:
         waiting = asyncio.create_task(self._harm())
         try:
             faults = list(self._judged(await self._scores(attack), control))
-        except Exception as error:  # whatever an attack brings about in the harness is its success
+        except (
+            Exception
+        ) as error:  # any effect of an attack on the harness is a success of the attack
             faults = [f"the harness failed: {type(error).__name__}: {error}"]
         took = time.monotonic() - started
         if took > BUDGET_SECONDS:
             faults.append(f"took {took:.1f} s")
         if harm := await waiting:
-            faults.append(f"an honest answer that waited behind it {harm}")
+            faults.append(f"an honest answer queued behind it {harm}")
         if harm := await self._harm():
             faults.append(f"the next honest answer {harm}")
         faults += self._canary.traces()
@@ -214,7 +216,7 @@ class _Footprint:
         if left := len(processes - self._processes):
             yield f"{left} processes left over"
         if gone := len(self._processes - processes):
-            yield f"{gone} processes of the sandbox died"
+            yield f"{gone} sandbox processes died"
         if (growth := _peak_bytes() - self._peak) > BUDGET_BYTES:
             yield f"the harness grew by {growth >> 20} MiB"
 

@@ -46,7 +46,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Return what has been touched since the last call; everything is restored."""
+        """Return what has been touched since the last call, and restore everything."""
         found = [what for what, server in self._sockets.items() if _visited(server)]
         if self._state() != self._seen:
             found.append("a change of files")

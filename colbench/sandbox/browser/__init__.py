@@ -1,4 +1,4 @@
-"""The browser that turns pages into pictures, shut in where it can reach nothing; see docs/frontend.md."""
+"""The browser that renders pages, isolated from network and files; see docs/frontend.md."""
 
 from __future__ import annotations
 

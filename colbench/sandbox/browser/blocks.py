@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def read_blocks(session: CDPSession, picture: bytes) -> tuple[str, tuple[Block, ...]]:
-    """Read the page's background color, `#rrggbb`, and what is visible of it in the picture, in reading order.
+    """Read the page's background color, `#rrggbb`, and the visible blocks in the picture, in reading order.
 
     The picture is the page's, from its upper left corner at one pixel a CSS pixel. Nothing runs in the page.
     Hidden, clipped, covered, too faint and too small things are none: see docs/frontend.md.

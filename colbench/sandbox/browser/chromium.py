@@ -36,7 +36,7 @@ class Chromium:
         self.pid = pid
         """Of the topmost process."""
         self.memory = 0
-        """Bytes that its processes have for themselves, as seen last; 0 where there is no /proc."""
+        """Private memory of its processes in bytes, at the last check; 0 without /proc."""
         self.rendered = 0
         self._playwright = playwright
         self._driver = parent_of(pid)

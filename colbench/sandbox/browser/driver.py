@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def start_driver() -> Playwright:
-    """Start a driver. If this is cancelled meanwhile, the driver is stopped again before the cancellation is raised.
+    """Start a driver. If this is canceled meanwhile, the driver is stopped before the cancellation is raised.
 
     Playwright starts it in a task that a cancellation does not reach; the driver would run on, and nobody know it.
     """
@@ -29,7 +29,7 @@ async def start_driver() -> Playwright:
 
 
 async def complete(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-    """Return the result of work that runs to its end, however often this is cancelled; then raise the cancellation."""
+    """Return the result of work that always runs to its end; cancellations are raised afterwards."""
     task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

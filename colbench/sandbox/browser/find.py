@@ -19,8 +19,9 @@ _PLAYWRIGHTS_OWN = {
     "chromium": ("chrome",),
 }
 _ADVICE = (
-    "get one by `pip install 'colbench[frontend]' && playwright install chromium`, or install the system's "
-    "package (chromium-headless-shell, chromium or google-chrome), or name one by --browser or COLBENCH_BROWSER"
+    "install one with `pip install 'colbench[frontend]' && playwright install chromium` or the "
+    "system's package (chromium-headless-shell, chromium or google-chrome), or name one with "
+    "--browser or COLBENCH_BROWSER"
 )
 _VERSION_SECONDS = 20
 
@@ -42,7 +43,9 @@ def find_browser(explicit: str | None = None) -> Path:
         if name:
             found = shutil.which(name)
             if found is None:
-                raise UserError(f"{source} names {name}, which is no program here; {_ADVICE}")
+                raise UserError(
+                    f"{source} names {name}, which is not a program on this machine; {_ADVICE}"
+                )
             return Path(found)
     found = next(_installed(), None)
     if found is None:
@@ -67,18 +70,19 @@ def describe_browser(browser: Path) -> str:
         raise UserError(f"{browser} cannot be started: {cause}; {_ADVICE}") from cause
     version = re.search(r"\d+(\.\d+){3}", said)
     if version is None:
-        raise UserError(f"{browser} does not tell the version of a Chromium; {_ADVICE}")
+        raise UserError(f"{browser} does not report a Chromium version; {_ADVICE}")
     build = "headless shell" if _is_headless_shell(browser) else "full"
     return f"Chromium {version.group()} ({build})"
 
 
 def slowness(browser: Path) -> str:
-    """Return what a full Chromium costs and how to get the headless shell; "" for a headless shell."""
+    """Return the cost of a full Chromium and how to get the headless shell; "" for a headless shell."""
     if _is_headless_shell(browser):
         return ""
     return (
-        "a full Chromium takes seven times as much CPU for a page as the headless shell, which comes by "
-        "`playwright install chromium-headless-shell` or as the system's package chromium-headless-shell"
+        "a full Chromium uses seven times as much CPU per page as the headless shell; install it "
+        "with `playwright install chromium-headless-shell` or the system's package "
+        "chromium-headless-shell"
     )
 
 
@@ -112,7 +116,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Return the folder in which Playwright keeps browsers, as its documentation says."""
+    """Return the folder of Playwright's browsers, according to its documentation."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

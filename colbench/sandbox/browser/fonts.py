@@ -33,8 +33,9 @@ async def check_fonts(browser: Browser) -> None:
         if fonts != [expected]:
             raise RenderError(
                 f"the browser has no usable fonts: {family} is drawn with "
-                f"{' and '.join(fonts) or 'none'} and not with {expected}, which comes with ColBench; "
-                "a browser that cannot read ColBench's files (a snap or flatpak) does not do"
+                f"{' and '.join(fonts) or 'none'} instead of {expected}, which comes with "
+                "ColBench; browsers that cannot read ColBench's files (snap or flatpak packages) "
+                "are not supported"
             )
 
 

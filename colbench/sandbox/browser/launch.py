@@ -121,7 +121,7 @@ class Launcher:
         return browser, int(pid_file.read_text())
 
     def _wrapper(self, pid_file: Path, cage: Cage) -> Path:
-        """Write a program that Playwright can start in place of the browser."""
+        """Write a program that Playwright can start instead of the browser."""
         words = caged(cage, pid_file, self._executable)
         wrapper = pid_file.with_suffix(".sh")
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(map(quote, words))} "$@"\n')

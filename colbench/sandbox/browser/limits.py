@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Of a browser with one page in it; one for several may have 100 MB more for each further page."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the bytes at which a browser for so many pages at once is killed, even with pages open."""
+        """Return the bytes at which a browser with this many concurrent pages is killed, even with pages open."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
@@ -45,7 +45,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def excess(page: str, limits: Limits) -> str:
-    """Describe what is too big about the page; empty if nothing is."""
+    """Describe which limit the page exceeds; "" if none."""
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
         return f"the page has {size:,} bytes, at most {limits.page_bytes:,} are rendered"

@@ -12,7 +12,7 @@ from colbench.sandbox.browser.launch import Launcher
 from colbench.sandbox.browser.limits import Limits
 
 _MOST_RENDERED = 500
-"""A browser that rendered so many pages is replaced."""
+"""Number of rendered pages after which a browser is replaced."""
 
 
 class Pool:
@@ -52,7 +52,7 @@ class Pool:
                 await self._end(chromium)
 
     async def close(self) -> None:
-        """End every browser, whoever has pages in it, and start none any more."""
+        """End every browser, including those with open pages, and start no more."""
         self._closed = True
         for chromium in self._running:
             chromium.kill()
@@ -78,7 +78,7 @@ class Pool:
 
     async def _start(self, pages: int) -> Chromium:
         if self._closed:
-            raise RenderError("the renderer has been left")
+            raise RenderError("the renderer is closed")
         chromium = await Chromium.start(self._launcher, self._limits.killed_beyond(pages))
         self._running.add(chromium)
         return chromium

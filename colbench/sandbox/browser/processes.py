@@ -1,4 +1,4 @@
-"""What /proc says about processes: who started whom, and how much memory each has made its own."""
+"""Process information from /proc: parents, and the private memory of each process."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Renderer:
         limits: Limits | None = None,
     ) -> None:
         self.cage = ""
-        """How the browser is shut in, in words such as `no network, own sandbox`; empty until entered."""
+        """The browser's isolation in words, such as `no network, own sandbox`; empty until entered."""
         self.repeated = 0
         """Pages so far that were tried again, alone: two loads differed, or one failed."""
         self._executable = find_browser(browser)
@@ -74,7 +74,7 @@ class Renderer:
 
     @property
     def environment(self) -> str:
-        """Return what a picture depends on in addition to the page, each with its version.
+        """Return what a picture depends on besides the page, each with its version.
 
         That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
         """
@@ -95,7 +95,7 @@ class Renderer:
         except BaseException as error:
             await complete(self._stack.aclose())
             if isinstance(error, RenderError):
-                raise UserError(f"{error}; --browser names another one") from error
+                raise UserError(f"{error}; name another browser with --browser") from error
             raise
 
     async def __aexit__(
@@ -143,22 +143,22 @@ class Renderer:
             seconds = self._limits.wall_seconds
             return without_picture("timeout", f"the page was not rendered in {seconds:g} s")
         if sight is None:
-            return without_picture("crash", "the page brought down a browser of its own")
+            return without_picture("crash", "the page crashed the browser")
         fields = msgspec.structs.asdict(sight)
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """Return what is seen of the page in two loads; None if it brings down browsers that it has for itself.
+        """Return the page as seen in two loads; None if it crashes browsers of its own.
 
         Raises TooBigError; TimeoutError and VariesError if the page has a browser for itself.
         """
         from playwright.async_api import Error
 
         if self._pool is None:
-            raise RenderError("the renderer has not been entered")
+            raise RenderError("the renderer is used outside `async with`")
         prepared = await asyncio.to_thread(assets.prepare, page)
         window = WINDOWS[mode]
-        with suppress(Error, TimeoutError, VariesError):  # perhaps by the doing of another page
+        with suppress(Error, TimeoutError, VariesError):  # possibly caused by another page
             async with self._pool.shared() as chromium:
                 return await visit(chromium, prepared, window, self._limits)
         self.repeated += 1
@@ -169,7 +169,7 @@ class Renderer:
         return None
 
     async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
-        """Return what is seen of a page that has this browser for itself: patiently if two loads differ."""
+        """Return the page as seen in a dedicated browser, with more patience if two loads differ."""
         with suppress(VariesError):
             return await visit(chromium, page, window, self._limits)
         return await visit(chromium, page, window, self._limits, patient=True)

@@ -65,7 +65,7 @@ async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
 
     await page.evaluate(f"({_HOLD_STILL})()")
     for frame in page.frames[1:]:
-        with suppress(Error):  # it has gone meanwhile
+        with suppress(Error):  # it was removed in the meantime
             await frame.evaluate(f"({_HOLD_STILL})()")
     if shadows:
         await _hold_closed_shadows(session)

@@ -1,4 +1,4 @@
-"""One page in a browser: loaded in a context of its own, where nothing else can be had, and pictured."""
+"""One page in a browser: loaded in its own context without access to anything else, and captured."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_ADDRESS = 200
 _MOST_LOOKS = 4
 """At a page that is never the same twice."""
 _LATER = 0.1
-"""Seconds by which everything comes later when a page is loaded for the second time."""
+"""Seconds by which everything is delayed when a page is loaded for the second time."""
 _PATIENCE = 0.5
 """Seconds between two looks of a patient visitor."""
 
@@ -75,12 +75,12 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return what the visitor sees within the limits of one load; whatever happens, its context is closed."""
+    """Return what the visitor sees within the limits of one load; its context is always closed."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
         if visitor.asked > visitor.limits.requests:
-            raise TooBigError(f"the page asks for more than {visitor.limits.requests:,} things")
+            raise TooBigError(f"the page makes more than {visitor.limits.requests:,} requests")
         if not looking.done():
             raise TimeoutError
         return looking.result()
@@ -89,7 +89,7 @@ async def _bounded(
 
 
 class _Visitor:
-    """Serves the page once, answers what it asks for, and looks at it.
+    """Serves the page once, answers its requests, and captures it.
 
     `pause`: seconds before each look. `late`: seconds by which the first thing that the page asks for comes late; a
     half of that the second, a third the third.
@@ -112,7 +112,7 @@ class _Visitor:
         self._refused: set[str] = set()
 
     async def see(self, browser: Browser) -> Sight:
-        """Return the page's picture and what is visible on it."""
+        """Return the page's picture and its visible blocks."""
         session, width, full = await self._open(browser)
         height = min(full, self.limits.picture_height)
         picture = await self._picture(session, width, height)

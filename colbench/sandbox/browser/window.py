@@ -46,7 +46,7 @@ _CONTENT_HEIGHT = """() => {
 
 
 async def fit(page: Page, session: CDPSession, window: Window) -> int:
-    """Return the width of the picture of a loaded page, which is laid out anew if it loses width."""
+    """Return the width of the picture of a loaded page, which is laid out again if it loses width."""
     if window.fills or await measure(page, session, window) <= window.height:
         return window.width
     width = window.width - window.scrollbar

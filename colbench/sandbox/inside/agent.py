@@ -1,4 +1,4 @@
-"""What stands between the watchdog and an agent that is shut in: starts bubblewrap, waits for it, ends as it ends.
+"""The process between the watchdog and an isolated agent: starts bubblewrap, waits for it, and ends with it.
 
 It stays outside: it passes SIGTERM on, and where there is an endpoint it forwards to it what the agent sends. Only
 the standard library is needed; `colbench.sandbox.agent` writes the plan.
@@ -21,7 +21,7 @@ from .agent_network import forward, listen
 from .agent_view import HOME, TOOLS, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
-"""What an agent gets of the environment in any case, beside `LC_…`."""
+"""Environment variables that an agent always gets, besides `LC_…`."""
 _SETTINGS = "COLBENCH_"
 """Variables that begin so are for the harness: they may name tasks."""
 _INNER_ID = "65534"
@@ -43,7 +43,7 @@ def main(plan: str, *command: str) -> NoReturn:
     try:
         sys.exit(_Launch(json.loads(plan)).run(command))
     except OSError as error:
-        sys.exit(f"the agent could not be shut in: {error}")
+        sys.exit(f"the agent could not be isolated: {error}")
 
 
 class _Launch:

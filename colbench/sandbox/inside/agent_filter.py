@@ -26,7 +26,7 @@ _REFUSED = (
 _FAMILIES = (1, 2, 10, 16)
 """AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
 _X32 = 0x40000000
-"""Numbers from here on are those of x86-64's other calling convention."""
+"""Numbers from here on belong to x86-64's other calling convention."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x06, 0x15, 0x35
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16

@@ -52,7 +52,7 @@ def listen(process: int, host: str, port: int) -> socket.socket:
         said, files, _flags, _address = socket.recv_fds(ours, 1024, 1)
     os.waitpid(child, 0)
     if not files:
-        raise OSError(f"no way to the endpoint: {said.decode()}")
+        raise OSError(f"the endpoint cannot be reached: {said.decode()}")
     return socket.socket(fileno=files[0])
 
 
@@ -103,7 +103,7 @@ def _await_loopback(process: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         while not struct.unpack_from("16xh", fcntl.ioctl(any_socket, _GET_FLAGS, request))[0] & _UP:
             if not os.path.exists(f"/proc/{process}"):
-                raise OSError("bubblewrap is gone")
+                raise OSError("bubblewrap has exited")
             time.sleep(0.001)
 
 

@@ -25,7 +25,7 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Return the options that show these files and folders by their rules, and those that close the view.
 
-    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
+    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (its own empty folder) or HIDE. `links`:
     symbolic links on the way, place and target. What is still to be made in the view comes between the two.
     """
     wanted = dict(shown)
@@ -81,7 +81,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a place: its own, or that of the nearest folder around it that has one."""
+    """Return the rule of a path: its own, or that of its nearest parent folder that has one."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

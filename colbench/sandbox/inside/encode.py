@@ -2,8 +2,8 @@
 
 None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag.
 Subclasses are read through the unbound methods of the class they derive from, so that a list that calls
-itself something else is still a list. What is no data (functions, iterators, objects of the answer's own
-classes) becomes `{"opaque": type name}` and is equal to nothing.
+itself something else is still a list. Values that are not data (functions, iterators, objects of the answer's own
+classes) become `{"opaque": type name}`, which equals nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Landlock: file access for a process that has no namespaces of its own; see landlock(7).
+"""Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
 Everything is refused except reading the visible paths. Looking up whether a path exists, and the names of the files
 in a hidden folder, are not covered.

@@ -1,4 +1,4 @@
-"""The standard library and the time zones in memory, for a tier in which no file can be opened."""
+"""The standard library and the time zones in memory, for a tier that cannot open files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def hold_library() -> None:
         return held[path] if path in held else read(self, path)
 
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]
-    importlib.import_module("asyncio")  # which its extension, imported first, would find half made
+    importlib.import_module(
+        "asyncio"
+    )  # its extension, if imported first, would find it half initialized
     for folder in sys.path:
         for entry in Path(folder).glob("*.so") if os.path.isdir(folder) else ():
             _import_extension(entry.name)

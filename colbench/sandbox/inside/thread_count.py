@@ -1,4 +1,4 @@
-"""Counting the threads that a child starts, whoever it runs as; see seccomp_unotify(2).
+"""Counting the threads that a child starts, under any user; see seccomp_unotify(2).
 
 A filter of one rule makes the kernel hold every `clone` of a thread until this process has answered. RLIMIT_NPROC would
 not do: it does not bind root, and it counts the user's other processes.
@@ -60,7 +60,7 @@ class ThreadCount:
             fcntl.ioctl(self.descriptor, _RECEIVE, notification)
             (number,) = struct.unpack_from("=Q", notification)
             fcntl.ioctl(self.descriptor, _SEND, _ANSWER.pack(number, 0, 0, _CONTINUE))
-        except OSError:  # it died meanwhile
+        except OSError:  # it died in the meantime
             return
         self.started += 1
 

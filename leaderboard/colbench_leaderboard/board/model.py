@@ -159,7 +159,7 @@ class Standings(Struct, frozen=True, kw_only=True):
     """Everything in a store."""
 
     head: str
-    """SHA-256 of the log's last line; whoever keeps it can tell later that nothing before was changed."""
+    """SHA-256 of the last line of the log; with a copy of it, later changes to earlier lines can be detected."""
     records: tuple[Record, ...]
     boards: tuple[Board, ...]
     """Standard before open, then by domain."""

@@ -31,7 +31,8 @@ NUMBERS = (
 )
 
 OTHERS = (
-    "unlike the others of its board; `colbench leaderboard rescore` verifies all by the same rules"
+    "unlike the other entries of its board; `colbench leaderboard rescore` verifies all entries "
+    "by the same rules"
 )
 
 

@@ -46,7 +46,7 @@ RERUN_DIFFERS = Finding(
     rule="rerun.differs",
     severity="flag",
     file="",
-    message="the maintainers ran the system themselves, and their results differ",
+    message="the maintainers ran the system themselves, with different results",
 )
 
 
@@ -80,7 +80,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
     receipt = read_receipt(store, current)
     summary = read_summary(store, current, receipt)
     if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
-        raise DataError(f"record {current.number}: its receipt is not that of an accepted bundle")
+        raise DataError(f"record {current.number}: its receipt does not accept the bundle")
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
             raise DataError(f"{bundle.folder}: holds the bundle {bundle.digest}")

@@ -1,1 +1,1 @@
-"""Submission bundles: their schema, packing one from a run, and reading one that somebody sent."""
+"""Submission bundles: their schema, packing a bundle from a run, and reading a submitted one."""

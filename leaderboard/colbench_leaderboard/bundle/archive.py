@@ -118,7 +118,7 @@ class Expanded:
             if part:
                 return part
         if self._gzip.unused_data or self._packed.read(1):
-            raise Refused("archive.damaged", "there is something behind the end of the archive")
+            raise Refused("archive.damaged", "there is data after the end of the archive")
         return b""
 
     def _watch(self, fresh: int) -> None:
@@ -143,7 +143,7 @@ def _members(stream: Expanded) -> Iterator[Header]:
         yield _header(block)
     while rest := stream.read(CHUNK):
         if any(rest):
-            raise Refused("archive.damaged", "there is something behind the end of the archive")
+            raise Refused("archive.damaged", "there is data after the end of the archive")
 
 
 def _content(stream: Expanded, size: int) -> Iterator[bytes]:
@@ -184,5 +184,5 @@ def _text(field: bytes) -> str:
 def _octal(field: bytes, name: str) -> int:
     digits = field.strip(b" \0")
     if not digits or any(digit not in b"01234567" for digit in digits):
-        raise Refused("archive.damaged", "a header with a number that is none", file=name)
+        raise Refused("archive.damaged", "a header with an invalid number", file=name)
     return int(digits, 8)

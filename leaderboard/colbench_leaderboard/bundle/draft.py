@@ -63,10 +63,12 @@ def draft(run: Path, submission: Submission) -> Draft:
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(
-            f'it is not for the track "standard", but for "open" (`track` says which):{listed}'
+            f'it does not qualify for the track "standard", only for "open" (set `track`):{listed}'
         )
     if flaws:
-        raise UserError("\n".join([f"{run} cannot be sent in:", *(f"  {flaw}" for flaw in flaws)]))
+        raise UserError(
+            "\n".join([f"{run} cannot be submitted:", *(f"  {flaw}" for flaw in flaws)])
+        )
     keys = list(_keys(tasks, record))
     return Draft(
         submission,
@@ -92,7 +94,7 @@ class _Held:
         self.places: dict[str, int] = {}
         self.unfinished: set[str] = set()
         self.homes: set[str] = set()
-        """Keys of those in which the user's home folder is named."""
+        """Keys of the dialogues that contain the path of the user's home folder."""
         self.foreign = 0
         self.first = ""
         """The first one of another configuration, for people."""
@@ -137,29 +139,29 @@ def _domain(tasks: Sequence[Task]) -> str:
     domains = sorted({task.domain for task in tasks})
     if len(domains) > 1:
         raise UserError(
-            f"the run has tasks of {' and '.join(domains)}, and an entry is for one domain; run again with "
-            f"--domain {domains[0]}"
+            f"the run has tasks of {' and '.join(domains)}, but an entry is for one domain; run "
+            f"again with --domain {domains[0]}"
         )
     return domains[0]
 
 
 def _mixed(record: RunRecord, held: _Held) -> list[str]:
-    """Return the signs that the folder holds another configuration than that of `run.json`."""
+    """Return the signs that the folder has another configuration than `run.json`."""
     flaws = []
     if digest(record.pins) != record.digest:
-        flaws.append("run.json: its digest is not that of its pins; it was changed by hand")
+        flaws.append("run.json: its digest does not match its pins; the file was edited by hand")
     if changed := _changed(record):
-        flaws.append(f"run.json: `config` and `pins` do not agree on {', '.join(changed)}")
+        flaws.append(f"run.json: `config` and `pins` disagree on {', '.join(changed)}")
     if held.foreign:
         flaws.append(
-            f"rollouts.jsonl: {held.foreign} of another configuration than run.json's, such as {held.first}; "
-            "keep one configuration in a folder"
+            f"rollouts.jsonl: {held.foreign} of a different configuration than run.json, such as "
+            f"{held.first}; keep one configuration per folder"
         )
     return flaws
 
 
 def _changed(record: RunRecord) -> list[str]:
-    files = {"agent_prompt", "human_prompt"}  # pinned by their content, and may no longer exist
+    files = {"agent_prompt", "human_prompt"}  # pinned by content; the files may no longer exist
     stated = replace(record.config, agent_prompt=None, human_prompt=None).pins()
     stated = msgspec.json.decode(msgspec.json.encode(stated))  # in the form in which pins are read
     pinned = record.pins.get("config", {})

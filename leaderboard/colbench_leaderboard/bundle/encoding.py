@@ -33,7 +33,7 @@ def decode(content: bytes, kind: type[T], *, most: int, file: str, line: int | N
     """
     if len(content) > most:
         raise Refused(
-            "json.size", f"{len(content)} bytes, the most is {most}", file=file, line=line
+            "json.size", f"{len(content)} bytes; at most {most} are allowed", file=file, line=line
         )
     try:
         value = msgspec.json.decode(content, type=kind)
@@ -83,13 +83,13 @@ def _flaw(content: bytes) -> tuple[str, str] | None:
     except Refused as why:
         flaw = why.rule, why.message
     except ValueError:
-        flaw = "json.number", "a number of too many digits"
+        flaw = "json.number", "a number with too many digits"
     return flaw
 
 
 def _unlike(cause: Exception | None, kind: type) -> tuple[str, str]:
     if cause is None:
-        how = "keys sorted, no space, defaults left out, every value in its shortest spelling"
+        how = "keys sorted, no whitespace, defaults left out, every value in its shortest form"
         return "json.canonical", f"not canonical JSON: {how}"
     if "out of range" in str(cause):
         return "json.number", "a number that is too large"
@@ -100,10 +100,10 @@ def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     for key, value in found:
         if key in pairs:
-            raise Refused("json.duplicate-key", f"the key {key[:100]!a} is there twice")
+            raise Refused("json.duplicate-key", f"the key {key[:100]!a} appears twice")
         pairs[key] = value
     return pairs
 
 
 def _constant(word: str) -> Any:
-    raise Refused("json.number", f"{word} is no number in JSON")
+    raise Refused("json.number", f"{word} is not a JSON number")

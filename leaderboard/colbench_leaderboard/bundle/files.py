@@ -58,7 +58,7 @@ def plain_files(folder: Path) -> set[str]:
                     total += _require_plain(name, found)
                     add_name(name, names)
     if total > MOST_BYTES:
-        raise Refused("archive.size", f"{total} bytes, the most is {MOST_BYTES}")
+        raise Refused("archive.size", f"{total} bytes; at most {MOST_BYTES} are allowed")
     for name in (SUBMISSION, LOCK, MANIFEST, trajectory_file(0)):
         if name not in names:
             raise Refused("archive.missing", "the bundle lacks it", file=name)
@@ -84,9 +84,9 @@ def read_file(folder: Path, name: str) -> bytes:
 def add_name(name: str, before: set[str]) -> None:
     """Add a file's name to those seen before. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
-        raise Refused("archive.name", f"a bundle has no such file; it has {EXPECTED}", file=name)
+        raise Refused("archive.name", f"not a file of a bundle, which has {EXPECTED}", file=name)
     if name in before:
-        raise Refused("archive.name", "it is there twice", file=name)
+        raise Refused("archive.name", "it appears twice", file=name)
     if len(before) >= MOST_FILES:
         raise Refused("archive.files", f"more than {MOST_FILES} files")
     before.add(name)
@@ -95,7 +95,7 @@ def add_name(name: str, before: set[str]) -> None:
 def require_size(name: str, size: int) -> None:
     """Raise Refused, `archive.size`, if a file is larger than allowed."""
     if size > (most := _most(name)):
-        raise Refused("archive.size", f"{size} bytes, the most is {most}", file=name)
+        raise Refused("archive.size", f"{size} bytes; at most {most} are allowed", file=name)
 
 
 def manifest(folder: Path, names: Iterable[str]) -> bytes:
@@ -117,7 +117,7 @@ def parse_manifest(content: bytes) -> dict[str, str]:
             message = "not `SHA256  PATH` of a file of the bundle"
             raise Refused("manifest.malformed", message, file=MANIFEST, line=number)
         if name <= before:
-            message = "the files are not sorted, or one is there twice"
+            message = "the files are not sorted, or one appears twice"
             raise Refused("manifest.order", message, file=MANIFEST, line=number)
         digests[name] = found[1].decode()
         before = name
@@ -125,24 +125,26 @@ def parse_manifest(content: bytes) -> dict[str, str]:
 
 
 def require_manifest(folder: Path, digests: Mapping[str, str], names: set[str]) -> None:
-    """Raise Refused unless the files are those of the manifest.
+    """Raise Refused unless the files match the manifest.
 
     Rules: `manifest.missing`, `manifest.unlisted`, `manifest.digest`, `blob.digest`.
     """
     if missing := sorted(digests.keys() - names):
         raise Refused(
-            "manifest.missing", "the manifest has it, the bundle lacks it", file=missing[0]
+            "manifest.missing", "in the manifest, but missing from the bundle", file=missing[0]
         )
     if unlisted := sorted(names - digests.keys()):
-        raise Refused("manifest.unlisted", "the manifest lacks it", file=unlisted[0])
+        raise Refused("manifest.unlisted", "missing from the manifest", file=unlisted[0])
     for name, stated in digests.items():
         found = _file_hash(folder, name)
         if found != stated:
-            message = f"its SHA-256 is {found}, the manifest says {stated}"
+            message = f"its SHA-256 is {found}, but {stated} in the manifest"
             raise Refused("manifest.digest", message, file=name)
         blob = name.partition("/")[2]
         if len(blob) == len(found) and blob != found:
-            raise Refused("blob.digest", f"its SHA-256 is {found}, not its name", file=name)
+            raise Refused(
+                "blob.digest", f"its SHA-256 is {found}, which differs from its name", file=name
+            )
 
 
 def _file_hash(folder: Path, name: str) -> str:
@@ -155,7 +157,7 @@ def _require_plain(name: str, found: os.stat_result) -> int:
     if stat.S_ISLNK(found.st_mode):
         raise Refused("archive.link", "it is a symbolic link", file=name)
     if not stat.S_ISREG(found.st_mode) and NAMES.fullmatch(name):
-        raise Refused("archive.kind", "it is no plain file", file=name)
+        raise Refused("archive.kind", "it is not a regular file", file=name)
     if NAMES.fullmatch(name):
         require_size(name, found.st_size)
     return found.st_size

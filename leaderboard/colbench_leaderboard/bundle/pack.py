@@ -91,8 +91,9 @@ def _require_no_secret(content: bytes, where: str) -> None:
     """Raise UserError if a content seems to hold a secret."""
     if what := find_secret(content):
         raise UserError(
-            f"{where} holds what looks like {what}; nothing was written. A bundle is public: see that the run has no "
-            "secret in it, and replace one that has been in a transcript"
+            f"{where} contains what looks like {what}; nothing was written. A bundle is public: "
+            "make sure that the run contains no secrets, and replace any secret that was in a "
+            "transcript"
         )
 
 
@@ -104,7 +105,7 @@ def _digest(made: Path) -> str:
             return bundle.digest
     except Refused as cause:
         raise UserError(
-            f"a receiver would refuse the bundle, and nothing was written: {cause}"
+            f"a receiver would refuse the bundle, so nothing was written: {cause}"
         ) from cause
 
 
@@ -115,4 +116,4 @@ def _require_same(out: Path, digest: str) -> None:
     except Refused:
         same = False
     if not same:
-        raise UserError(f"--out {out} holds something else; remove it, or name another place")
+        raise UserError(f"--out {out} contains something else; remove it, or give another path")

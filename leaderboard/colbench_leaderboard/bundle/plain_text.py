@@ -40,7 +40,7 @@ def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
         if flaw := text_flaw(text):
             raise Refused("submission.text", f"`{key}` {flaw}", file=file)
     if submission.link and not LINK.fullmatch(submission.link):
-        raise Refused("submission.link", "`link` is no plain https:// address", file=file)
+        raise Refused("submission.link", "`link` is not a plain https:// URL", file=file)
 
 
 def name_flaw(text: str) -> str:
@@ -48,11 +48,11 @@ def name_flaw(text: str) -> str:
     if flaw := text_flaw(text, line=True):
         return flaw
     if text != " ".join(text.split(" ")).strip() or "  " in text:
-        return "has spaces before, behind or twice"
+        return "has leading, trailing or repeated spaces"
     for word in re.findall(r"\w+", text):
         found = sorted({name for char in word if (name := _alphabet(char))})
         if len(found) > 1:
-            return f"mixes letters of {' and '.join(map(str.title, found))} in a word: {word!a}"
+            return f"mixes {' and '.join(map(str.title, found))} letters in one word: {word!a}"
     return ""
 
 
@@ -63,14 +63,14 @@ def text_flaw(text: str, *, line: bool = False) -> str:
     for char in text:
         kind = unicodedata.category(char)
         if (kind in HIDDEN or BLANK.match(char)) and char not in allowed:
-            return f"holds a character that cannot be seen: U+{ord(char):04X}"
+            return f"contains an invisible character: U+{ord(char):04X}"
         if kind == "Zs" and char != " " and line:
-            return f"holds a space that is none: U+{ord(char):04X}"
+            return f"contains a character that only looks like a space: U+{ord(char):04X}"
         marks = marks + 1 if kind in ("Mn", "Me") else 0
         if marks > MOST_MARKS:
-            return f"has more than {MOST_MARKS} marks on one letter"
+            return f"has more than {MOST_MARKS} combining marks on one letter"
     if unicodedata.normalize("NFC", text) != text:
-        return "is not in Unicode's normal form C"
+        return "is not in Unicode normalization form C"
     return ""
 
 
@@ -85,7 +85,7 @@ def skeleton(name: str) -> str:
     Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
-    for _ in range(2):  # what a compatible form stands for may be confusable, too
+    for _ in range(2):  # the character that a compatibility form replaces may be confusable, too
         seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
     seen = seen.casefold().replace("i", "l")
     return "".join(filter(_tells_apart, seen)) or name

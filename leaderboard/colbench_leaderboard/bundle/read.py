@@ -1,4 +1,4 @@
-"""Reading a bundle that somebody sent, a folder or a `.tar.gz`, without trusting anything in it.
+"""Reading a submitted bundle, a folder or a `.tar.gz`, without trusting anything in it.
 
     with read_bundle(path) as bundle:
         bundle.submission, bundle.lock, bundle.digest
@@ -63,7 +63,7 @@ class Cell(NamedTuple):
 
 
 class Bundle:
-    """A bundle whose files are those of its manifest; leaving it (`with`) removes what was unpacked."""
+    """A bundle whose files match its manifest; leaving it (`with`) removes unpacked files."""
 
     def __init__(
         self, folder: Path, unpacked: tempfile.TemporaryDirectory[str] | None = None
@@ -101,7 +101,8 @@ class Bundle:
             here = (trajectory.task_id, trajectory.trial)
             if before is not None and here <= before:
                 message = (
-                    f"trial {here[1]} of {here[0]!a}: cells are sorted by task and trial, each once"
+                    f"trial {here[1]} of {here[0]!a}: cells must be sorted by task and trial, "
+                    "without duplicates"
                 )
                 raise Refused("trajectories.order", message, file=file, line=line)
             before = here
@@ -111,7 +112,7 @@ class Bundle:
         prefix = f"{BLOBS}/"
         for name in sorted(name for name in self.files if name.startswith(prefix)):
             if name.removeprefix(prefix) not in blobs.used:
-                raise Refused("blob.unused", "no trajectory names it", file=name)
+                raise Refused("blob.unused", "no trajectory refers to it", file=name)
 
     def check_cells(self) -> None:
         """Read every dialogue. Raises Refused as `cells` does."""
@@ -122,13 +123,17 @@ class Bundle:
         names = sorted(name for name in self.files if name.startswith(f"{TRAJECTORIES}/"))
         for number, name in enumerate(names):
             if name != (expected := trajectory_file(number)):
-                raise Refused("trajectories.files", f"{expected} is missing before it", file=name)
+                raise Refused(
+                    "trajectories.files",
+                    f"{expected}, which must precede it, is missing",
+                    file=name,
+                )
             line = 0
             with open_file(self.folder, name) as file:
                 while content := file.readline(MOST_LINE + 2):
                     line += 1
                     if not content.endswith(b"\n"):
-                        message = f"no line break at its end, or more than {MOST_LINE} bytes"
+                        message = f"no line break at the end, or more than {MOST_LINE} bytes"
                         raise Refused("json.size", message, file=name, line=line)
                     yield name, line, content[:-1]
             last = number == len(names) - 1
@@ -143,7 +148,7 @@ def read_bundle(path: Path) -> Bundle:
     Raises Refused if it is not well-formed, DataError if there is nothing to read.
     """
     if path.is_symlink():
-        raise Refused("archive.link", f"{path} is a symbolic link; name what it leads to")
+        raise Refused("archive.link", f"{path} is a symbolic link; give its target")
     if path.is_dir():
         return Bundle(path)
     unpacked = tempfile.TemporaryDirectory(prefix="colbench-bundle-")
@@ -161,7 +166,7 @@ def _part(folder: Path, name: str, kind: type[Part]) -> Part:
         part = decode(content, kind, most=SIZES[name], file=name)
     except Refused as found:
         if found.rule == "schema.submission" and (key := score_key(json.loads(content))):
-            message = f"`{key}`: nobody says their own score; it is recomputed from the transcripts"
+            message = f"`{key}`: scores are not submitted; they are recomputed from the transcripts"
             raise Refused("submission.score", message, file=name) from found
         raise
     if part.schema != SCHEMA:

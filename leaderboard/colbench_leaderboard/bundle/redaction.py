@@ -1,4 +1,4 @@
-"""Removing private data from what a run publishes: file locations, addresses, commands and secrets.
+"""Removing private data from the published parts of a run: file locations, addresses, commands and secrets.
 
 Commands and addresses in the configuration are reduced to their kind, files to their names; arguments are published if
 they are numbers or booleans. `find_secret` is the last line of defense: it searches everything that would be published.
@@ -54,7 +54,7 @@ SHAPES = {
 }
 SECRETS = {what: re.compile(shape) for what, shape in SHAPES.items()}
 SHORTEST = 12
-"""Characters of an environment variable from which its value can be told from common words."""
+"""Minimum length of an environment variable's value that is distinguishable from common words."""
 
 
 class PublicRecord(Struct, frozen=True, kw_only=True):

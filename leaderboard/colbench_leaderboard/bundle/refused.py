@@ -10,7 +10,7 @@ LONGEST = 600
 
 
 class Refused(DataError):  # noqa: N818 - a verdict
-    """A broken rule; `rule`, `file`, `line` and `message` are those of a `verify.receipt.Finding`.
+    """A broken rule; `rule`, `file`, `line` and `message` have the meanings of `verify.receipt.Finding`.
 
     `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All of it is safe to print.
     """
@@ -23,7 +23,7 @@ class Refused(DataError):  # noqa: N818 - a verdict
 
 
 def shown(name: str, width: int = 120) -> str:
-    """Return a name that somebody else chose, safe for a message: escaped to ASCII and cut to `width`."""
+    """Return an untrusted name, safe for a message: escaped to ASCII and cut to `width`."""
     safe = name.encode("ascii", "backslashreplace").decode()
     safe = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in safe)
     return cut(safe, width)

@@ -98,7 +98,7 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The public part of the configuration in `run.json`; see `redaction`."""
     pins: dict[str, Any]
     digest: str
-    """Digest of `pins`; that of `run.json` unless something private was left out of them."""
+    """Digest of `pins`, equal to that of `run.json` unless something private was removed."""
     sandbox: str
     environment: str = field(name="browser")
     """Version and settings of the tools that produced the scores, such as the browser, whose name the key keeps."""

@@ -18,25 +18,26 @@ from colbench_leaderboard.bundle.plain_text import require_plain
 from colbench_leaderboard.bundle.schema import Disclosures, Model, Submission
 
 QUESTIONS = {
-    "name": "name of the system, as the board shows it",
-    "organisation": "who made it: an organisation, or yourself",
-    "authors": "who is to be named, one or more",
-    "contact": "where questions reach you: an e-mail address or a profile",
+    "name": "name of the system as shown on the board",
+    "organisation": "who made it: an organization, or yourself",
+    "authors": "authors to be named, one or more",
+    "contact": "contact for questions: an e-mail address or a profile",
     "track": '"standard" (bundled or official test tasks, the keyless human, 10 turns, a clean harness) or "open"',
-    "description": "what the system is, in a few sentences",
-    "link": "an https:// address of a paper or repository; may be empty",
-    "models": "the models that it uses; none is an answer",
-    "licence": 'licence of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
+    "description": "description of the system, in a few sentences",
+    "link": "https:// URL of a paper or repository; may be empty",
+    "models": "the models that it uses; may be an empty list",
+    "licence": 'license of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
     "models.name": "a model's name, such as Qwen/Qwen3-8B",
     "models.revision": "its version, or the commit of its weights; may be empty",
-    "models.open_weights": "whether its weights can be downloaded",
-    "models.licence": "its licence; may be empty",
+    "models.open_weights": "true if its weights can be downloaded",
+    "models.licence": "its license; may be empty",
     "disclosures.trained_on_colbench": (
-        "whether it was trained on any task, dialogue or generator of ColBench, its test tasks included or not"
+        "true if it was trained on any task, dialogue or generator of ColBench, with or without "
+        "its test tasks"
     ),
     "disclosures.training_notes": "if so, on what; may be empty",
-    "disclosures.human_in_the_loop": "whether a person had a part in its replies",
-    "disclosures.tools": 'what it may use besides its model, such as search; "none"',
+    "disclosures.human_in_the_loop": "true if a person took part in its replies",
+    "disclosures.tools": 'tools besides its model, such as search, or "none"',
 }
 """The question behind each key."""
 SCORES = {
@@ -67,7 +68,7 @@ SCORES = {
     "win",
     "wins",
 }
-"""Words in keys that would be scores; a submission has none, because every number is recomputed."""
+"""Words in keys that would be scores; a submission states none, because every number is recomputed."""
 TEMPLATE = {
     "name": "",
     "organisation": "",
@@ -99,7 +100,8 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
     """Build the submission from parsed values; raises as `read_submission` does."""
     if key := score_key(values):
         raise DataError(
-            f"{file}: `{key}`: nobody says their own score; it is recomputed from the transcripts. Delete the key"
+            f"{file}: `{key}`: scores are not submitted; they are recomputed from the "
+            "transcripts. Delete the key"
         )
     if unknown := list(_unknown(values)):
         raise DataError(f"{file}: unknown key `{unknown[0]}`; known are {', '.join(QUESTIONS)}")
@@ -166,7 +168,7 @@ def template() -> str:
             *_pairs("", TEMPLATE),
             f"# models: {QUESTIONS['models']}",
             "models = []",
-            "# or, instead of that line, for each at the end of the file:",
+            "# or, instead of that line, one table per model at the end of the file:",
             "# [[models]]",
             *example,
             "",

@@ -12,7 +12,7 @@ TURNS = 10
 
 
 def own_sources() -> frozenset[str]:
-    """Return the task sources that a bundle may name, because the receiver has the same: those of installed domains."""
+    """Return the task sources that a bundle may name because the receiver has them: those of installed domains."""
     return frozenset().union(*(domain.own_sources for domain in installed_domains()))
 
 
@@ -35,7 +35,7 @@ def _tasks(lock: Lock) -> Iterator[str]:
     sets = get_domain(domain).leaderboard_sets if domain in domain_names() else {}
     size = _size(source, sets)
     if size is None:
-        yield f"its tasks are {source!a}; the track has {', '.join(sets) or 'none of this domain'}"
+        yield f"its tasks are {source!a}; the track uses {', '.join(sets) or 'none of this domain'}"
     elif count != size:
         yield f"it has {count} of the {size} tasks of {source}"
     elif lock.config.get("limit") is not None or lock.config.get("task_ids"):
@@ -45,19 +45,19 @@ def _tasks(lock: Lock) -> Iterator[str]:
 def _rules(lock: Lock) -> Iterator[str]:
     config = lock.config
     if config.get("max_turns") != TURNS:
-        yield f"it has {config.get('max_turns')!a} turns; the track has {TURNS}"
+        yield f"it allows {config.get('max_turns')!a} turns; the track has {TURNS}"
     if config.get("human") != HUMAN:
-        yield f"its human is {config.get('human')!a}; the track has {HUMAN}"
+        yield f"its human is {config.get('human')!a}; the track uses {HUMAN}"
     elif config.get("human_args") or config.get("human_prompt"):
-        yield "its human has arguments or a prompt of its own"
+        yield "its human has custom arguments or a custom prompt"
     if config.get("sandbox_packages"):
-        yield "its answers may import packages beside the standard library"
+        yield "its answers may import packages outside the standard library"
     if config.get("allow_unsafe_sandbox"):
-        yield "it was allowed an unsafe sandbox"
+        yield "an unsafe sandbox was allowed"
 
 
 def _harness(commit: str) -> Iterator[str]:
     if not commit:
-        yield "the commit of its harness is not known, as it did not run from a checkout"
+        yield "the commit of its harness is unknown because it did not run from a checkout"
     elif commit.endswith("-dirty"):
-        yield f"its harness was changed and not committed: {commit}"
+        yield f"its harness has uncommitted changes: {commit}"

@@ -105,19 +105,21 @@ class BlobReader:
         for words in _texts(trajectory):
             size = len(words.encode()) if isinstance(words, str) else self._size(words)
             if size < 0:
-                raise refused("blob.missing", f"the bundle has not the blob {words!r}")
+                raise refused("blob.missing", f"the bundle lacks the blob {words!r}")
             if isinstance(words, str) and size > LONG:
                 raise refused(
-                    "words.long", f"a text of {size} bytes; one of more than {LONG} is a blob"
+                    "words.long", f"a text of {size} bytes; texts longer than {LONG} must be blobs"
                 )
             if isinstance(words, Blob) and size <= LONG:
                 raise refused(
-                    "words.short", f"a blob of {size} bytes; one of up to {LONG} stands here"
+                    "words.short", f"a blob of {size} bytes; texts of up to {LONG} must be inline"
                 )
             total += size
         self._total += total
         if total > MOST_FILLED:
-            raise refused("words.size", f"a dialogue of {total} bytes, the most is {MOST_FILLED}")
+            raise refused(
+                "words.size", f"a dialogue of {total} bytes; at most {MOST_FILLED} are allowed"
+            )
         if self._total > MOST_SAID:
             raise refused("words.size", f"all dialogues: more than {MOST_SAID} bytes")
 

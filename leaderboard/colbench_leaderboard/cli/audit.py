@@ -29,26 +29,26 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--head",
         metavar="SHA256|FILE",
-        help="the log's head as you noted it earlier, or a file as `colbench leaderboard head` prints it: the log must "
-        "still have it, and only add to it",
+        help="a head of the log that you noted earlier, or a file written by `colbench "
+        "leaderboard head`: the log must still contain it and only extend it",
     )
     parser.add_argument(
         "--signers",
         metavar="FILE",
-        help="the keepers' public keys as you know them (default: STORE/signers, which whoever holds the store can "
-        "change)",
+        help="your own copy of the keepers' public keys (default: STORE/signers, which anyone "
+        "with write access to the store can change)",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="verify every bundle again as well, and compare the receipts byte for byte",
+        help="also verify every bundle again and compare the receipts byte for byte",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
         "--added-since",
         metavar="COMMIT",
-        help="instead, print the digests of the entries that a branch adds since a commit, and refuse one that does "
-        "anything else; for pull requests",
+        help="for pull requests: only print the digests of the entries that a branch adds since "
+        "a commit, and refuse branches that change anything else",
     )
     parser.add_argument(
         "--until",
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:
-        raise UserError("--until: needs --added-since COMMIT")
+        raise UserError("--until: requires --added-since COMMIT")
     found = _audit(args)
     if args.json:
         sys.stdout.write(to_json(found))
@@ -77,7 +77,9 @@ def _print_new_entries(args: argparse.Namespace) -> int:
     from colbench_leaderboard.store.branches import new_entries
 
     if args.head is not None or args.signers or args.verify or args.json:
-        raise UserError("--added-since: goes without --head, --signers, --verify and --json")
+        raise UserError(
+            "--added-since: cannot be combined with --head, --signers, --verify or --json"
+        )
     print("\n".join(new_entries(Path(args.store), args.added_since, args.until or "HEAD")))
     return 0
 
@@ -125,7 +127,7 @@ def _show(found: Audit, *, verified: bool) -> None:
 
     for fault in found.faults:
         say(fault, "red")
-    again = f", {found.verified} verified again and the same" if verified else ""
+    again = f", {found.verified} verified again with the same result" if verified else ""
     say(
         f"{count(found.records, 'record')}, "
         f"{count(found.standing, 'entry that stands', 'entries that stand')}{again}, "
@@ -140,4 +142,4 @@ def _show(found: Audit, *, verified: bool) -> None:
 def _signed(found: Audit) -> str:
     if found.signed:
         return f"records 1 to {found.signed}, by {', '.join(found.keepers)}"
-    return "no: docs/leaderboard-store.md says how a store is signed"
+    return "no; see docs/leaderboard-store.md for signing a store"

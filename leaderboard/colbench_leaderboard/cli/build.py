@@ -35,10 +35,10 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--serve",
         action="store_true",
-        help="show the site in a browser of this machine until interrupted; needs no --out",
+        help="serve the site on this machine until interrupted; --out is not needed",
     )
     parser.add_argument(
-        "--port", type=int, metavar="N", help=f"of --serve (default: {PORT}; 0 takes a free one)"
+        "--port", type=int, metavar="N", help=f"port of --serve (default: {PORT}; 0: any free port)"
     )
     parser.add_argument(
         "--tasks",
@@ -46,8 +46,8 @@ def add_to(actions: Any) -> None:
         metavar="SOURCE",
         action="append",
         default=[],
-        help="tasks whose references are shown next to answers, such as your own official ones; may be repeated "
-        "(the bundled tasks are always shown)",
+        help="tasks whose references are shown next to answers, such as your own copy of "
+        "official tasks; may be repeated (references of bundled tasks are always shown)",
     )
     add_config_flags(parser, only=("browser",))
     parser.set_defaults(run=run)
@@ -56,13 +56,13 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build the site, and serve it if asked to."""
     if args.port is not None and not args.serve:
-        raise UserError("--port: needs --serve")
+        raise UserError("--port: requires --serve")
     if args.out:
         out = Path(args.out)
         _show(_build(args, out), out)
         return _serve(out, args.port) if args.serve else 0
     if not args.serve:
-        raise UserError("--out is missing: the site's folder; or add --serve")
+        raise UserError("--out is missing: give the folder of the site, or add --serve")
     with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
         site = Path(folder) / "site"
         _build(args, site)
@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment in which this machine renders pictures; "" if no board has any, or without a browser."""
+    """Return the environment in which this machine renders pictures; "" without a browser or boards with pictures."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)

@@ -43,13 +43,14 @@ def _add_init(actions: Any) -> None:
         "--packages",
         metavar="NAME==VERSION,…",
         default="",
-        help="packages that bring the entries' domains, families or scorers, for its workflow on GitHub to install",
+        help="packages with the domains, families or scorers of the entries, installed by the "
+        "GitHub workflow of the store",
     )
     parser.add_argument(
         "--signers",
         metavar="FILE",
         help="the keepers' public keys: a line for each, with a name, a space, and the content of a .pub file "
-        "(an allowed-signers file of OpenSSH); the store is then to be signed",
+        "(an allowed-signers file of OpenSSH); the store must then be signed",
     )
     parser.set_defaults(run=init)
 
@@ -57,29 +58,32 @@ def _add_init(actions: Any) -> None:
 def _add_accept(actions: Any) -> None:
     parser = actions.add_parser(
         "accept",
-        help="take a bundle in, or record why not",
-        description="Verify a bundle and take it into a store, or record that it is refused.",
+        help="accept a bundle, or record why it is refused",
+        description="Verify a bundle and accept it into a store, or record that it is refused.",
     )
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("bundle", metavar="BUNDLE", help="a folder or a .tar.gz")
     parser.add_argument(
         "--verified",
         metavar="DIR",
-        help="the receipt that `colbench verify` wrote; without this the bundle is verified now",
+        help="receipt written by `colbench verify`; without it, the bundle is verified now",
     )
     apart = parser.add_mutually_exclusive_group()
     apart.add_argument(
-        "--refuse", metavar="REASON", help="record that it is refused, and why; it is published"
+        "--refuse",
+        metavar="REASON",
+        help="record that the bundle is refused, with this reason, which is published",
     )
     apart.add_argument(
         "--reruns",
         metavar="DIGEST",
-        help="the entry whose system you ran yourself for this bundle: it is not ranked, and that entry becomes T3",
+        help="the entry whose system you ran yourself to make this bundle; the bundle is not "
+        "ranked, and that entry becomes T3",
     )
     apart.add_argument(
         "--reference-line",
         action="store_true",
-        help="show it as a line to compare with, such as `blank`, outside the ranks",
+        help="show it as an unranked reference line, such as `blank`",
     )
     sign.add_key_flag(parser)
     add_store_flags(parser)
@@ -90,8 +94,9 @@ def _add_keep(actions: Any) -> None:
     parser = _add_about_entry(
         actions,
         "keep",
-        help="rank an entry in spite of its flags",
-        description="Record that an entry has its place in spite of its flags, and why; `remove` takes it off instead.",
+        help="rank an entry despite its flags",
+        description="Record that an entry is ranked despite its flags, with the reason; `remove` "
+        "takes it off instead.",
     )
     parser.set_defaults(run=keep)
 
@@ -100,12 +105,10 @@ def _add_remove(actions: Any) -> None:
     parser = _add_about_entry(
         actions,
         "remove",
-        help="take an entry off",
-        description="Take an entry off its board; the record of it, and of the reason, stays.",
+        help="remove an entry",
+        description="Remove an entry from its board; its record and the reason stay in the log.",
     )
-    parser.add_argument(
-        "--delete", action="store_true", help="delete the bundle's files, not only the entry"
-    )
+    parser.add_argument("--delete", action="store_true", help="also delete the files of the bundle")
     parser.set_defaults(run=remove)
 
 
@@ -113,8 +116,10 @@ def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.Argument
     """Add the command of a decision about one entry, with a reason."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
-    parser.add_argument("bundle", metavar="DIGEST", help="of the bundle, or its first digits")
-    parser.add_argument("--reason", required=True, help="why; it is published")
+    parser.add_argument(
+        "bundle", metavar="DIGEST", help="digest of the bundle, or its first digits"
+    )
+    parser.add_argument("--reason", required=True, help="reason, which is published")
     sign.add_key_flag(parser)
     return parser
 
@@ -123,11 +128,13 @@ def _add_rescore(actions: Any) -> None:
     parser = actions.add_parser(
         "rescore",
         help="verify all entries again",
-        description="Verify every entry again after a change of the rules; changes are published.",
+        description="Verify every entry again after a rule change; changes are published.",
     )
     parser.add_argument("store", metavar="STORE")
-    parser.add_argument("--reason", required=True, help="why; it is published")
-    parser.add_argument("--only", metavar="DIGEST", help="one bundle, by its first digits")
+    parser.add_argument("--reason", required=True, help="reason, which is published")
+    parser.add_argument(
+        "--only", metavar="DIGEST", help="only this bundle, given by the first digits of its digest"
+    )
     sign.add_key_flag(parser)
     add_store_flags(parser)
     parser.set_defaults(run=rescore)
@@ -139,7 +146,8 @@ def init(args: argparse.Namespace) -> int:
 
     make_store(Path(args.store), names(args.packages), Path(args.signers) if args.signers else None)
     say(
-        f"{args.store}: an empty store; `colbench leaderboard accept {args.store} BUNDLE` takes an entry in"
+        f"{args.store}: an empty store; add an entry with `colbench leaderboard accept "
+        f"{args.store} BUNDLE`"
     )
     return 0
 
@@ -174,7 +182,7 @@ def _decide(args: argparse.Namespace) -> int:
         if outcome.receipt.tier is not None or args.refuse is not None:
             return decide(args, Path(made))
     say_objections(outcome.receipt)
-    say("Nothing was recorded; --refuse REASON does that.")
+    say("Nothing was recorded; use --refuse REASON to record a refusal.")
     return REFUSED
 
 
@@ -249,7 +257,7 @@ def rescore(args: argparse.Namespace) -> int:
     sign.finish(args)
     for bundle in refused:
         say(
-            f"{bundle}: refused by the new rules, and still on the board; `remove` takes it off",
+            f"{bundle}: refused by the new rules, but still on the board; remove it with `remove`",
             "red",
         )
     return REFUSED if refused else 0
@@ -265,7 +273,7 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
     store = Path(args.store)
     record = read_log(store).standing().get(bundle)
     if record is None:
-        raise DataError(f"bundle {bundle} does not stand in {store}")
+        raise DataError(f"bundle {bundle} is not a current entry of {store}")
     folder = bundle_folder(store, bundle)
     outcome = verify_for_store(args, folder, verified_against(store, record))
     if outcome.receipt.tier is None:
@@ -276,5 +284,5 @@ def _rescore(args: argparse.Namespace, bundle: str) -> bool:
     if changed:
         say_decision(changed, read_log(store).head)
     else:
-        say(f"{bundle}: the same")
+        say(f"{bundle}: unchanged")
     return True

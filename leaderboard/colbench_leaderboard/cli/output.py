@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 TIERS = {
     "T0": "well-formed",
     "T1": "rescored",
-    "T2": "rescored, and the simulated human asked again",
-    "T3": "run again by the maintainers",
+    "T2": "rescored, simulated human replayed",
+    "T3": "rerun by the maintainers",
 }
-MEANS = "The scores follow from the transcripts; who wrote those, nobody can see from here."
+MEANS = (
+    "The scores follow from the transcripts; verification cannot show who wrote the transcripts."
+)
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 INTERVAL = 10.0
 """Seconds between two lines of progress without a terminal."""
@@ -59,17 +61,17 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """Print how to decide about an entry that has no rank because of its flags; nothing if it has none of these."""
+    """Print how to decide about an entry that is not ranked because of its flags; nothing for other entries."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):
         keep = f"colbench leaderboard keep {store} {receipt.bundle[:12]} --reason …"
-        say(f"It has no rank until you decide about its flags: `{keep}`, or `remove`.", "yellow")
+        say(f"It is not ranked until you decide about its flags: `{keep}`, or `remove`.", "yellow")
 
 
 def say_refusal(path: Path, refused: Refused) -> None:
     """Print why a bundle could not be read."""
-    say(f"{path}: refused, and not read any further", "bold red")
+    say(f"{path}: refused; the rest was not read", "bold red")
     say(f"  {refused}")
 
 
@@ -144,10 +146,11 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
     if summary.undisclosed is not None:
         yield (
             "untold",
-            f"{numbers.percent(summary.undisclosed)} of what is hidden was used before it was told",
+            f"{numbers.percent(summary.undisclosed)} of the hidden facts were used before they "
+            "were told",
         )
     if receipt.replayed:
-        yield "human", f"{receipt.replayed:,} replies, the same when asked again"
+        yield "human", f"{receipt.replayed:,} replies, identical when replayed"
 
 
 def _estimate(found: Estimate, *, percent: bool = False) -> str:

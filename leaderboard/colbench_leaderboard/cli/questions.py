@@ -16,7 +16,7 @@ def ask() -> dict[str, Any]:
     values: dict[str, Any] = {
         "name": _line("name"),
         "organisation": _line("organisation"),
-        "authors": [_line("authors"), *_more("authors", "another; empty: no more")],
+        "authors": [_line("authors"), *_more("authors", "another one; empty to finish")],
         "contact": _line("contact"),
         "track": _one_of("track", ("standard", "open")),
         "description": _text("description"),
@@ -61,11 +61,11 @@ def _more(key: str, question: str) -> list[str]:
 
 def _line(key: str, question: str = "", *, empty: bool = False) -> str:
     while True:
-        hint = "; empty: no more" if empty and key == "models.name" else ""
+        hint = "; empty to finish" if empty and key == "models.name" else ""
         answer = _answer(question or QUESTIONS[key] + hint)
         flaw = name_flaw(answer)
         if not answer and not empty:
-            flaw = "has to be answered"
+            flaw = "an answer is required"
         if not flaw:
             return answer
         _tell(f"That {flaw}.")
@@ -74,7 +74,7 @@ def _line(key: str, question: str = "", *, empty: bool = False) -> str:
 def _text(key: str, *, empty: bool = False) -> str:
     while True:
         answer = _answer(QUESTIONS[key])
-        flaw = text_flaw(answer) or ("" if answer or empty else "has to be answered")
+        flaw = text_flaw(answer) or ("" if answer or empty else "an answer is required")
         if not flaw:
             return answer
         _tell(f"That {flaw}.")

@@ -11,12 +11,13 @@ from colbench.errors import UserError
 from colbench_leaderboard.cli.output import say
 
 SIGN = (
-    "Sign the receipts of a store and the head of its log with a keeper's SSH key, as far as they are not signed yet. "
-    "The keepers' public keys are in STORE/signers."
+    "Sign the unsigned receipts of a store and the head of its log with a keeper's SSH key. The "
+    "keepers' public keys are in STORE/signers."
 )
 HEAD = (
-    "Print the last signed head of a store's log, a few lines to publish where the store's keepers cannot change them. "
-    "`colbench leaderboard audit STORE --head FILE` then finds a log that was rewritten or cut back."
+    "Print the last signed head of a store's log, a few lines to publish where the store's "
+    "keepers cannot change them. `colbench leaderboard audit STORE --head FILE` then detects a "
+    "log that was rewritten or truncated."
 )
 
 
@@ -28,7 +29,7 @@ def add_to(actions: Any) -> None:
     parser.set_defaults(run=sign)
     parser = actions.add_parser("head", help="print the log's head to publish", description=HEAD)
     parser.add_argument("store", metavar="STORE")
-    parser.add_argument("--out", metavar="FILE", help="write it to a file instead")
+    parser.add_argument("--out", metavar="FILE", help="write the head to a file instead")
     parser.set_defaults(run=head)
 
 
@@ -44,13 +45,13 @@ def add_key_flag(parser: Any, *, required: bool = False) -> None:
 
 
 def sign(args: argparse.Namespace) -> int:
-    """Sign what is not signed yet."""
+    """Sign the unsigned receipts and the head of the log."""
     sign_with(Path(args.store), args.key)
     return 0
 
 
 def sign_with(store: Path, key: str) -> None:
-    """Sign a store with a key, and say what the signature covers."""
+    """Sign a store with a key, and print what the signature covers."""
     from colbench_leaderboard.store.signatures import sign_store
 
     signed = sign_store(store, Path(key).expanduser())
@@ -59,7 +60,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Sign a store after a decision if there is a `--key`; if there is none but the store is signed, say how."""
+    """Sign a store after a decision if `--key` is given; without it, print how to sign a store that is signed."""
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers, signed_records
 
@@ -87,7 +88,9 @@ def head(args: argparse.Namespace) -> int:
         errors().print("This head is not signed: the store has no signed head.")
     elif newest.records < len(log.records):
         left = f"{newest.records + 1} to {len(log.records)}"
-        errors().print(f"Records {left} came later: `colbench leaderboard sign` signs them.")
+        errors().print(
+            f"Records {left} are newer and unsigned; sign them with `colbench leaderboard sign`."
+        )
     return 0
 
 

@@ -24,10 +24,10 @@ MOVED = {
     "submit template": "colbench submit pack --template FILE",
 }
 """Old spellings, each with the command line that replaces it."""
-PACK = "Make the bundle of a run: its transcripts and pins, and what you say about your system."
+PACK = "Make the bundle of a run: its transcripts and pins, and your description of the system."
 PUSH = (
-    "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing leaves this machine "
-    "unless --to is an address, and then only after you have agreed."
+    "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing "
+    "leaves this machine unless --to is a URL, and then only with your consent."
 )
 
 
@@ -48,27 +48,30 @@ def _add_pack(actions: Any) -> None:
     parser.add_argument(
         "--meta",
         metavar="FILE",
-        help="what you say about your system: the answers to the questions of --template",
+        help="file that describes your system: answers to the questions of --template",
     )
     parser.add_argument(
         "--template",
         metavar="FILE",
-        help="write the questions to a new file (`-`: print them) for --meta, and stop",
+        help="write the questions for --meta to a new file (`-`: print them), and exit",
     )
     parser.add_argument(
-        "--interactive", action="store_true", help="be asked, and keep the answers in --meta"
+        "--interactive",
+        action="store_true",
+        help="ask the questions, and save the answers to --meta",
     )
     parser.add_argument(
         "--out",
         metavar="BUNDLE",
-        help="the bundle, a folder, or an archive if it ends in .tar.gz (default: RUN/bundle)",
+        help="path of the bundle: a folder, or an archive if it ends in .tar.gz (default: "
+        "RUN/bundle)",
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be sent, and exit")
     parser.set_defaults(run=pack)
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Draft the bundle, print what is in it, and write it."""
+    """Draft the bundle, print its content, and write it."""
     if args.template is not None:
         return _write_template(args.template)
     from colbench_leaderboard.bundle import pack as packing
@@ -76,7 +79,7 @@ def pack(args: argparse.Namespace) -> int:
     from colbench_leaderboard.bundle.submission import read_submission
 
     if args.folder is None:
-        raise UserError("RUN is missing: the run's folder, which `colbench eval --out RUN` makes")
+        raise UserError("RUN is missing: the run folder that `colbench eval --out RUN` writes")
     folder = Path(args.folder)
     ready = draft(folder, read_submission(_meta(args, folder)))
     _show(ready)
@@ -108,7 +111,8 @@ def _meta(args: argparse.Namespace, folder: Path) -> Path:
         return meta
     if args.meta is None:
         raise UserError(
-            "--meta is missing: a file that `colbench submit pack --template FILE` begins; or add --interactive"
+            "--meta is missing: start one with `colbench submit pack --template FILE`, or add "
+            "--interactive"
         )
     return Path(args.meta)
 
@@ -118,19 +122,19 @@ def _ask(folder: Path, meta: Path) -> None:
     from colbench_leaderboard.bundle.submission import to_toml
     from colbench_leaderboard.cli.questions import ask
 
-    RunFolder(folder).record()  # a missing run is reported before any question
+    RunFolder(folder).record()  # report a missing run before asking questions
     if meta.exists():
         raise UserError(
-            f"--interactive: {meta} is there already; say --meta {shlex.quote(str(meta))} without --interactive "
-            "to use it"
+            f"--interactive: {meta} already exists; to use it, give --meta "
+            f"{shlex.quote(str(meta))} without --interactive"
         )
     if not meta.parent.is_dir():
-        raise UserError(f"--meta {meta}: there is no folder {meta.parent}; make it first")
+        raise UserError(f"--meta {meta}: the folder {meta.parent} does not exist; create it first")
     try:
         answers = ask()
     except EOFError as cause:
         raise UserError(
-            "--interactive: nobody answers; fill in a file, and name it with --meta"
+            "--interactive: input ended; fill in a file, and give it with --meta"
         ) from cause
     _write_new(meta, to_toml(answers), "--meta")
     say_field("answers", str(meta))
@@ -146,7 +150,7 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 
 
 def _show(ready: Draft) -> None:
-    """Print what is sent, and what is not."""
+    """Print what is sent and what is left out."""
     from colbench.numbers import count
 
     tasks = ready.lock.tasks
@@ -154,18 +158,20 @@ def _show(ready: Draft) -> None:
         f"{count(tasks.count, 'task')} x {tasks.trials} = {count(len(ready.rollouts), 'dialogue')}"
     )
     say_field("system", f"{ready.submission.name} ({ready.submission.track} track)")
-    say_field("tasks", f"{tasks.source}: {cells}, word by word")
+    say_field("tasks", f"{tasks.source}: {cells}, verbatim")
     say_field("pins", f"ColBench {ready.lock.colbench} ({ready.lock.commit or 'commit not known'})")
     if ready.lock.domain_package:
         say_field("", ready.lock.domain_package)
-    say_field("not sent", "scores, times, token ids, logs; paths, addresses, commands")
+    say_field("not sent", "scores, times, token IDs, logs; paths, addresses, commands")
     if ready.left_out:
         say_field("", ", ".join(ready.left_out))
     if ready.outside:
-        say_field("", f"{count(ready.outside, 'dialogue')} that the run no longer has in its grid")
+        say_field(
+            "", f"{count(ready.outside, 'dialogue')} that are no longer in the grid of the run"
+        )
     if ready.homes:
         say_field(
-            "take care",
+            "warning",
             f"{count(ready.homes, 'dialogue')} with the path of your home folder in the text",
         )
     say_field("licence", f"the transcripts become public under {ready.submission.licence}")
@@ -181,9 +187,9 @@ def _add_push(actions: Any) -> None:
         "--to",
         metavar="DIR|URL",
         required=True,
-        help="a clone of the leaderboard's repository, or the address of one that you may push to",
+        help="a clone of the leaderboard's repository, or the URL of one that you may push to",
     )
-    parser.add_argument("--yes", action="store_true", help="push to an address without asking")
+    parser.add_argument("--yes", action="store_true", help="push to a URL without asking")
     parser.set_defaults(run=push)
 
 
@@ -212,7 +218,7 @@ def push(args: argparse.Namespace) -> int:
 
 def _say_how(branch: Branch) -> None:
     where, name = shlex.quote(str(branch.repository)), branch.name
-    say_field("", "nothing was sent; these two commands do it:")
+    say_field("", "nothing was sent; to send it, run these two commands:")
     say_field("push", f"git -C {where} push -u origin {name}")
     say_field("request", f"cd {where} && gh pr create --head {name} --fill")
 
@@ -220,7 +226,7 @@ def _say_how(branch: Branch) -> None:
 def _agreed(to: str, branch: str, size: int) -> bool:
     if not sys.stdin.isatty():
         raise UserError(
-            f"--to {to}: pushing needs your consent, and nobody can be asked here; add --yes"
+            f"--to {to}: pushing needs your consent, but this is not a terminal; add --yes"
         )
     from rich.prompt import Confirm
 

@@ -44,23 +44,23 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--tasks",
         metavar="SOURCE",
-        help="your own tasks (default: the bundled set that the bundle names)",
+        help="your own copy of the tasks (default: the bundled set that the bundle names)",
     )
     parser.add_argument(
         "--replay",
         metavar="SHARE",
         default="1",
-        help="the share of the dialogues whose simulated human is asked again, 0 to 1 (default: 1)",
+        help="share of the dialogues whose simulated human is replayed, 0 to 1 (default: 1)",
     )
     parser.add_argument(
         "--against",
         metavar="BUNDLE",
         action="append",
         default=[],
-        help="another bundle, whose transcripts must not be the same; may be repeated",
+        help="another bundle whose transcripts must differ; may be repeated",
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="where the receipt goes (default: BUNDLE.verified)"
+        "--out", metavar="DIR", help="folder for the receipt (default: BUNDLE.verified)"
     )
     parser.add_argument("--json", action="store_true", help="print receipt and summary as JSON")
     add_config_flags(parser, only=FLAGS)
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
-            f"--out {out}: is in the bundle, which a receipt would damage; name another"
+            f"--out {out}: is inside the bundle, which a receipt would damage; give another folder"
         )
     settings = Settings(
         config=read_config(args, base=RunConfig()),
@@ -109,8 +109,8 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     named = bundle.lock.tasks.source
     if source is None and named not in own_sources():
         raise UserError(
-            f"--tasks: the bundle is about {shown(named)}, which does not come with ColBench; name your own, "
-            "such as --tasks official:backend/test"
+            f"--tasks: the bundle uses {shown(named)}, which does not come with ColBench; give "
+            "your own copy, such as --tasks official:backend/test"
         )
     return resolve_tasks(source or named)
 
@@ -144,7 +144,7 @@ def add_store_flags(parser: Any) -> None:
     parser.add_argument(
         "--tasks",
         metavar="SOURCE",
-        help="your own tasks, for bundles about tasks that do not come with ColBench",
+        help="your own copy of the tasks, for bundles whose tasks do not come with ColBench",
     )
     add_config_flags(parser, only=FLAGS)
 

@@ -35,7 +35,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     folder: str
     """From the root of the site."""
     value: str
-    """Label of the metric by which it is ranked, in lower case."""
+    """Label of the metric that determines the rank, in lower case."""
     success: str
     """Label of the metric of success; empty in a domain without one."""
     tasks: int
@@ -143,7 +143,7 @@ def ranking(board: Board) -> Page:
 
 
 def disclosures(row: Row) -> tuple[str, ...]:
-    """Return what a reader must know next to an entry's name."""
+    """Return the marks that a reader must see next to an entry's name."""
     known = {
         "trained on ColBench": row.trained_on_colbench,
         "the maintainers’ run": bool(row.reruns),

@@ -30,7 +30,7 @@ MOST, LEAST = 1000, 5
 
 
 class Task(NamedTuple):
-    """A task on which two entries differ, and their values."""
+    """A task with different results of two entries, and the values of both."""
 
     place: int
     """Among the tasks of the board, from 0."""
@@ -66,7 +66,7 @@ class Opponent(Struct, frozen=True, kw_only=True):
     verdict: str
     diff: Sequence[DiffLine]
     differing: int
-    """Tasks on which the two differ."""
+    """Tasks with different results."""
 
 
 def choice(board: Board, rows: Sequence[Row]) -> Page:

@@ -29,7 +29,7 @@ from colbench_leaderboard.site.slugs import (
 from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
-"""Characters of a message from which only its beginning is open, such as those of a page."""
+"""Length of a message above which only its beginning is expanded, such as a page."""
 BEGINNING = 200
 
 
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue, None where the bundle has none; both come by task and trial."""
+    """Yield each score with its dialogue, or None if the bundle lacks it; both are sorted by task and trial."""
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):

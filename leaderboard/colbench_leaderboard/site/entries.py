@@ -1,4 +1,4 @@
-"""An entry: its numbers, what the verification found, what pins it, and how to verify it."""
+"""An entry: its numbers, the findings of the verification, its pins, and how to verify it."""
 
 from __future__ import annotations
 
@@ -89,24 +89,24 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
         shown = percent(row.pass_k[-1])
         yield Tile(name=f"Pass^{len(row.pass_k)}", shown=shown, note="all trials succeed")
     for name, share, meaning in (
-        ("Ask F1", row.ask_f1, "precision and recall in one"),
-        ("Ask precision", row.ask_precision, "questions that brought an open decision"),
+        ("Ask F1", row.ask_f1, "harmonic mean of precision and recall"),
+        ("Ask precision", row.ask_precision, "questions that revealed an open decision"),
         ("Ask recall", row.ask_recall, "hidden decisions told before the answer"),
     ):
         if share:
             yield _share(name, share, meaning)
     yield _mean("Turns", row.turns)
-    yield _mean("Human words", row.human_words, "that the human wrote")
-    yield _mean("Agent words", row.agent_words, "that the human had to read")
+    yield _mean("Human words", row.human_words, "words that the human wrote")
+    yield _mean("Agent words", row.agent_words, "words that the human had to read")
     yield Tile(name="Answered", shown=percent(row.answered), note="of the dialogues")
     if row.undisclosed is not None:
         shown, note = percent(row.undisclosed), "facts used before disclosure"
         yield Tile(name="Undisclosed", shown=shown, note=note)
     if row.tokens is not None:
-        shown, note = amount(row.tokens, 0), "of the agent, a dialogue; not verified"
+        shown, note = amount(row.tokens, 0), "tokens of the agent per dialogue; not verified"
         yield Tile(name="Tokens, reported", shown=shown, note=note)
     if row.cost is not None:
-        shown, note = dollars(row.cost), "a dialogue, at the stated price; not verified"
+        shown, note = dollars(row.cost), "per dialogue at the stated price; not verified"
         yield Tile(name="Cost, reported", shown=shown, note=note)
 
 

@@ -10,7 +10,7 @@ from colbench.errors import UserError
 MARK = ".colbench-site"
 """A file in every site that was built; a folder without it is not overwritten."""
 KEPT = ("gallery",)
-"""Folders kept from the site before: pictures are named by what they show and need not be made again."""
+"""Folders kept from the previous site: pictures are named by their content and need not be rendered again."""
 
 
 class Folder:
@@ -27,10 +27,11 @@ class Folder:
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"--out {self.out}: is a file; name a folder")
         if (self.before / MARK).is_file() and not self.out.exists():
-            self.before.replace(self.out)  # a build was killed while it moved its site into place
+            self.before.replace(self.out)  # a build was killed while moving its site into place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
-                f"--out {self.out}: that folder holds something other than a site; name another, or empty it"
+                f"--out {self.out}: this folder contains something other than a site; give "
+                "another folder, or empty it"
             )
         for left in (self.before, self.draft):
             shutil.rmtree(left, ignore_errors=True)
@@ -38,7 +39,7 @@ class Folder:
             self.draft.mkdir(parents=True)
         except OSError as cause:
             raise UserError(
-                f"--out {self.out}: cannot be written ({cause.strerror}); name another place"
+                f"--out {self.out}: cannot be written ({cause.strerror}); give another path"
             ) from cause
         for name in KEPT:
             if (self.out / name).is_dir():

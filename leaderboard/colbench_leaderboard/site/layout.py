@@ -90,5 +90,5 @@ def site_templates() -> Environment:
 
 
 def sort_key(value: float | None) -> str:
-    """Return the attribute by which the script sorts a cell; a cell without a value comes last."""
+    """Return the attribute by which the script sorts a cell; cells without a value come last."""
     return "" if value is None else f"{value:.6g}"

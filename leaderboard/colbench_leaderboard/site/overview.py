@@ -1,4 +1,4 @@
-"""Pages about the whole site: the boards, the paper's table, the log, and what the numbers and tiers mean."""
+"""Pages about the whole site: the boards, the paper's table, the log, and the definitions of numbers and tiers."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ NAME_LENGTH = 44
 def pages(row: Row, board: Board) -> tuple[Page, Page]:
     """Return the badge (`badge.svg`) and the card (`card.svg`, 1200 x 630 pixels) of an entry."""
     here, view = entry_folder(row.bundle), board_view(board)
-    score = row.value  # by which the place is given
-    place = f", place {row.rank.place}" if row.rank else ""
+    score = row.value  # the value that determines the rank
+    place = f", rank {row.rank.place}" if row.rank else ""
     shown = f"{percent(score.mean)}{place}"
     badge = {
         "label": LABEL,
@@ -38,7 +38,7 @@ def pages(row: Row, board: Board) -> tuple[Page, Page]:
         "interval": bare_percent_range(score),
         "bar": score,
         "place": place.removeprefix(", ").capitalize(),
-        "facts": f"{row.tier} · {row.turns.mean:.1f} turns a dialogue · accepted {row.date}",
+        "facts": f"{row.tier} · {row.turns.mean:.1f} turns per dialogue · accepted {row.date}",
     }
     return (
         Page(path=f"{here}/badge.svg", template="badge", title=row.name, data=badge),

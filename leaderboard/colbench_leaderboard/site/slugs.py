@@ -1,4 +1,4 @@
-"""Paths within the site. They are made of digests and fixed words; nobody's name is part of one."""
+"""Paths within the site. They consist of digests and fixed words; submitted names are never part of one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def board_folder(key: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def task_slug(task_id: str) -> str:
-    """Return hexadecimal digits that stand for a task id, which is free text and unique on its board."""
+    """Return hexadecimal digits for a task ID, which is free text and unique on its board."""
     return sha256(task_id.encode()).hexdigest()[:DIGITS]
 
 
@@ -54,5 +54,5 @@ def leaf_name(number: int) -> str:
 
 
 def dialogue_link(place: int, task_id: str, trial: int) -> str:
-    """Return the link, within its entry's folder, to the dialogue at this place (from 0) among those of the entry."""
+    """Return the link, within its entry's folder, to the dialogue at this place (from 0) in the entry."""
     return f"{leaf_name(place // LEAF + 1)}#{dialogue_anchor(task_id, trial)}"

@@ -1,4 +1,4 @@
-"""The tasks of a board: how each was solved, by whom, and its reference."""
+"""The tasks of a board: the results of each entry, and the reference."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ TIERS: dict[Tier, str] = {
     "T0": "well-formed",
     "T1": "rescored",
     "T2": "the simulated human was replayed",
-    "T3": "run again by the maintainers",
+    "T3": "rerun by the maintainers",
 }
 LONGEST = 20_000
 """Characters of any one text that a page shows."""

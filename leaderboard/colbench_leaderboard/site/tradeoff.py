@@ -20,10 +20,10 @@ MOST_TURNS = 50
 """Turns of the curves and their table; an entry with a thousand would press the others together."""
 COST = "Cost, reported"
 COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
-    ("Turns", "turns a dialogue", lambda row: row.turns.mean),
-    ("Human words", "words of the human a dialogue", lambda row: row.human_words.mean),
-    (COST, "US dollars a dialogue, at the reported tokens and price", lambda row: row.cost),
-    ("Tokens, reported", "tokens of the agent a dialogue, as reported", lambda row: row.tokens),
+    ("Turns", "turns per dialogue", lambda row: row.turns.mean),
+    ("Human words", "human words per dialogue", lambda row: row.human_words.mean),
+    (COST, "US dollars per dialogue, at the reported tokens and price", lambda row: row.cost),
+    ("Tokens, reported", "agent tokens per dialogue, as reported", lambda row: row.tokens),
 )
 
 
@@ -108,9 +108,10 @@ def _by_turn(board: Board) -> ByTurn | None:
     return ByTurn(
         title=by_turn_title(board.domain),
         note=(
-            "Share of the dialogues that had succeeded by a turn; a smaller limit of turns would give at least that."
+            "Share of the dialogues that had succeeded by a turn; a smaller turn limit would "
+            "give at least this success rate."
             if domain.success
-            else f"Mean over the dialogues of the {domain.noun} shown last by a turn."
+            else f"Mean score of the last {domain.noun} shown by a turn, over dialogues."
         ),
         curves=[_curve(row, turns, place < NAMED) for place, row in enumerate(rows)],
         turns=turns,

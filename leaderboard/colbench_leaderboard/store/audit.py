@@ -77,7 +77,7 @@ def audit(
     many there are. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
-    torn = ["the last line has no line break: it is no decision"] if log.torn else []
+    torn = ["the last line has no line break, so it is not a decision"] if log.torn else []
     faults = [f"{LOG}: {each}" for each in torn]
     signatures = check_signatures(store, log, read_keepers(store, signers))
     faults += signatures.faults
@@ -119,7 +119,7 @@ def _check_record(store: Path, record: Record) -> None:
     folder = verified_folder(store, record.bundle, record.receipt)
     if record.decision != "refused" and receipt.tier is None:
         raise DataError(
-            f"{folder / RECEIPT}: refuses the bundle, but record {record.number} took it"
+            f"{folder / RECEIPT}: refuses the bundle, but record {record.number} accepted it"
         )
     if receipt.tier is None and not receipt.summary:
         return
@@ -150,9 +150,7 @@ def _check_summary(store: Path, record: Record) -> None:
         stated, found = getattr(summary, name), getattr(recomputed, name)
         if stated != found and name != "undisclosed":
             folder = verified_folder(store, record.bundle, record.receipt)
-            raise DataError(
-                f"{folder / SUMMARY}: {name} is {stated}, but from {SCORES} it is {found}"
-            )
+            raise DataError(f"{folder / SUMMARY}: {name} is {stated}, but {SCORES} gives {found}")
 
 
 def _check_bundle(store: Path, record: Record) -> None:
@@ -160,7 +158,7 @@ def _check_bundle(store: Path, record: Record) -> None:
     folder = bundle_folder(store, record.bundle)
     gone = record.deleted
     if gone and folder.exists():
-        raise DataError(f"{folder}: exists, but record {record.number} says that it was deleted")
+        raise DataError(f"{folder}: exists, but record {record.number} marks it as deleted")
     if record.decision == "refused" or gone:
         return
     if not folder.is_dir():
@@ -208,8 +206,9 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     against = verified_against(store, record)
     if len(against) < len(duplicated(read_receipt(store, record))):
         raise DataError(
-            f"{stored / RECEIPT}: names a bundle with the same transcripts that was deleted since, so that it cannot "
-            f"be made again; `colbench leaderboard rescore --only {record.bundle[:12]}` makes one without"
+            f"{stored / RECEIPT}: names a bundle with the same transcripts that has been "
+            f"deleted, so the receipt cannot be reproduced; `colbench leaderboard rescore --only "
+            f"{record.bundle[:12]}` makes a receipt without it"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)
@@ -218,5 +217,6 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():
                 raise DataError(
-                    f"{stored / name}: is not what verifying the bundle gives, which has the SHA-256 {sha256(found)}"
+                    f"{stored / name}: differs from the result of verifying the bundle, which "
+                    f"has the SHA-256 {sha256(found)}"
                 )

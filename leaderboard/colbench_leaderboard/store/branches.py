@@ -55,7 +55,7 @@ def open_repository(to: str) -> Iterator[Path]:
             yield clone
     else:
         raise UserError(
-            f"--to {shown_url(to)}: neither a folder nor an address that git takes "
+            f"--to {shown_url(to)}: neither a folder nor a URL that git accepts "
             "(https://…, ssh://…, file://… or user@host:path)"
         )
 
@@ -66,10 +66,11 @@ def commit_entry(bundle: Bundle, where: Path) -> Branch:
     name, folder = _branch_name(bundle), f"{ENTRIES}/{bundle.digest}/{BUNDLE}"
     base = _head(git)
     if git("ls-tree", "--name-only", base, "--", folder).strip():
-        raise UserError(f"{where}: the entry is there already, {folder}")
+        raise UserError(f"{where}: the entry {folder} already exists")
     if git.attempt(("rev-parse", "--verify", "--quiet", f"refs/heads/{name}")).returncode == 0:
         raise UserError(
-            f"{where}: there is a branch {name} already; delete it with `git branch -D {name}` to start over"
+            f"{where}: the branch {name} already exists; delete it with `git branch -D {name}` "
+            "to start over"
         )
     tree = _tree(git, bundle, base, folder)
     message = f"Entry: {bundle.submission.name}\n\nBundle {bundle.digest}\n"
@@ -84,8 +85,9 @@ def push(branch: Branch, to: str) -> None:
     git = Git(branch.repository)
     if git("ls-remote", *half_at(to, "upload-pack"), "--", to, ref).strip():
         raise UserError(
-            f"--to {shown_url(to)}: there is a branch {branch.name} already, so this bundle was sent before; open "
-            f"a pull request from it, or delete it there (git push {shown_url(to)} --delete {branch.name})"
+            f"--to {shown_url(to)}: the branch {branch.name} already exists, so this bundle was "
+            f"sent before; open a pull request from it, or delete it (git push {shown_url(to)} "
+            f"--delete {branch.name})"
         )
     git("push", "--quiet", *half_at(to, "receive-pack"), "--", to, f"{ref}:{ref}")
 
@@ -105,12 +107,12 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
             message = f"an entry adds files of {ENTRIES}/DIGEST/{BUNDLE}/ and changes nothing else"
             raise Refused("change.path", message, file=path)
         if status != "A":
-            raise Refused("change.kind", "it is there already; an entry never changes", file=path)
+            raise Refused("change.kind", "it already exists; entries never change", file=path)
         if mode != PLAIN:
-            raise Refused("change.mode", f"mode {mode}: it is no plain file", file=path)
+            raise Refused("change.mode", f"mode {mode}: it is not a regular file", file=path)
         digests.add(found[1])
     if not digests:
-        raise Refused("change.none", "there is no new entry")
+        raise Refused("change.none", "no new entry")
     for digest in digests:
         _require_digest(Git(repository), head, digest)
     return sorted(digests)
@@ -126,7 +128,9 @@ def _work_tree(folder: Path) -> Path:
     found = Git(folder).attempt(("rev-parse", "--show-toplevel"))
     top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
     if top is None or top != folder.resolve():
-        raise UserError(f"--to {folder}: no working tree of a git repository; name its top folder")
+        raise UserError(
+            f"--to {folder}: is not the top folder of a git working tree; give that folder"
+        )
     return folder
 
 
@@ -134,7 +138,8 @@ def _head(git: Git) -> str:
     found = git.attempt(("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
     if found.returncode:
         raise UserError(
-            f"{git.repository}: it has no commit yet; begin a leaderboard with `colbench leaderboard init`"
+            f"{git.repository}: the repository has no commit yet; create a leaderboard with "
+            "`colbench leaderboard init`"
         )
     return found.stdout.decode().strip()
 
@@ -144,7 +149,9 @@ def _tree(git: Git, bundle: Bundle, base: str, folder: str) -> str:
     names = sorted(bundle.files)
     paths = "".join(f"{(bundle.folder / name).resolve()}\n" for name in names)
     if paths.count("\n") != len(names):
-        raise UserError(f"{bundle.folder}: its path has a line break, which git cannot be told")
+        raise UserError(
+            f"{bundle.folder}: its path contains a line break, which git does not accept"
+        )
     hashes = git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(paths))
     lines = "".join(
         f"{PLAIN} {each}\t{folder}/{name}\n"

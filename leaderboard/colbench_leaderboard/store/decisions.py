@@ -39,8 +39,8 @@ def accept(
         receipt = _whole(verified, found.digest)
         if receipt.tier is None:
             raise UserError(
-                f"{bundle}: the receipt refuses it: {_reasons(receipt)}; "
-                "`colbench leaderboard accept --refuse REASON` records that"
+                f"{bundle}: the receipt refuses it: {_reasons(receipt)}; record that with "
+                "`colbench leaderboard accept --refuse REASON`"
             )
         if not reruns:
             _require_own_name(store, log.log, found, receipt)
@@ -87,7 +87,8 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
         require_latest(log.log, bundle, "rescored")
         if _whole(verified, bundle).tier is None:
             raise UserError(
-                f"bundle {bundle}: by the new rules it is refused; `colbench leaderboard remove` takes it off"
+                f"bundle {bundle}: refused by the new rules; remove it with `colbench "
+                "leaderboard remove`"
             )
         if log.log.latest()[bundle].receipt == sha256(read_plain(verified / RECEIPT)):
             return None
@@ -107,18 +108,18 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
         current = log.log.latest()[bundle]
         flagged = any(map(awaits_decision, read_receipt(store, current).findings))
         if not (flagged or any(record.reruns == bundle for record in log.log.records)):
-            raise UserError(f"bundle {bundle} has no flag that awaits a decision")
+            raise UserError(f"bundle {bundle} has no flag that needs a decision")
         return log.append("kept", bundle, receipt=current.receipt, reason=reason)
 
 
 def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if a reason is empty."""
     if not reason.strip():
-        raise UserError(f"{flag}: say why; it is published")
+        raise UserError(f"{flag}: give a reason, which is published")
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if other bundles hold transcripts of this one, and its receipt does not say so.
+    """Raise UserError if other bundles share transcripts with this one, and its receipt does not report it.
 
     `against`: the folders of the other bundles.
     """
@@ -131,8 +132,8 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: was not made against an entry that stands: {finding.message}; "
-                "leave out --verified, or verify it --against that entry"
+                f"{verified / RECEIPT}: was not made against a current entry: {finding.message}; "
+                "leave out --verified, or verify the bundle --against that entry"
             )
 
 
@@ -148,8 +149,8 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
         if theirs.track == about.track and look_alike(theirs.name, about.name):
             raise UserError(
                 f"the name '{shown(about.name)}' looks like '{shown(theirs.name)}', entry {other[:12]} of the same "
-                "board, and a reader has to tell them apart: it has to be sent in under another name, or `remove` "
-                "takes the other off"
+                "board, and readers must be able to tell them apart: submit it under another "
+                "name, or `remove` the other entry"
             )
 
 
@@ -165,7 +166,7 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
         (part / name).parent.mkdir(exist_ok=True)
         shutil.copyfile(bundle.folder / name, part / name, follow_symlinks=False)
     if read_bundle(part).digest != bundle.digest:
-        raise DataError(f"{bundle.folder}: changed while it was read")
+        raise DataError(f"{bundle.folder}: changed while being read")
     _move(part, folder)
 
 
@@ -217,8 +218,8 @@ def _whole(verified: Path, bundle: str) -> Receipt:
         raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
     if any(found.rule == "replay.sample" for found in receipt.findings):
         raise UserError(
-            f"{verified / RECEIPT}: is of a sample (--replay); an entry is accepted on all its dialogues, so that "
-            "everybody finds the same"
+            f"{verified / RECEIPT}: covers a sample (--replay); an entry must be verified on all "
+            "its dialogues so that everyone can reproduce the receipt"
         )
     _check(verified)
     return receipt

@@ -60,7 +60,7 @@ class Head(Struct, frozen=True, kw_only=True):
 def head_of(log: Log, follows: int = 0) -> Head:
     """Return the unsigned head of a log. Raises DataError if the log has no record."""
     if not log.records:
-        raise DataError("the log has no record yet, and so no head")
+        raise DataError("the log has no record and therefore no head")
     last = log.records[-1]
     return Head(records=last.number, head=log.head, time=last.time, follows=follows)
 
@@ -70,9 +70,7 @@ def read_head(path: Path) -> Head:
     text = read_plain(path, MOST_HEAD).decode("utf-8", "replace").replace("\r\n", "\n")
     found = TEXT.fullmatch(f"{text.strip()}\n")
     if found is None:
-        raise DataError(
-            f"{path}: not a head of a log, as `colbench leaderboard head` prints it, whole and without other lines"
-        )
+        raise DataError(f"{path}: not a log head exactly as printed by `colbench leaderboard head`")
     _, records, head, time, follows, signature = found.groups(default="")
     return Head(
         records=int(records), head=head, time=time, follows=int(follows), signature=signature
@@ -86,7 +84,7 @@ def read_heads(store: Path) -> list[Head]:
     """
     folder = store / HEADS
     if folder.is_symlink():
-        raise DataError(f"{folder}: is a symbolic link, and a store has none")
+        raise DataError(f"{folder}: is a symbolic link, which a store must not contain")
     heads = []
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.name.startswith("."):
@@ -105,15 +103,16 @@ def require_head(log: Log, head: Head, name: str) -> None:
     """Raise DataError unless a log has a head and only adds records after it; `name`: of the head, for the error."""
     if head.records > len(log.records):
         raise DataError(
-            f"{name}: the log had {head.records} records, and has {len(log.records)}: it was cut back"
+            f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "
+            "truncated"
         )
     if log.head_after(head.records) != head.head:
         raise DataError(
-            f"{name}: the log had the head {head.head} after record {head.records}, and has "
+            f"{name}: the log had the head {head.head} after record {head.records}, but now has "
             f"{log.head_after(head.records)}: it was rewritten"
         )
     if log.records[head.records - 1].time != head.time:
-        raise DataError(f"{name}: its time is not that of record {head.records}")
+        raise DataError(f"{name}: its time differs from record {head.records}")
 
 
 def require_signed(head: Head, keepers: Keepers, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The lock of a store: whoever decides about an entry verifies it against the others while none can be added.
+"""The lock of a store: while an entry is verified against the others and decided about, none can be added.
 
 The operating system keeps it, and releases it however the process ends.
 """
@@ -33,7 +33,8 @@ def locked(store: Path) -> Iterator[None]:
         yield
     except BlockingIOError as cause:
         raise UserError(
-            f"{store} is in use by another colbench process; repeat the command when that has ended"
+            f"{store} is in use by another colbench process; repeat the command when that "
+            "process has ended"
         ) from cause
     finally:
         os.close(file)

@@ -1,8 +1,8 @@
 """The log of decisions: read with every check, appended to by one process at a time.
 
 Each line holds the hash of the line before, so that no line can be changed, moved, added or removed without rewriting
-all lines after it. Whoever keeps the head, the hash of the last line, can detect that too, as well as a truncated log:
-see `head` in `read_log`. A last line without a line break was left by a killed process; it is no decision.
+all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated log:
+see `head` in `read_log`. A last line without a line break was left by a killed process; it is not a decision.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_log(store: Path, head: str | None = None) -> Log:
         content = read_plain(store / LOG)
     except DataError as cause:
         raise DataError(
-            f"{store} is not a store: {cause}; `colbench leaderboard init` makes one"
+            f"{store} is not a store: {cause}; create one with `colbench leaderboard init`"
         ) from cause
     log = parse_log(content)
     if (
@@ -111,7 +111,8 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
 
     require(
         record.previous == head,
-        f"`previous` is {record.previous}, but the line before has the hash {head}: a line was changed, moved or cut",
+        f"`previous` is {record.previous}, but the previous line has the hash {head}: a line was "
+        "changed, moved or removed",
     )
     require(record.number == number, f"`number` is {record.number}")
     require(is_time(record.time), f"`time` is {record.time}, which is not a time")
@@ -123,30 +124,30 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
     )
     require(
         record.decision != "kept" or (last and record.receipt == last.receipt),
-        "`receipt` of kept has to be the one that is current",
+        "`receipt` of kept must be the current receipt",
     )
     removed = record.decision == "removed"
-    require(removed != bool(record.receipt), "`receipt` has to be there, but not for removed")
+    require(removed != bool(record.receipt), "`receipt` is required, except for removed")
     require(
         (record.decision != "accepted") == bool(record.reason.strip()),
-        "`reason` has to be there, but not for accepted",
+        "`reason` is required, except for accepted",
     )
-    require(removed or not record.deleted, "`deleted` is for removed only")
+    require(removed or not record.deleted, "`deleted` is allowed only for removed")
     require(
         record.decision == "accepted" or not (record.reference_line or record.reruns),
-        "`reference_line` and `reruns` are for accepted only",
+        "`reference_line` and `reruns` are allowed only for accepted",
     )
     require(not (record.reference_line and record.reruns), "`reference_line` or `reruns`, not both")
     require(
         not record.reruns
         or (record.reruns in before and before[record.reruns].decision in STANDING),
-        f"`reruns`: no entry {record.reruns} stands",
+        f"`reruns`: {record.reruns} is not a current entry",
     )
     before[record.bundle] = record
 
 
 def _time() -> datetime:
-    """Return the time of the clock, or that of SOURCE_DATE_EPOCH, with which a store is built twice to the same bytes.
+    """Return the current time, or SOURCE_DATE_EPOCH, which makes builds of a store reproducible.
 
     Raises UserError if that is not a number of seconds.
     """
@@ -227,11 +228,11 @@ def writing(store: Path) -> Iterator[LogWriter]:
 
 
 def _require_one_name(path: Path, file: int) -> None:
-    """Raise DataError if the open log has another name, so that it may be changed there or change what is there."""
+    """Raise DataError if the open log has a hard link, through which either file could change the other."""
     if os.fstat(file).st_nlink != 1:
         raise DataError(
-            f"{path}: has another name (a hard link); what is appended would change that file, too. Copy it: "
-            f"cp {path} {path}.new && mv {path}.new {path}"
+            f"{path}: has another name (a hard link), so appending would change that file, too. "
+            f"Copy it: cp {path} {path}.new && mv {path}.new {path}"
         )
 
 
@@ -244,8 +245,8 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     like = [each for each in log.latest() if each[:ADDRESS] == bundle[:ADDRESS] and each != bundle]
     if decision == "accepted" and like:
         raise UserError(
-            f"bundle {bundle} begins like {like[0]}, and the site names entries by their first {ADDRESS} digits; "
-            "that cannot be chance: look at who sent the two"
+            f"bundle {bundle} begins with the same {ADDRESS} digits as {like[0]}, and the site "
+            "names entries by these digits; this cannot be chance: check who sent the two"
         )
 
 
@@ -255,6 +256,7 @@ def find(log: Log, prefix: str) -> str:
     if len(found) != 1:
         many = f"{len(found)} bundles start" if found else "no bundle in the log starts"
         raise UserError(
-            f"{prefix or 'DIGEST'}: {many} like this; give more of the digest, as the log has it"
+            f"{prefix or 'DIGEST'}: {many} with these digits; give more digits of the digest "
+            "from the log"
         )
     return found[0]

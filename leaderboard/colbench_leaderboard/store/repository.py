@@ -15,12 +15,12 @@ from colbench_leaderboard.store.signing import Keepers
 README = """\
 # A ColBench leaderboard
 
-`log.jsonl` holds every decision, each line with the hash of the line before. `entries/` holds what the log names:
-each bundle as it was sent in, and what was found of it. Nothing here is edited by hand.
+`log.jsonl` contains every decision, each line with the hash of the previous line. `entries/` contains the files that
+the log names: each bundle as submitted, with its verification. Do not edit these files by hand.
 
-    colbench leaderboard audit .            every hash, and nothing that the log does not name
-    colbench leaderboard audit . --verify   every number, from the transcripts
-    colbench leaderboard head .             the head of the log, to be published elsewhere
+    colbench leaderboard audit .            check every hash, and that the log names every file
+    colbench leaderboard audit . --verify   recompute every number from the transcripts
+    colbench leaderboard head .             print the head of the log, to publish it elsewhere
     colbench leaderboard build . --out site
 """
 WORKFLOWS = ".github/workflows"
@@ -44,7 +44,7 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
     for package in packages:
         if not PINNED.fullmatch(package):
             raise UserError(
-                f"--packages {package}: write the name and the version, such as colbench-sql==1.0.0"
+                f"--packages {package}: give name and version, such as colbench-sql==1.0.0"
             )
     if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
         raise UserError(f"{store}: is not empty; name a new folder")
@@ -70,7 +70,7 @@ def _workflow(path: str, packages: Sequence[str]) -> str:
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
-    """Write those of the repository's own files that are missing, and return their paths.
+    """Write the missing ones of the repository's own files, and return their paths.
 
     `packages`: see `make_store`.
     """

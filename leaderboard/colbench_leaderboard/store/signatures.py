@@ -1,4 +1,4 @@
-"""The signatures in a store: those of its receipts, and those of the log's heads, which cover every record.
+"""The signatures in a store: of its receipts, and of the log's heads, which cover every record.
 
     STORE/signers                                        the keepers' public keys
     STORE/heads/N.txt                                    see `heads`
@@ -49,7 +49,7 @@ class Signatures(Struct, frozen=True, kw_only=True):
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures count: those of the file `trusted`, else of the store.
+    """Return the keepers whose signatures count: those in the file `trusted`, or else those of the store.
 
     None: the store has none, and is unsigned.
     """
@@ -84,8 +84,8 @@ def sign_store(store: Path, key: Path) -> Head:
     keepers = read_keepers(store)
     if keepers is None:
         raise UserError(
-            f"{store / SIGNERS}: is missing, the list of the keepers' public keys; a line is a keeper's name, a space, "
-            f"and the content of {key}.pub"
+            f"{store / SIGNERS}: the list of the keepers' public keys is missing; each line has "
+            f"a keeper's name, a space, and the content of {key}.pub"
         )
     with writing(store) as writer:
         log = writer.log
@@ -112,7 +112,7 @@ def signed_records(store: Path) -> int:
 
 
 def newest_head(store: Path, log: Log) -> Head:
-    """Return the last signed head or, in an unsigned store, that of the log. Raises DataError if the log is empty."""
+    """Return the last signed head, or the log's head in an unsigned store. Raises DataError if the log is empty."""
     if not (heads := read_heads(store)):
         return head_of(log)
     require_head(log, heads[-1], str(_head_file(store, heads[-1])))
@@ -132,7 +132,7 @@ def _faults_of_heads(
         except DataError as error:
             yield str(error)
         if head.follows != before:
-            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing; {name} follows it"
+            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing, but {name} follows it"
         before = head.records
 
 

@@ -39,11 +39,11 @@ class Keepers:
         for number, line in keys:
             if not SIGNER.fullmatch(line.strip()):
                 raise UserError(
-                    f"{path}, line {number}: not a keeper's name and public key; write NAME, a space, and the content "
-                    "of a .pub file that ssh-keygen made"
+                    f"{path}, line {number}: not a keeper's name and public key; write NAME, a "
+                    "space, and the content of a .pub file from ssh-keygen"
                 )
         if not keys:
-            raise UserError(f"{path}: names no key")
+            raise UserError(f"{path}: contains no key")
 
     def signer(self, content: bytes, signature: str, namespace: Namespace, time: str) -> str:
         """Return the name of the keeper who signed.
@@ -63,7 +63,9 @@ class Keepers:
             name = found.stdout.decode("utf-8", "replace").split("\n")[0]
             checked = _ssh_keygen(["-Y", "verify", "-I", name, "-n", namespace, *check], content)
         if checked.returncode:
-            raise DataError("has a signature of other content, or by a key that was not valid then")
+            raise DataError(
+                "has a signature of different content, or by a key that was not valid at that time"
+            )
         return printable(name)
 
 
@@ -74,7 +76,7 @@ def sign(content: bytes, key: Path, namespace: Namespace) -> str:
     sign with it.
     """
     if not key.is_file():
-        raise UserError(f"--key {key}: does not exist; `ssh-keygen -t ed25519` makes a key")
+        raise UserError(f"--key {key}: does not exist; create a key with `ssh-keygen -t ed25519`")
     made = _ssh_keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace], content)
     signature = made.stdout.decode("ascii", "replace")
     if made.returncode or not SIGNATURE.fullmatch(signature):
@@ -103,6 +105,7 @@ def _ssh_keygen(words: Sequence[str], stdin: bytes) -> subprocess.CompletedProce
         )
     except FileNotFoundError as cause:
         raise UserError(
-            "ssh-keygen is not installed, which makes and checks signatures: it is part of OpenSSH (Debian, Ubuntu: "
+            "ssh-keygen, which makes and checks signatures, is not installed; it is part of "
+            "OpenSSH (Debian, Ubuntu: "
             "apt install openssh-client)"
         ) from cause

@@ -33,7 +33,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     knew: bool
     """True if the answer shows all of it: it is right or, if that is unknown or the task has no facts, a copy."""
     copied: bool
-    """True if it is nearly the reference and not wrong; a wrong near-copy may lack just what was untold."""
+    """True if it is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
 
     @property
     def share(self) -> float | None:
@@ -54,7 +54,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 def disclosure(
     task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
-    """Return what an answer uses that its dialogue never tells.
+    """Return the parts of an answer that its dialogue never tells.
 
     `rates` are those of the receiver's tasks. `keyless` is False if the human may say facts in its own words.
     """

@@ -1,4 +1,4 @@
-"""Whether guessing explains what the answers of an entry use untold: two tests, each on all its dialogues.
+"""Tests of whether guessing explains the untold facts that an entry's answers use, each over all its dialogues.
 
 *Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
 (`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """Probability below which an entry is flagged, for each of the tests."""
 MANY = 3
-"""Untold facts from which on dialogues are judged together."""
+"""Number of untold facts from which on dialogues are grouped together."""
 
 Group = tuple[int, int]
 """A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
@@ -52,7 +52,7 @@ Shown = Callable[[_Dialogues], int]
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """The group of dialogues in which most answers are right that guessing does not explain."""
+    """The group of dialogues with the most right answers that guessing does not explain."""
 
     count: int
     dialogues: int
@@ -71,7 +71,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """Collects what the dialogues of an entry disclose, and judges it."""
+    """Collects the disclosures in the dialogues of an entry, and tests them."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)

@@ -1,4 +1,4 @@
-"""Rules for what a bundle says, and collecting their violations, never more than people can read.
+"""Rules for bundles, and the collection of their violations, limited to a readable number.
 
 docs/leaderboard.md explains the rules. Those for the form of its files are all refusals, which `bundle` raises.
 """
@@ -50,7 +50,7 @@ RULES: dict[str, Severity] = {
     "audit.copied-untold": "note",
 }
 SUSPECT = "audit."
-"""Start of the rules whose flags may mean that somebody cheated; see `awaits_decision`."""
+"""Prefix of the rules whose flags may indicate cheating; see `awaits_decision`."""
 MOST = 20
 """Findings of one rule that are kept; the others are only counted."""
 LONGEST = 400

@@ -22,7 +22,7 @@ def tasks_hash(tasks: Sequence[Task]) -> str:
 
 
 class Grid:
-    """The required cells, and which of them were seen."""
+    """The required cells, and the set of those seen so far."""
 
     def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
         self._tasks = {task.id: task for task in tasks}
@@ -31,7 +31,7 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's own task of a cell; None, with a finding, if there is no such cell."""
+        """Return the receiver's own task of a cell; None, with a finding, for an unknown cell."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:
@@ -43,15 +43,16 @@ class Grid:
 
     def _flaw(self, rollout: Rollout, task: Task | None) -> tuple[str, str] | None:
         if task is None:
-            return "grid.unknown-task", f"the tasks hold no {shown(rollout.task_id)}"
+            return "grid.unknown-task", f"the tasks do not contain {shown(rollout.task_id)}"
         if rollout.task_hash != task.hash:
             return "grid.task-hash", (
-                f"{task.id}: its content has the hash {rollout.task_hash[:12]}…, "
-                f"the receiver's own task {task.hash[:12]}…"
+                f"{task.id}: its content has the hash {rollout.task_hash[:12]}…, but the "
+                f"receiver's task has {task.hash[:12]}…"
             )
         if rollout.trial >= self._trials:
             return "grid.extra-trial", (
-                f"{task.id}: trial {rollout.trial}, where the lock has {self._trials}, counted from 0"
+                f"{task.id}: trial {rollout.trial}, but the lock has {self._trials} trials, "
+                "counted from 0"
             )
         if rollout.seed != cell_seed(self._seed, task.id, task.hash, rollout.trial):
             return (

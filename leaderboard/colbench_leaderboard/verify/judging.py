@@ -114,8 +114,8 @@ async def judge(
     own = get_domain(domain)
     if own.primary.name in session.resources.by_domain[domain].lacking():
         raise UserError(
-            f"{domain}: answers are verified by their {own.primary.label}, which cannot be computed "
-            f"here. {own.remedy}"
+            f"{domain}: answers are verified by the {own.primary.label}, which cannot be "
+            f"computed on this machine. {own.remedy}"
         )
     async with session:
         yield Judge(session, domain, GuessRates(tasks), keyless=keyless)

@@ -45,7 +45,7 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
     try:
         return msgspec.convert(lock.config, RunConfig)
     except msgspec.ValidationError as cause:
-        findings.add("lock.config", f"`config` is no configuration of a run: {cause}", LOCK)
+        findings.add("lock.config", f"`config` is not a run configuration: {cause}", LOCK)
         return None
 
 
@@ -79,14 +79,12 @@ def check(
         findings.add(rule, message, LOCK)
     if set(config.sandbox_packages) != set(packages):
         message = (
-            f"answers may import {_listed(config.sandbox_packages)}, the receiver has "
-            f"{_listed(packages)}; it says which with --sandbox-packages"
+            f"answers may import {_listed(config.sandbox_packages)}, but the receiver has "
+            f"{_listed(packages)}; set --sandbox-packages"
         )
         findings.add("lock.packages", message, LOCK)
     if track == "standard":
-        keyless = (
-            [] if is_keyless(lock) else ["its human was resolved to another than the keyless one"]
-        )
+        keyless = [] if is_keyless(lock) else ["its human is not the keyless human"]
         for message in (*departures(lock), *keyless):
             findings.add("lock.standard", message, LOCK)
 
@@ -95,10 +93,10 @@ def _texts(lock: Lock) -> Iterator[tuple[str, str]]:
     for name, form in FORMS.items():
         text = getattr(lock, name)
         if not re.fullmatch(form, text, re.ASCII) or (name == "started" and not is_time(text)):
-            yield "lock.text", f"`{name}` is {shown(text)!r}, which is none"
+            yield "lock.text", f"`{name}` is {shown(text)!r}, which is invalid"
     for name, text in {**msgspec.to_builtins(lock), "tasks.source": lock.tasks.source}.items():
         if isinstance(text, str) and len(text) > LONGEST:
-            yield "lock.text", f"`{name}` has {len(text)} characters, the most is {LONGEST}"
+            yield "lock.text", f"`{name}` has {len(text)} characters; at most {LONGEST} are allowed"
     for text in _strings(msgspec.to_builtins(lock)):
         if flaw := text_flaw(text):
             yield "lock.text", f"{shown(text)!r} {flaw}"
@@ -119,14 +117,14 @@ def _strings(value: object) -> Iterator[str]:
 
 def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
     if lock.digest != digest(lock.pins):
-        yield "lock.digest", "`digest` is not that of the pins"
+        yield "lock.digest", "`digest` does not match the pins"
     if changed := _changed(lock, config):
-        yield "lock.pins", f"`config` and `pins` do not agree on {', '.join(changed)}"
+        yield "lock.pins", f"`config` and `pins` disagree on {', '.join(changed)}"
     human = lock.pins.get("human")
     if config.human == HUMAN and (not isinstance(human, dict) or human.get("class") != CLASS):
-        yield "lock.pins", f"`human` is {HUMAN}, and `pins` has another in its place"
+        yield "lock.pins", f"`human` is {HUMAN}, but `pins` has another human"
     if lock.pins.get("colbench") != lock.colbench:
-        yield "lock.pins", "`pins` are of another version than `colbench`"
+        yield "lock.pins", "`pins` have another version than `colbench`"
     if lock.colbench != __version__:
         yield (
             "lock.version",
@@ -162,18 +160,21 @@ def _changed(lock: Lock, config: RunConfig) -> list[str]:
 def _mode(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
     domain = lock.tasks.domain
     if domain in domain_names() and config.scoring not in get_domain(domain).modes:
-        yield "lock.config", f"`scoring` is {shown(config.scoring)}, which {domain} has no mode of"
+        yield (
+            "lock.config",
+            f"`scoring` is {shown(config.scoring)}, which is not a mode of {domain}",
+        )
 
 
 def _size(config: RunConfig) -> Iterator[tuple[str, str]]:
     for name, most in MOST.items():
         if getattr(config, name) > most:
-            yield "lock.config", f"`{name}` is {getattr(config, name)}, the most is {most}"
+            yield "lock.config", f"`{name}` is {getattr(config, name)}; at most {most} is allowed"
     for name in ("agent_price", "human_price"):
         if max(getattr(config, name) or (0.0,)) > DEAREST:
             yield (
                 "lock.config",
-                f"`{name}`: the most is {DEAREST:,.0f} dollars for a million tokens",
+                f"`{name}`: at most {DEAREST:,.0f} dollars per million tokens are allowed",
             )
 
 
@@ -182,21 +183,21 @@ def _tasks(lock: Lock, config: RunConfig, tasks: Sequence[Task]) -> Iterator[tup
     if any(task.domain != stated.domain for task in tasks):
         yield (
             "lock.domain",
-            f"`domain` is {shown(stated.domain)}, and some of the tasks are of another",
+            f"`domain` is {shown(stated.domain)}, but some of the tasks belong to another domain",
         )
     if stated.trials != config.trials:
-        yield "lock.tasks", f"{stated.trials} trials, where `config` has {config.trials}"
+        yield "lock.tasks", f"{stated.trials} trials, but `config` has {config.trials}"
     if stated.source != config.tasks:
         yield (
             "lock.tasks",
-            f"`source` is {shown(stated.source)}, where `config` has {shown(config.tasks)}",
+            f"`source` is {shown(stated.source)}, but `config` has {shown(config.tasks)}",
         )
     if stated.count != len(tasks):
-        yield "lock.tasks", f"{stated.count} tasks, of the receiver's own there are {len(tasks)}"
+        yield "lock.tasks", f"{stated.count} tasks, but the receiver has {len(tasks)}"
     elif stated.hash != (own := tasks_hash(tasks)):
         yield (
             "lock.tasks",
-            f"tasks with the hash {stated.hash[:12]!a}, the receiver's have {own[:12]}",
+            f"tasks with the hash {stated.hash[:12]!a}, but the receiver's tasks have {own[:12]}",
         )
 
 

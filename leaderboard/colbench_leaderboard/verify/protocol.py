@@ -24,7 +24,7 @@ def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
     for rule, message in flaws(cell.rollout, task, max_turns):
         findings.add(rule, f"{task.id}: {message}", cell.file, cell.line)
     if any(ANSWER_MARKER in (turn.human or "") for turn in cell.rollout.turns):
-        message = f"{task.id}: the human says `{ANSWER_MARKER}`, which only an agent does"
+        message = f"{task.id}: the human writes `{ANSWER_MARKER}`, which only an agent may do"
         findings.add("audit.human-role", message, cell.file, cell.line)
 
 
@@ -33,10 +33,13 @@ def flaws(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
     if rollout.request != task.request:
         yield "protocol.request", "the first message is not the task's request"
     if len(rollout.turns) > max_turns:
-        yield "protocol.turns", f"{len(rollout.turns)} turns, the most is {max_turns}"
+        yield "protocol.turns", f"{len(rollout.turns)} turns; at most {max_turns} are allowed"
     for number, turn in enumerate(rollout.turns, start=1):
         if turn.said != read_move(turn.raw).said:
-            yield "protocol.said", f"turn {number}: `said` is not what `raw` shows the human"
+            yield (
+                "protocol.said",
+                f"turn {number}: `said` differs from what `raw` shows to the human",
+            )
     yield from _middle(rollout)
     yield from (
         _failed(rollout) if rollout.ended_by == "failure" else _ended(rollout, task, max_turns)
@@ -46,16 +49,16 @@ def flaws(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
 def _middle(rollout: Rollout) -> Iterator[Flaw]:
     for number, turn in enumerate(rollout.turns[:-1], start=1):
         if turn.human is None:
-            yield "protocol.human", f"turn {number}: the human did not reply, and yet it goes on"
+            yield "protocol.human", f"turn {number}: the human did not reply, but more turns follow"
         if read_move(turn.raw).answer is not None:
-            yield "protocol.early-end", f"turn {number} holds the answer, and yet it goes on"
+            yield "protocol.early-end", f"turn {number} contains the answer, but more turns follow"
 
 
 def _failed(rollout: Rollout) -> Iterator[Flaw]:
     if rollout.answer is not None:
-        yield "protocol.end", "ended by a failure, and yet there is an answer"
+        yield "protocol.end", "ended by a failure, but has an answer"
     if rollout.failure is None:
-        yield "protocol.failure", "ended by a failure that is not told"
+        yield "protocol.failure", "ended by a failure that is not recorded"
 
 
 def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
@@ -65,19 +68,19 @@ def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
     last = rollout.turns[-1]
     move = read_move(last.raw)
     if last.human is not None:
-        yield "protocol.human", "the human replies after the dialogue is over"
+        yield "protocol.human", "the human replies after the end of the dialogue"
     if rollout.failure is not None and rollout.failure.boundary in (
         "agent",
         "endpoint",
         "simulator",
     ):
-        message = f"failed at the {rollout.failure.boundary}, and yet ended by `{rollout.ended_by}`"
+        message = f"failed at the {rollout.failure.boundary}, but ended by `{rollout.ended_by}`"
         yield "protocol.failure", message
     if rollout.ended_by == "answer" and move.answer is None:
-        yield "protocol.end", "ended by an answer, and there is none in the last turn"
+        yield "protocol.end", "ended by an answer, but the last turn has none"
         return
     if rollout.ended_by == "limit" and move.answer is not None:
-        yield "protocol.end", "ended by the turn limit, and yet the last turn holds an answer"
+        yield "protocol.end", "ended by the turn limit, but the last turn contains an answer"
         return
     if rollout.ended_by == "limit" and len(rollout.turns) < max_turns:
         yield (
@@ -87,4 +90,4 @@ def _ended(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
     text = move.said if move.answer is None else move.answer
     shown = [turn.said for turn in rollout.turns]
     if rollout.answer != get_domain(task.domain).committed(text, shown):
-        yield "protocol.answer", "`answer` is not what the last turn gives"
+        yield "protocol.answer", "`answer` differs from the answer of the last turn"

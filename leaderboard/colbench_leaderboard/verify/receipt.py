@@ -88,7 +88,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     success_by_turn: tuple[float, ...]
     """Share of the dialogues that had succeeded by turn 1, 2, …; without success, the mean value by turn."""
     asking: dict[str, Estimate] = {}
-    """`ask_precision`, `ask_recall`, `ask_f1`, as means over the dialogues in which they are defined."""
+    """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
     """Mean share of the hidden facts that an answer used before the human had told them."""
 
@@ -133,7 +133,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return {SCORES: _lines(self.scores), SUMMARY: [canonical(self.summary)], **receipt}
 
     def write(self, folder: Path) -> None:
-        """Write the files, and remove those of an earlier verdict. Raises UserError that names `--out`."""
+        """Write the files, and remove those of an earlier verification. Raises UserError that names `--out`."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name in (SCORES, SUMMARY, RECEIPT):
@@ -196,7 +196,7 @@ def _lines(scores: Sequence[CellScore]) -> Iterator[bytes]:
 
 
 def _hash(lines: Iterable[bytes]) -> str:
-    """Return the SHA-256 of lines, one of which is in memory at a time."""
+    """Return the SHA-256 of lines, reading one line into memory at a time."""
     found = hashlib.sha256()
     for line in lines:
         found.update(line)

@@ -1,4 +1,4 @@
-"""Asking the simulated human again: the keyless one gives the same replies anywhere, so that none can be made up."""
+"""Replaying the simulated human: the keyless one gives the same replies everywhere, so replies cannot be invented."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return what the questions were worth, as far as it is defined."""
+    """Return the measures of the questions, as far as they are defined."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
@@ -95,7 +95,7 @@ def _rounded(value: float, domain: Domain) -> float:
 
 
 def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
-    """Yield the value of what had been shown last at each turn; 0 before anything was shown."""
+    """Yield the value of the last shown answer at each turn; 0 before the first."""
     latest = 0.0
     for turn in rollout.turns:
         if turn.score and turn.score.value is not None:

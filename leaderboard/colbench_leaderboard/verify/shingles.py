@@ -1,4 +1,4 @@
-"""Sets of what stands close together in a sequence, by which near-copies are found fast."""
+"""Sets of neighboring parts of a sequence, which make finding near-copies fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def runs(parts: Sequence[str], size: int) -> Shingles:
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return the pairs of parts of which the second is one of the `reach` next; most outlast an inserted part."""
+    """Return the pairs of each part with one of its `reach` next parts; most survive an inserted part."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)

@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, r
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 """Rules for entries that are mostly like another one, and for those that share some dialogues with it."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Shares of an entry's dialogues from which its likeness to another entry is a flag, and a note."""
+"""Shares of an entry's dialogues that must resemble another entry for a flag and for a note."""
 HELD = 20_000
 """Transcripts of a bundle that are in memory while others are read."""
 LEAST_WORDS = 20
@@ -36,14 +36,14 @@ WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
 """Words that a pair spans besides its first, and parts of an answer's syntax in a run."""
 SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
-"""Shares of the pairs and of the runs that two dialogues have in common from which they are alike."""
+"""Shares of common pairs and common runs above which two dialogues count as alike."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
     """What is compared of a dialogue."""
 
     exact: str
-    """Hash of all words that the human saw and those of the answer."""
+    """Hash of all words that the human saw, and of the words of the answer."""
     said: Sequence[Sequence[str]]
     """The words of each message of the agent."""
     domain: str
@@ -65,7 +65,7 @@ Numbered = tuple[int, Transcript]
 
 
 def transcript(rollout: Rollout) -> Transcript | None:
-    """Return what is compared of a dialogue; None if the agent says too little.
+    """Return the parts of a dialogue that are compared; None if the agent says too little.
 
     These are the words that the human saw and those of the answer; layout and private parts are ignored.
     """
@@ -81,7 +81,7 @@ def transcript(rollout: Rollout) -> Transcript | None:
 
 
 class Transcripts:
-    """Compares the transcripts of a bundle with one another, and with those of other bundles."""
+    """Compares the transcripts of a bundle with each other and with those of other bundles."""
 
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Compare a bundle, given by its digest, with others. It may be one of them, and is left out.
@@ -152,7 +152,7 @@ class Transcripts:
         self._held = {}
 
     def _among(self, cells: Iterable[Cell]) -> Shared:
-        """Return which of the transcripts in memory are, word for word or nearly, among other dialogues."""
+        """Return the transcripts in memory that occur, verbatim or nearly, among other dialogues."""
         exact: set[int] = set()
         alike: set[int] = set()
         for cell in cells:

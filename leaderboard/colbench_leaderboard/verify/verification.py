@@ -105,7 +105,7 @@ class _Verification:
                 yield cell, task
 
     async def judge(self) -> None:
-        """Score every answer, ask the human again, and audit what the answers disclose."""
+        """Score every answer, replay the human, and audit the disclosures of the answers."""
         domain = self.bundle.lock.tasks.domain
         config, keyless = self.settings.config, self.keyless
         async with judge(config, self.tasks, domain, keyless=keyless) as judges:

@@ -59,7 +59,7 @@ def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noq
 
 
 def mt_grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
-    """Return the advantages of the turn's own reward plus those of the outcome."""
+    """Return the advantages of the turn's own reward plus the advantages of the outcome."""
     asked = [
         [len(each.told[turn]) / hidden for each in group if turn < len(each.told)]
         for group in groups
@@ -94,7 +94,7 @@ def unbiased(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
 
 
 def advantages(bench: Bench, advantage: Advantage, name: str) -> list[Scores]:
-    """Return the advantage of each candidate in a group of its own."""
+    """Return the advantage of each candidate in a separate group."""
     player = player_of(bench.task)
     hidden = max(1, len(player.open))
     return [

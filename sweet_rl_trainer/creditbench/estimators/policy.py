@@ -144,7 +144,7 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
 ) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
-    """Yield Φ of each state, and Φ after each of its candidates; after an answer it is that of the state."""
+    """Yield Φ of each state, and Φ after each of its candidates; an answer leaves Φ of the state unchanged."""
     for state in bench.states:
         here = _state(bench.task, state, policy)
         later = [

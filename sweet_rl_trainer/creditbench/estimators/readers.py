@@ -110,7 +110,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return Σ w log π, or Σ w v, of each example; those of a group may share their beginning."""
+        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share their beginning."""
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 

@@ -67,7 +67,7 @@ class GuessTable:
     """The share of a task's tests that a guess passes, by the facts that are known; each is computed once."""
 
     def __init__(self, task: Task, design: FamilyDesign) -> None:
-        """Prepare the table. Raises DataError if a test of the task is no call with literal arguments."""
+        """Prepare the table. Raises DataError if a test of the task is not a call with literal arguments."""
         self.hidden = tuple(fact.name for fact in task.hidden.facts if not fact.stated)
         """The decisions that the request leaves open, in the task's order."""
         self._unusual = tuple(
@@ -82,7 +82,7 @@ class GuessTable:
         self._expected_shares: dict[tuple[Facts, float], float] = {}
 
     def share(self, known: Collection[str]) -> float:
-        """Return the share of tests passed if these decisions are known and those of the request."""
+        """Return the share of tests passed if these decisions and those in the request are known."""
         facts = frozenset(known).intersection(self._unusual)
         if facts not in self._shares:
             outcomes = self._outcomes(facts | self._stated)
@@ -143,7 +143,7 @@ def _arguments(task: Task, call: str) -> CodeType:
             ast.literal_eval(each)
     except (SyntaxError, ValueError, AssertionError) as cause:
         raise DataError(
-            f"{task.id}: the test {call[:80]!r} is no call with literal arguments"
+            f"{task.id}: the test {call[:80]!r} is not a call with literal arguments"
         ) from cause
     arguments = ast.Expression(ast.Tuple(elts=body.args, ctx=ast.Load()))
     return compile(ast.fix_missing_locations(arguments), "<arguments>", "eval")

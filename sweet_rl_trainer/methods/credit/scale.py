@@ -75,8 +75,8 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
     ]
     if len(known) < FEWEST:
         raise UserError(
-            f'rank.scale "fit": {len(known)} answered dialogues have a potential, and {FEWEST} are needed; collect '
-            'more, or set rank.scale="none"'
+            f'rank.scale "fit": only {len(known)} answered dialogues have a potential; {FEWEST} '
+            'are needed; collect more, or set rank.scale="none"'
         )
     try:
         slope, intercept = linear_regression(*zip(*known, strict=True))
@@ -85,6 +85,7 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
     if slope <= 0:
         raise UserError(
             f'rank.scale "fit": over {len(known)} dialogues the reward does not rise with the potential (slope '
-            f'{slope:.3g}), so it cannot hold questions against answers; set rank.scale="none" to take it as it is'
+            f"{slope:.3g}), so questions and answers cannot be put on one scale; set "
+            'rank.scale="none" to use the potential unscaled'
         )
     return Line(intercept=intercept, slope=slope)

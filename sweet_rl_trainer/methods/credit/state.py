@@ -1,4 +1,4 @@
-"""States of a dialogue, and what a potential is."""
+"""States of a dialogue, and potentials of states."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The critic: what there is to know of one before an actor is trained with it."""
+"""The critic: its diagnosis before an actor is trained with it."""

@@ -1,4 +1,4 @@
-"""Best of N: what choosing by a critic is worth, as the number of candidates grows.
+"""Best of N: the reward of choosing by a critic as the number of candidates grows.
 
 `of_dialogues` chooses among the whole dialogues that there are of each held-out task.
 """
@@ -36,7 +36,10 @@ def best_of_n(
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:
         if not 1 <= count <= fewest:
-            raise UserError(f"best of {count}: every group must have so many; one has {fewest}")
+            raise UserError(
+                f"best of {count}: every group must have at least that many "
+                f"dialogues; one has {fewest}"
+            )
     return [
         BestOf(
             count=count,
@@ -55,7 +58,7 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
     scores are drawn at random: each has the mean reward of its equals.
     """
     if len(rewards) != len(scores):
-        raise ValueError(f"{len(rewards)} rewards and {len(scores)} scores")
+        raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")
     equals: dict[float, list[float]] = {}
     for reward, score in zip(rewards, scores, strict=True):
         equals.setdefault(score, []).append(reward)
@@ -81,7 +84,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
 def of_dialogues(
     trajectories: Sequence[Trajectory], scores: Mapping[str, float]
 ) -> DialogueCurve | None:
-    """Return the curve over the tasks with two or more scored dialogues; None if there are none.
+    """Return the curve over the tasks with at least two scored dialogues; None if there are none.
 
     `scores` are S by the dialogue's id: `ranking.score.score_sides` of `examples.side_examples`.
     """

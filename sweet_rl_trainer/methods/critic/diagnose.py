@@ -50,7 +50,7 @@ def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, fl
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What held-out dialogues and ranked candidates say of a critic. What was not measured is None."""
+    """Measures of a critic on held-out dialogues and ranked candidates; None: not measured."""
 
     accuracy: Interval
     pairs: int
@@ -128,22 +128,23 @@ def _unsure(accuracy: Interval, pairs: int) -> Iterator[str]:
     if accuracy.high < 0.5:
         yield f"The critic prefers the worse of two dialogues: it is right on {said}."
     else:
-        yield f"The critic is not shown to be better than chance: it is right on {said}."
+        yield f"The critic is not significantly better than chance: it is right on {said}."
 
 
 def _drawn(what: str, size: str, found: Correlation) -> Iterator[str]:
     known = [each for each in (found.pearson, found.spearman) if each is not None]
     most = max(known, key=abs, default=0.0)
     if abs(most) > TOO_MUCH:
-        way = "with" if most > 0 else "against"
-        yield f"Scores of {what} go {way} {size}: correlation {most:+.2f} over {found.count}."
+        way = "positively" if most > 0 else "negatively"
+        yield f"Scores of {what} correlate {way} with {size} ({most:+.2f} over {found.count})."
 
 
 def _asks_on(states: Preference | None) -> Iterator[str]:
     if states and states.mean.mean is not None and states.mean.mean > TOO_MUCH:
         yield (
-            f"Where everything is known the critic prefers another question to the right answer in "
-            f"{states.mean.mean:.1%} of {states.states} states: its actor may learn to ask on and never answer."
+            f"When every decision is known, the critic prefers another question to the right "
+            f"answer in {states.mean.mean:.1%} of {states.states} states: its actor may learn to "
+            "keep asking and never answer."
         )
 
 
@@ -154,5 +155,5 @@ def encode(diagnosis: Diagnosis) -> bytes:
 
 
 def decode(content: bytes) -> Diagnosis:
-    """Decode what `encode` has written."""
+    """Decode the output of `encode`."""
     return msgspec.json.decode(content, type=Diagnosis)

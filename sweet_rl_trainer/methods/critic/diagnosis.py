@@ -83,7 +83,7 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
 
 
 def _sight(job: Job, recipe: Recipe, held_out: Sequence[Trajectory]) -> DialogueEncoder:
-    """Return what writes dialogues for a critic that sees pages."""
+    """Return the encoder of dialogues for a critic that sees pages."""
     settings = recipe.table(CriticSettings).vision
     assert settings  # noqa: S101
     sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)
@@ -103,7 +103,7 @@ def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagno
     ]
     if not pairs:
         missing["accuracy"] = "no held-out pair"
-    # before a model is loaded, as a server that continues dialogues may need all the memory
+    # before loading a model, because a server that continues dialogues may need all the memory
     continuations = _continuations(ranked, tasks, recipe, job, missing)
     return put_together(
         pairs,
@@ -118,7 +118,7 @@ def _measured(critic: Asked, job: Job, held_out: Sequence[Trajectory]) -> Diagno
 
 def _ranked(held_out: Sequence[Trajectory], job: Job, missing: dict[Part, str]) -> list[Scored]:
     if RANKED not in job.inputs:
-        missing["candidates"] = "there are none yet"
+        missing["candidates"] = "not available yet"
         return []
     return read_scored(job.inputs[RANKED], {each.id: each for each in held_out})
 
@@ -134,7 +134,7 @@ def _continuations(
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
-            "diagnose.continuations is 0" if not asked.continuations else "no candidate of a run"
+            "diagnose.continuations is 0" if not asked.continuations else "no candidates from runs"
         )
         return None
     sample = sample_turns(
@@ -203,7 +203,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return what it prefers when everything is known."""
+        """Return the critic's preference when every decision is known."""
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(
@@ -216,7 +216,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         found = preference(self.candidates(states)) if states else None
         if found is None:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
-            missing["states"] = f"there is no such state ({reasons or 'nothing is held out'})"
+            missing["states"] = f"no state qualifies ({reasons or 'nothing is held out'})"
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Returns(Struct, frozen=True, kw_only=True):
-    """Some candidates of a turn: their scores, and what came of them."""
+    """Some candidates of a turn, with their scores and their returns."""
 
     task_hash: str
     scores: tuple[float, ...]
@@ -38,7 +38,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """How scores go with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
-    """The share of two candidates with different returns of which the better has the higher score; a tie is half."""
+    """The share of pairs of candidates with different returns in which the better scores higher; ties count half."""
     spearman: Interval
     """Of the ranks in a turn, where scores and returns vary."""
     turns: int
@@ -62,7 +62,8 @@ def sample_turns(
     """
     if turns < 1 or candidates < 2:
         raise UserError(
-            f"continuations: {turns} turns of {candidates} candidates; there must be at least 1, of 2"
+            f"continuations: {turns} turns with {candidates} candidates; expected at least 1 "
+            "turn with 2 candidates"
         )
     usable = []
     for each in scored:
@@ -89,7 +90,7 @@ def compare(
     fewer than one continuation.
     """
     if count < 1:
-        raise UserError(f"continuations: {count} of each candidate; there must be at least 1")
+        raise UserError(f"continuations: {count} per candidate; expected at least 1")
     openings = [
         opening(each.candidates.turn, each.candidates.replies[number].text, tasks)
         for each, numbers in sample

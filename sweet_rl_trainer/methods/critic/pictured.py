@@ -1,4 +1,4 @@
-"""Training a critic that sees pages: the stage of its examples, and what its training takes.
+"""Training a critic that sees pages: the stage of its examples, and the amount of its training.
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
@@ -55,7 +55,7 @@ def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
         exact=False,
         note="every picture is counted as the largest"
         if seen
-        else "tokens without those of pictures",
+        else "tokens of pictures are not counted",
     )
 
 

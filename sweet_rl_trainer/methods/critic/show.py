@@ -25,13 +25,13 @@ NAMES: dict[Part, str] = {
 
 
 def view(folder: Path) -> View:
-    """Return what is shown of the diagnosis of a stage."""
+    """Return the display of a stage's diagnosis."""
     return View(tables=(table(decode((folder / DIAGNOSIS).read_bytes())),))
 
 
 def table(diagnosis: Diagnosis) -> Table:
     """Return a diagnosis as a table."""
-    head = ("critic, held-out tasks", "value", "95 % interval, or of what")
+    head = ("critic, held-out tasks", "value", "95 % interval or sample")
     return Table(head=head, rows=tuple(_lines(diagnosis)))
 
 
@@ -60,10 +60,14 @@ def _curve(found: DialogueCurve) -> Iterator[Line]:
 
 def _states(found: Preference) -> Iterator[Line]:
     note = f"{found.states} states of {found.tasks} tasks"
-    yield "all known: questions above answer", _share(found.mean), f"{_range(found.mean)}; {note}"
-    yield "all known: best question above answer", _share(found.best), _range(found.best)
+    yield (
+        "all known: questions preferred to answer",
+        _share(found.mean),
+        f"{_range(found.mean)}; {note}",
+    )
+    yield "all known: best question preferred to answer", _share(found.best), _range(found.best)
     scores = f"{found.answer:.3g}; {found.question:.3g}"
-    yield "all known: mean scores", scores, "the right answer's; a question's"
+    yield "all known: mean scores", scores, "right answer; question"
 
 
 def _continuations(found: Agreement) -> Iterator[Line]:

@@ -65,7 +65,7 @@ def known_states(
     Raises UserError for fewer than one question.
     """
     if questions < 1:
-        raise UserError(f"states: {questions} questions; there must be at least 1")
+        raise UserError(f"states: {questions} questions; expected at least 1")
     lost = Counter[str]()
     fenced = _fenced(trajectories)
     asked = _asked(trajectories)
@@ -76,7 +76,7 @@ def known_states(
             lost["dialogues about a task without facts"] += 1
             continue
         turns = list(_known(trajectory, task))
-        lost["dialogues in which not everything was said before a turn"] += not turns
+        lost["dialogues in which some decision was not told before a turn"] += not turns
         for turn in turns:
             further = _further(turn, asked, tasks, questions, seed)
             lost["states without a further question"] += not further

@@ -1,1 +1,1 @@
-"""Ranking: candidate replies for each turn, what the critic says of them, and the pairs that the actor learns from."""
+"""Ranking: candidate replies for each turn, their scores, and the pairs that the actor learns from."""

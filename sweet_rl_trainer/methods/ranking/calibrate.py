@@ -1,4 +1,4 @@
-"""A constant for the scores of answers, so that they can be held against those of other replies at the same turn.
+"""A constant offset for the scores of answers, so that they are comparable with other replies at the same turn.
 
 Preferences between dialogues say which questions are better, and which answers. How good an answer is against a
 question they hardly say: every dialogue has one answer, and the better of two has more questions, so a critic may like
@@ -34,7 +34,7 @@ def offset(turns: Iterable[Scored]) -> float | None:
         return None
     right = (
         failures * successes
-    )  # with all answers above; shares times both numbers, so that they are whole
+    )  # with all answers above it; shares are multiplied by both counts to stay integers
     ranges = []
     for (here, success), (there, _) in pairwise(known):
         right += -failures if success else successes

@@ -39,12 +39,13 @@ class Sampler(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.count < 2 or self.max_tokens < 1 or self.temperature <= 0:
             raise UserError(
-                f"candidates: {self.count} of at most {self.max_tokens} tokens at temperature {self.temperature:g}; "
-                "there must be at least 2, with at least 1 token, at a temperature above 0"
+                f"candidates: {self.count} of at most {self.max_tokens} tokens at temperature "
+                f"{self.temperature:g}; expected at least 2 candidates, at least 1 token and a "
+                "temperature above 0"
             )
 
     def key(self, context: object) -> str:
-        """Return the key by which the candidates after a context are found."""
+        """Return the key that identifies the candidates after a context."""
         return digest({"context": context, "sampler": msgspec.to_builtins(self)})
 
 
@@ -123,7 +124,7 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
             yield _decode(line).key, start
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; take the line out to sample it again"
+                f"{path}:{number}: {cause}; remove the line to sample it again"
             ) from cause
 
 

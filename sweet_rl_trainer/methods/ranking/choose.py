@@ -34,7 +34,7 @@ ROUNDING = 1e-6
 CANDIDATE = ", candidate "
 """What stands between the name of a turn and the number of a reply."""
 Choice = tuple[int, int]
-"""The numbers of the reply that is chosen and of the one that is rejected."""
+"""The indices of the chosen and of the rejected reply."""
 
 
 def choose(
@@ -51,7 +51,7 @@ def choose(
     or a margin below 0.
     """
     if rule not in RULES:
-        raise UserError(f"pairs {rule!r}: there are {', '.join(RULES)}")
+        raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")
     if pairs_per_turn < 1 or margin < 0:
         raise UserError(
             f"pairs {rule}: pairs_per_turn {pairs_per_turn} must be at least 1, and margin {margin:g} not negative"
@@ -89,7 +89,7 @@ def no_pairs(turns: int, dropped: Counter[str]) -> DataError:
     """Return the error that no pair is left of this many ranked turns."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return DataError(
-        f"of {turns} ranked turns no pair is left to train on ({reasons or 'none was given'})"
+        f"no pair of {turns} ranked turns remains for training ({reasons or 'none was given'})"
     )
 
 

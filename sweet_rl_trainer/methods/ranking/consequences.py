@@ -31,7 +31,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""Returns what came of the last reply of each opening."""
+"""Returns the outcomes of the last reply of each opening."""
 ByWording = Mapping[str, Consequence | None]
 
 
@@ -89,7 +89,7 @@ def _scores(
     cost: float,
     chat: Chat,
 ) -> Scores:
-    """Return the scores of a turn; `values` are next those of `_states`."""
+    """Return the scores of a turn; `values` continues with the values of `_states`."""
     here = next(values)
     by_text = {text: _credit(here, came, values, cost) for text, came in outcomes.items()}
     return Scores(

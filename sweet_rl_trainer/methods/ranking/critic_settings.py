@@ -15,7 +15,7 @@ PIXELS = 256 * 28 * 28
 
 
 class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A critic that is shown pages: a regression head on a model of its own, Qwen2-VL or Qwen2.5-VL."""
+    """A critic that is shown pages: a regression head on a separate model, Qwen2-VL or Qwen2.5-VL."""
 
     model: str
     """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""
@@ -36,7 +36,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_length: Count = 8192
     """Tokens; a longer example is left out. Paper."""
     vision: VisionSettings | None = None
-    """A critic that sees pages, with a model of its own; its `train.score` is "value". Paper: frontend design."""
+    """A critic that sees pages, with a separate model; its `train.score` is "value". Paper: frontend design."""
 
 
 def template_of(table: CriticSettings) -> Template | None:

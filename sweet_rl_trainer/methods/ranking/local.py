@@ -28,9 +28,9 @@ def sample_in_process(
     *,
     dropped: Counter[str] | None = None,
 ) -> Found:
-    """Return the candidates of the turns, in their order; what the file has is not sampled again.
+    """Return the candidates of the turns, in order; candidates in the file are not sampled again.
 
-    Each reply has a seed of its own, so it does not depend on what else is sampled. Replies follow the very tokens that
+    Each reply has its own seed, so it does not depend on what else is sampled. Replies follow the very tokens that
     the agent saw, recorded ones where there are. Turns that leave no room for a reply of `max_tokens` in the model's
     context are left out and counted in `dropped`. The model is put into evaluation mode.
     """

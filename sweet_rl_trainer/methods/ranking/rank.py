@@ -68,7 +68,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Paper."""
     margin: NotNegative = 0.0
     calibrate: bool = False
-    """Shift the scores of answers by what came of the recorded ones (`calibrate`). Ours."""
+    """Shift the scores of answers by the outcomes of the recorded ones (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
     """Tokens that are scored at once, the unit of memory."""
@@ -174,7 +174,7 @@ class _Pairing:
             yield each
 
     def check(self) -> None:
-        """Raise DataError if there is no pair to train on."""
+        """Raise DataError if no pair is left to train on."""
         if not self.pairs:
             raise no_pairs(self._to_train, self.dropped)
 
@@ -305,7 +305,7 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential that a recipe's scores are of, and the one of answers now, to which rewards are fitted.
+    """Yield the potential of a recipe's scores, and the potential of answers, to which rewards are fitted.
 
     The reference of `gain`, which has one potential, is the model that training starts from.
     """
@@ -338,11 +338,11 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset of answers, fitted to the dialogues to train on. Raises UserError if there is none."""
+    """Return the offset of answers, fitted to the training dialogues. Raises UserError if there are none."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(
-            "rank.calibrate: the turns at which dialogues answered do not tell when to (successes, failures and other "
-            "candidates are needed); set it to false"
+            "rank.calibrate: the answered dialogues do not determine when to answer (successes, "
+            "failures and other candidates are needed); set it to false"
         )
     return found

@@ -60,13 +60,13 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def problems(settings: SampleSettings) -> Iterator[str]:
-    """Yield what is wrong with the settings."""
+    """Yield the errors of the settings."""
     if settings.server not in {IN_PROCESS, VLLM} and "@http" not in settings.server:
         yield f"sample.server {settings.server!r}: expected in-process, vllm or MODEL@URL"
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample at the turns of a share of both sides' trajectories; `precision` is that of sampling in process."""
+    """Sample at the turns of a share of both sides' trajectories; `precision` applies to sampling in process."""
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
@@ -80,7 +80,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the server is that of the recipe's table."""
+    """Sample at these turns, write the candidates, and return a summary; the recipe's table sets the server."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
@@ -125,7 +125,7 @@ def turns(data: Data, settings: SampleSettings) -> list[Turn]:
 def estimate(known: Known, recipe: Recipe) -> Amount:
     """Return the number of turns (`Stage.estimate`)."""
     if known.absent - {"model"}:
-        return Amount(note="when there are dialogues")
+        return Amount(note="once dialogues exist")
     if known.waits:
         return Amount(note="after the dialogues are collected")
     settings = recipe.table(SampleSettings)
@@ -149,8 +149,8 @@ def check_prompts(data: Data, recipe: Recipe) -> None:
         return
     if any(each.prompts for each in (*data.train, *data.held_out)):
         raise UserError(
-            "data.official: the files hold the agent's system prompt in prompt strings alone, which a server is not "
-            'given; give it (data.system), or sample by these strings (sample.server="in-process")'
+            "data.official: the files contain the agent's system prompt only inside prompt strings, which are not "
+            'sent to a server; give the prompt (data.system), or sample from these strings (sample.server="in-process")'
         )
 
 

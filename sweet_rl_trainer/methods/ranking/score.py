@@ -105,7 +105,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "facts": (),
     "gain": (),
 }
-"""The second term, if there is one, is taken from the first; without any, what comes of a reply scores it."""
+"""The second term, if there is one, is subtracted from the first; without terms, a reply is scored by its outcome."""
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
 """Credit by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
@@ -141,7 +141,7 @@ def score_turns(
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
-        raise UserError(f"scores {preset!r}: of models there are {', '.join(models_only)}")
+        raise UserError(f"scores {preset!r}: expected one of {', '.join(models_only)} for models")
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
     for term in TERMS[preset]:
@@ -177,7 +177,7 @@ def _batches(
 
 def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
     if model is None:
-        raise UserError(f"scores {preset!r} are a {term.of}'s, and there is none")
+        raise UserError(f"scores {preset!r} need a {term.of}, which is missing")
     if model.score != term.score:
         raise UserError(
             f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
@@ -220,7 +220,9 @@ def _as_in_training(
     if critic.score == "value":
         return first
     if reference is None:
-        raise UserError("this critic's scores need the reference that it was trained from")
+        raise UserError(
+            "the scores of this critic need the reference model that it was trained from"
+        )
     second = group_values(groups, reference, budget)
     return [
         [one - other for one, other in zip(*both, strict=True)]
@@ -257,7 +259,7 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Return Σ w log π, or Σ w v, of each reply of each turn, None for what is too long."""
+    """Return Σ w log π, or Σ w v, of each reply of each turn; None for replies that are too long."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]

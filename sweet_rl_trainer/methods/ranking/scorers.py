@@ -1,4 +1,4 @@
-"""The two models of a ranking, critic and reference, of which only one is in memory at a time.
+"""The two models of a ranking, critic and reference; only one is in memory at a time.
 
 They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
 reference is not computed again, and a critic that was not trained scores 0.
@@ -36,7 +36,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
-"""The one that can compute what candidates have in common once."""
+"""The model that can compute common beginnings of candidates once."""
 
 
 class Scorers:
@@ -117,7 +117,7 @@ class Scorers:
 
 
 def trained_digest(folder: Path, base: Path) -> str:
-    """Return the digest that identifies a trained model; that of adapters includes their base."""
+    """Return the digest that identifies a trained model; for adapters it includes their base."""
     if not is_adapters(folder):
         return model_digest(folder)
     files = [folder / name for name in (ADAPTERS, ADAPTER_WEIGHTS)]

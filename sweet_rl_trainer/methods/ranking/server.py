@@ -30,7 +30,7 @@ async def sample_from_server(
     tokens: bool = True,
     dropped: Counter[str] | None = None,
 ) -> Found:
-    """Return the candidates of the turns, in their order; what the file has is not asked for again.
+    """Return the candidates of the turns, in order; candidates in the file are not requested again.
 
     `chat` is entered already. With `tokens` the ids of prompts and replies are recorded, which vLLM returns from
     0.10.2 on; without, replies are tokenized again for scoring, and one that was cut at `max_tokens` gets an end. The
@@ -120,8 +120,8 @@ def _with_tokens(key: str, turn: Turn, replies: Sequence[Message]) -> Record:
     prompts = {each.prompt for each in sampled}
     if len(prompts) != 1:
         raise UserError(
-            f"{turn.name}: the server read the same messages as {len(prompts)} different prompts; "
-            "does its chat template state the time?"
+            f"{turn.name}: the server turned the same messages into {len(prompts)} different "
+            "prompts; does its chat template include the time?"
         )
     said = zip(replies, sampled, strict=True)
     return Record(

@@ -1,6 +1,6 @@
 """Turns at which candidates are sampled, and candidates in tokens.
 
-A candidate is a sequence of its own: the prompt as the agent saw it, then the reply. In training it would have been
+A candidate is its own sequence: the prompt as the agent saw it, then the reply. In training it would have been
 the same tokens with the same weights, had it been said (layout `exact`; see `tokens`).
 """
 
@@ -38,7 +38,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name in messages, in which turns are counted from 1."""
+        """The name in messages, which count turns from 1."""
         return f"{self.trajectory.id}, turn {self.number + 1}"
 
 
@@ -47,7 +47,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     ids: tuple[int, ...] = ()
-    """Its tokens as they were sampled, the one that ended it included; empty where they were not recorded."""
+    """Its sampled tokens, including the one that ended it; empty if they were not recorded."""
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ def turns_of(
     overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
-        raise UserError(f"data_fraction {data_fraction:g}: it must be more than 0 and at most 1")
+        raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
     order = sorted(
         range(len(trajectories)),
         key=lambda n: (derive_seed("fraction", seed, trajectories[n].id), n),
@@ -121,7 +121,7 @@ def encode_candidates(
 ) -> list[Example]:
     """Return each reply after the same prompt.
 
-    `privileged` is the template that states c before it, if it is stated; an encoder of its own states c itself.
+    `privileged` is the template that states c before it, if it is stated; its own encoder states c itself.
     Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
     """
     if not isinstance(chat, Chat):
@@ -178,7 +178,7 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield what comes of each wording of each turn's candidates, without the space around it.
+    """Yield the result for each wording of each turn's candidates, without surrounding whitespace.
 
     `tasks` are by their hash; turns of other tasks have None. `play` is called once, with the dialogues of all turns up
     to each wording, and returns what came of each.

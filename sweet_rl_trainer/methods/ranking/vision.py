@@ -1,4 +1,4 @@
-"""A critic that sees pages, as the paper's in frontend design: a model of its own, and pictures for it."""
+"""A critic that sees pages, as the paper's critic in frontend design: a separate model and its pictures."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Sight:
         self._camera.take(page for each in trajectories for page in pages_of(each))
 
     def take_candidates(self, candidates: Iterable[Candidates]) -> None:
-        """Render the pages of candidates, and those of the dialogues before them, together."""
+        """Render the pages of candidates together with the pages of the dialogues before them."""
         self._camera.take(page for each in candidates for page in _pages(each))
 
     @property
     def unseen(self) -> dict[str, int]:
-        """The number of pages that could not be shown, by reason; empty if there are none."""
+        """The number of pages that could not be rendered, by reason."""
         count = self._camera.unseen
-        return {"pages that cannot be shown": count} if count else {}
+        return {"pages that cannot be rendered": count} if count else {}
 
 
 def _pages(candidates: Candidates) -> Iterator[str]:
@@ -59,7 +59,7 @@ def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
 
 
 def problems(settings: VisionSettings, domain: str) -> Iterator[str]:
-    """Yield what does not fit the domain or the settings."""
+    """Yield conflicts with the domain or the settings."""
     if not get_domain(domain).pictured:
         yield f"critic.vision: the human sees no pictures in the domain {domain}; leave it out"
     if settings.max_pixels < 4 * 28 * 28:

@@ -20,7 +20,7 @@ from colbench.task import Task
 
 
 class Environment:
-    """A session for some tasks, with an event loop of its own; while it is entered, dialogues can be run.
+    """A session for some tasks with its own event loop; while it is entered, dialogues can be run.
 
     `config` names the human, the turns, and what else `colbench eval` needs to know; its agent, tasks and trials do not
     count. The constructor raises UserError as `colbench eval` does.
@@ -76,7 +76,7 @@ class Environment:
 
 
 def system_prompts(config: RunConfig) -> dict[str, str]:
-    """Return the agent's system prompt for each domain: that of `agent_prompt`, else the built-in one.
+    """Return the agent's system prompt for each domain: `agent_prompt`, or else the built-in one.
 
     Raises UserError if the file cannot be read.
     """

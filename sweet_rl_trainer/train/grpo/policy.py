@@ -97,7 +97,7 @@ class _Speaker:
         prompt = self._prompt([*self._system, *dialogue])
         said = await self._sampler.sample(prompt, self._dialogue)
         if not said.ids:
-            raise AgentError("the model said nothing")
+            raise AgentError("the model produced no text")
         self._ids = [*prompt, *said.ids]
         self._last = self._chat.tokenizer.decode(
             list(said.ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
@@ -125,7 +125,7 @@ def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
-    """Return what the template writes after the last reply, up to the next; the last message is the human's."""
+    """Return what the template writes between the last reply and the next; the last message is the human's."""
     rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
     return ids

@@ -31,7 +31,7 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 class Rounds:
     """Samples for all dialogues at once: as soon as each one that is not over waits for a reply.
 
-    `generate` makes a reply for each prompt, of at most `room` tokens, in a thread of its own. Which dialogues are in
+    `generate` makes a reply for each prompt, of at most `room` tokens, in its own thread. Which dialogues are in
     a round, and in which order, does not depend on time. Leaving it raises what `generate` raised.
     """
 
@@ -190,7 +190,7 @@ class Server:
             (choice,) = msgspec.json.decode(content, type=_Completion).choices
         except (msgspec.DecodeError, ValueError) as cause:
             raise EndpointError(
-                f"{self._url} gives no tokens ({cause}); is it vLLM 0.10.2 or newer?"
+                f"{self._url} returns no token IDs ({cause}); is it vLLM 0.10.2 or newer?"
             ) from cause
         logprobs = tuple(0.0 if each is None else each for each in choice.logprobs.token_logprobs)
         return Said(ids=choice.token_ids, logprobs=logprobs)

@@ -1,7 +1,7 @@
 """From a dialogue to a row for TRL's trainer: its sequences one after the other, and which tokens the agent wrote.
 
 A dialogue is one sequence if every prompt continues the one before and the reply to it. If not, as with a chat template
-that strips earlier thoughts, each turn is a sequence of its own (`data.tokens.arrange`), as in every other method.
+that strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     prompt: list[int]
     completion: list[int]
     mask: list[int]
-    """Of the completion: 1 for what the agent wrote, 0 for the rest."""
+    """Mask of the completion: 1 for tokens the agent wrote, 0 for the rest."""
     logprobs: list[float]
     """Of the completion when it was sampled, 0 where `mask` is; empty if they are not known."""
     turns: list[int]
-    """Of the completion: the number of the turn, from 0, in which the agent wrote a token; 0 for the rest."""
+    """For each token of the completion: the number of the turn, from 0, in which the agent wrote it; 0 for the rest."""
     parts: list[Part]
     """Of each sequence in the row."""
 

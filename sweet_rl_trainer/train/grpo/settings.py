@@ -52,7 +52,8 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
     differs for tasks with facts (`credit`). TRL, paper: dialogue."""
     facts_weight: NotNegative = 0.5
-    """The weight of the share of facts told in the credit of turns; 0: they have that of their dialogue. Ours."""
+    """The weight of the share of facts told in the credit of turns; 0: turns have the credit of their dialogue.
+    Ours."""
 
     temperature: Positive = 1.0
     """Of sampling, and of the log-probabilities that are trained. TRL, and the agent of the harness."""
@@ -116,6 +117,6 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(
-            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} tasks, of which there are "
-            f"{tasks}; lower it, or give more tasks"
+            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} "
+            f"tasks, but there are only {tasks}; lower it, or give more tasks"
         )

@@ -57,7 +57,7 @@ class GrpoRecord(Struct, frozen=True, kw_only=True):
 
     settings: GrpoSettings
     environment: str
-    """Digest of what dialogues and scores depend on (`RunConfig.pins`)."""
+    """Digest of everything that dialogues and scores depend on (`RunConfig.pins`)."""
     tasks: str
     """Digest of the tasks."""
     origin: str
@@ -129,8 +129,9 @@ def _check_model(model: Any, settings: GrpoSettings) -> None:
     source = model.config.name_or_path
     if settings.beta and not (source and Path(source).is_dir()):
         raise UserError(
-            f"beta {settings.beta}: TRL loads the reference from the folder that the model was loaded from, and this "
-            f"one was loaded from {source or 'none'}; load it from a folder, or train without beta"
+            f"beta {settings.beta}: TRL loads the reference from the folder that the model was "
+            f"loaded from, and this model was loaded from {source or 'none'}; load it from a "
+            "folder, or train without beta"
         )
 
 
@@ -155,9 +156,7 @@ class _Run:
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
-            continues(
-                chat, self._prompts[domain]
-            )  # a template that refuses the prompt is refused now
+            continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
         """Run a dialogue on each of the tasks of these ids; return tokens, masks and rewards as TRL wants them."""
@@ -183,7 +182,7 @@ class _Run:
     def _by_turn(
         self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
     ) -> dict[str, list[Any]]:
-        """Return what the credit of turns is made of."""
+        """Return the inputs of the credit of turns."""
         return {
             SETTLED: [self._settled(each) for each in rollouts],
             TURNS: [each.turns for each in rows],
@@ -196,7 +195,7 @@ class _Run:
     def reward(
         self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
     ) -> list[float | None]:
-        """Return what `rollouts` found, and log what it measured besides."""
+        """Return the results of `rollouts`, and log its other measures."""
         for name, value in self.measured.items():
             log_metric(name, value)
         return reward
@@ -258,8 +257,8 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     trainer.remove_callback(PrinterCallback)
     if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
         raise UserError(
-            "the model is sharded over processes, and dialogues of different lengths cannot be sampled from it there; "
-            "give a vLLM server (`server`)"
+            "the model is sharded over processes, so dialogues of different lengths cannot be "
+            "sampled from it; give a vLLM server (`server`)"
         )
     return trainer
 
@@ -324,7 +323,7 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
         )
     except (ValueError, ImportError) as cause:
         raise UserError(
-            f"these settings do not work here: {' '.join(str(cause).split())}"
+            f"these settings do not work on this machine: {' '.join(str(cause).split())}"
         ) from cause
 
 

@@ -25,7 +25,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     most: int
     """The smallest and the largest number of extras."""
     titles: tuple[str, ...]
-    """Headlines to draw from; empty: the business has a headline of its own."""
+    """Headlines to draw from; empty: the business has its own headline."""
     requests: tuple[str, ...]
     """Templates with `$name`, `$trade`, `$Trade` and `$style`; "a" becomes "an" before a vowel."""
     opens: bool

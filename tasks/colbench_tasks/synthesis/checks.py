@@ -22,7 +22,8 @@ def check_function(reference: str, signature: str) -> ast.FunctionDef:
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
     if _head(function) != _head(asked):
         raise RejectedError(
-            "not_a_function", f"the signature is {_head(asked)}, the reference {_head(function)}"
+            "not_a_function",
+            f"the signature is {_head(asked)}, but the reference has {_head(function)}",
         )
     return function
 
@@ -48,7 +49,7 @@ def parse(source: str, reason: Reason) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as cause:
-        raise RejectedError(reason, f"no Python: {cause}") from cause
+        raise RejectedError(reason, f"not valid Python: {cause}") from cause
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
@@ -57,9 +58,9 @@ def _function(source: str, what: str) -> ast.FunctionDef:
         case [ast.FunctionDef() as function]:
             given = function.args
         case _:
-            raise RejectedError("not_a_function", f"{what} is not one function and nothing else")
+            raise RejectedError("not_a_function", f"{what} is not exactly one function")
     if given.defaults or given.kwonlyargs or given.vararg or given.kwarg or given.posonlyargs:
-        raise RejectedError("not_a_function", f"{what} has other than plain parameters")
+        raise RejectedError("not_a_function", f"{what} has parameters other than plain ones")
     return function
 
 
@@ -79,11 +80,11 @@ def _arguments(call: str, function: ast.FunctionDef) -> str:
         ]:
             pass
         case _:
-            raise RejectedError("bad_calls", f"{call} is no call of {function.name}")
+            raise RejectedError("bad_calls", f"{call} is not a call of {function.name}")
     names = _parameters(function)
     given = [*names[: len(args)], *(keyword.arg for keyword in keywords)]
     if len(args) > len(names) or sorted(map(str, given)) != sorted(names):
-        raise RejectedError("bad_calls", f"{call} does not fit {_head(function)}")
+        raise RejectedError("bad_calls", f"{call} does not match {_head(function)}")
     values = [_literal(value, call) for value in (*args, *(keyword.value for keyword in keywords))]
     return str(sorted(zip(map(str, given), values, strict=True)))
 
@@ -92,4 +93,4 @@ def _literal(value: ast.expr, call: str) -> str:
     try:
         return repr(ast.literal_eval(value))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as cause:
-        raise RejectedError("bad_calls", f"{call} has an argument that is no literal") from cause
+        raise RejectedError("bad_calls", f"{call} has an argument that is not a literal") from cause

@@ -1,4 +1,4 @@
-"""Near-duplicates: tasks whose request or reference is almost the same as that of another one.
+"""Near-duplicates: tasks whose request or reference is almost identical to that of another task.
 
 Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
 compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized
@@ -63,9 +63,9 @@ class NearDuplicates:
         """Return the task that this one nearly duplicates, with the reason; empty if there is none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
-            return f"the request is {found[1]:.0%} that of {found[0]}"
+            return f"the request is {found[1]:.0%} the same as {found[0]}"
         found = self._codes.nearest(code_shingles(task.hidden.reference))
-        return f"the reference is {found[1]:.0%} that of {found[0]}" if found else ""
+        return f"the reference is {found[1]:.0%} the same as {found[0]}" if found else ""
 
 
 class _Index:

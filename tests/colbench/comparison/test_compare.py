@@ -171,7 +171,7 @@ def test_what_is_not_separable_says_how_many_tasks_or_trials_would_settle_it(
 )
 def test_runs_that_differ_in_more_than_the_agent_do_not_compare(played, with_record, change, pin):
     other = with_record(played["guesser"], **change)
-    with pytest.raises(colbench.UserError, match="do not compare") as error:
+    with pytest.raises(colbench.UserError, match="cannot be compared") as error:
         colbench.compare(played["interviewer"], other)
     assert f"\n  {pin}\n" in str(error.value)
     forced = colbench.compare(played["interviewer"], other, force=True)
@@ -216,7 +216,7 @@ def test_other_tasks_do_not_compare_and_by_force_only_common_ones_do(played, tmp
     pages = colbench.evaluate(
         agent="blank", tasks="bundled:frontend", limit=1, out=tmp_path / "pages"
     )
-    with pytest.raises(colbench.UserError, match="no task in common"):
+    with pytest.raises(colbench.UserError, match="share no task"):
         colbench.compare(few, pages, force=True)
 
 
@@ -228,7 +228,7 @@ def test_the_text_of_two_runs_has_at_most_forty_lines_of_eighty_columns(played, 
     assert main(["compare", *paths(played, "interviewer", "demonstrator")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 40
-    table = [line for line in lines if "–" in line and "%" in line and "They differ" not in line]
+    table = [line for line in lines if "–" in line and "%" in line and "Results differ" not in line]
     assert table
     assert all(len(line.rstrip()) <= 80 and "…" not in line for line in table)
     assert any(line.startswith("A is ahead of B: +") for line in lines)
@@ -254,10 +254,10 @@ def test_the_json_has_every_number(played, capsys):
     ("words", "message"),
     [
         (["{a}"], "name two runs or more"),
-        (["{a}", "{a}"], "a run is named twice"),
-        (["{a}", "/nowhere"], "/nowhere is no run folder"),
+        (["{a}", "{a}"], "the same run is given twice"),
+        (["{a}", "/nowhere"], "/nowhere is not a run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),
-        (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: there is no folder"),
+        (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: the folder"),
         (["{a}", "{b}", "--html", "."], "--html .: is a folder; name a file in it"),
     ],
 )

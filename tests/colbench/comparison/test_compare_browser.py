@@ -131,4 +131,6 @@ def test_runs_compared_by_force_say_so_on_top(opened, played, with_record, tmp_p
     file.write_text(render_page(colbench.compare(*runs, force=True), runs), "utf-8")
     page = opened()
     page.goto(file.as_uri())
-    expect(page.locator(".forced")).to_have_text("Not alike: max_turns is 10 in A, 5 in B.")
+    expect(page.locator(".forced")).to_have_text(
+        "Different settings: max_turns is 10 in A, 5 in B."
+    )

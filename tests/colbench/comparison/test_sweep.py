@@ -92,7 +92,7 @@ def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
         ("[base]\nlimt = 3\n[[run]]\n[[run]]", r"\[base\]: unknown key `limt`"),
         ("[[run]]\n[[run]]\nmax_turns = 0", r"\[\[run\]\] 2, key `max_turns`: expected"),
         ("[[run]]\nname = '../x'\n[[run]]", "key `name`: expected the name of a folder"),
-        ("[[run]]\nname = 'x'\nseed = 1\n[[run]]\nname = 'x'", "two runs are called x"),
+        ("[[run]]\nname = 'x'\nseed = 1\n[[run]]\nname = 'x'", "two runs have the name x"),
         ("[[run]]\nname = 'x'\n[[run]]\nname = 'y'", "the runs x and y are the same"),
         ("[[run]", "is not TOML"),
     ],
@@ -121,7 +121,7 @@ def test_every_run_has_a_folder_and_the_same_command_only_compares_them_again(
         "short",
     ]
     printed = capsys.readouterr().out
-    assert "Not alike: max_turns: 10 | 10 | 2" in printed
+    assert "Different settings: max_turns: 10 | 10 | 2" in printed
     assert "A − B" in printed
     assert (out / "short" / "report.html").exists()
     before = {

@@ -1,4 +1,4 @@
-"""Paired statistics against statsmodels 0.15.0, whose values are written down: it is no dependency.
+"""Paired statistics against statsmodels 0.15.0, whose values are written down: it is not a dependency.
 
 from statsmodels.stats.contingency_tables import mcnemar       # mcnemar([[40, b], [c, 30]], exact=True).pvalue
 from statsmodels.stats.multitest import multipletests          # multipletests(p, method="holm")[1]

@@ -55,7 +55,7 @@ async def test_nor_is_one_that_breaks_off_or_is_overloaded(ask, status):
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 async def test_a_key_or_a_model_that_is_refused_is_the_users_mistake(status):
-    with pytest.raises(UserError, match="--agent: its model server refuses"):
+    with pytest.raises(UserError, match="--agent: its model server rejects the request"):
         await answered(by_openai, status)
 
 

@@ -181,7 +181,7 @@ async def test_a_server_that_is_gone_is_nobodys_failure(framework, made, dialogu
 async def test_a_key_that_is_refused_is_the_users_mistake(framework, made, dialogues):
     async with serving(framework, fault=lambda _: Fault(status=401)) as server:
         async with dialogues(made(framework, server.base_url)) as [talk]:
-            with pytest.raises(UserError, match="its model server refuses"):
+            with pytest.raises(UserError, match="its model server rejects the request"):
                 await talk.say("hello")
 
 

@@ -83,12 +83,14 @@ class agent:
 
 
 def test_args_for_what_is_built_already_are_refused(agent_of):
-    with pytest.raises(UserError, match="is built already and takes no --agent-arg"):
+    with pytest.raises(UserError, match="is an instance and takes no --agent-arg"):
         agent_of("class A:\n    async def reply(self, d): ...\nagent = A()", volume=3)
 
 
 def test_a_function_that_needs_no_messages_is_refused_with_the_reason(agent_of):
-    with pytest.raises(UserError, match="no method `reply`; a function takes the messages without"):
+    with pytest.raises(
+        UserError, match="no method `reply`; an agent function takes the messages without"
+    ):
         agent_of("def agent(messages=None):\n    return 'hi'")
 
 
@@ -157,9 +159,9 @@ RAISES = "def agent(messages):\n    import urllib.error, asyncio\n    raise "
         (RAISES + "ValueError('no idea')", AgentError, "ValueError: no idea"),
         (RAISES + "SystemExit(3)", AgentError, "SystemExit"),
         (RAISES + "KeyboardInterrupt", AgentError, "KeyboardInterrupt"),
-        (RAISES + "asyncio.CancelledError", AgentError, "cancelled itself"),
+        (RAISES + "asyncio.CancelledError", AgentError, "canceled itself"),
         ("async " + RAISES + "SystemExit(3)", AgentError, "SystemExit"),
-        ("async " + RAISES + "asyncio.CancelledError", AgentError, "cancelled itself"),
+        ("async " + RAISES + "asyncio.CancelledError", AgentError, "canceled itself"),
         ("def agent(messages):\n    return 3", AgentError, "returned int; it must return"),
         ("async def agent(messages): ...", AgentError, "returned NoneType"),
         (RAISES + "ConnectionRefusedError('gone')", EndpointError, "gone"),

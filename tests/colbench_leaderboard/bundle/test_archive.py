@@ -53,7 +53,7 @@ def test_a_folder_and_its_archive_are_the_same_bundle_and_hold_what_was_said(run
         assert list(found) == sorted(said)
         assert not any(one.scores or one.seconds for one in cells)
     assert len(digests) == 1
-    assert not folder.exists()  # what was unpacked is gone
+    assert not folder.exists()  # the unpacked files are deleted
 
 
 @pytest.mark.parametrize(

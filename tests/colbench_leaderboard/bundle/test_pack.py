@@ -56,7 +56,7 @@ def test_what_is_sent_and_what_is_not_is_said_before_it_is_written(run, meta, tm
     capsys.readouterr()
     assert pack(run, meta, "--out", str(tmp_path / "bundle"), "--dry-run") == 0
     said = capsys.readouterr().out
-    assert "3 tasks x 2 = 6 dialogues, word by word" in said
+    assert "3 tasks x 2 = 6 dialogues, verbatim" in said
     assert "not sent" in said
     assert "CC-BY-4.0" in said
     assert not (tmp_path / "bundle").exists()
@@ -71,17 +71,17 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
     assert pack(run, meta, "--out", str(out)) == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     meta.write_text(meta.read_text().replace("Guesser", "Other"))
-    assert "holds something else" in refused(run, meta, capsys, "--out", str(out))
+    assert "contains something else" in refused(run, meta, capsys, "--out", str(out))
     mine = tmp_path / "mine.tar.gz"
     mine.write_text("mine")
-    assert "holds something else" in refused(run, meta, capsys, "--out", str(mine))
+    assert "contains something else" in refused(run, meta, capsys, "--out", str(mine))
     assert mine.read_text() == "mine"
 
 
 def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path, capsys):
     fewer = copied(run, lambda record: record["config"].update(trials=1))
     assert pack(fewer, meta, "--out", str(tmp_path / "bundle")) == 0
-    assert "3 dialogues that the run no longer has in its grid" in capsys.readouterr().out
+    assert "3 dialogues that are no longer in the grid of the run" in capsys.readouterr().out
     with read_bundle(tmp_path / "bundle") as bundle:
         assert [cell.rollout.trial for cell in bundle.cells()] == [0, 0, 0]
         assert bundle.lock.tasks.trials == 1
@@ -119,7 +119,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     with (mixed / "rollouts.jsonl").open("a") as file:
         file.write(json.dumps(other) + "\n")
     said = refused(mixed, meta, capsys)
-    assert "1 of another configuration than run.json's" in said
+    assert "1 of a different configuration than run.json" in said
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,12 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     [
         (
             lambda r: r["config"].update(max_turns=20),
-            "`config` and `pins` do not agree on max_turns",
+            "`config` and `pins` disagree on max_turns",
         ),
-        (lambda r: r["pins"].update(colbench="9"), "its digest is not that of its pins"),
+        (
+            lambda r: r["pins"].update(colbench="9"),
+            "its digest does not match its pins; the file was edited by hand",
+        ),
     ],
 )
 def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, meta, copied, capsys):
@@ -138,13 +141,13 @@ def test_a_run_record_that_was_changed_by_hand_is_refused(change, said, run, met
 
 def test_the_standard_track_is_refused_with_every_reason(run, meta, copied, capsys):
     said = refused(run, track(meta, "standard"), capsys)
-    assert 'not for the track "standard", but for "open"' in said
+    assert 'does not qualify for the track "standard", only for "open"' in said
     assert "it has 3 of the 1000 tasks of bundled:backend" in said
 
 
 @pytest.mark.parametrize(
     ("commit", "reason"),
-    [("abc-dirty", "changed and not committed: abc-dirty"), ("", "is not known")],
+    [("abc-dirty", "has uncommitted changes: abc-dirty"), ("", "is unknown")],
 )
 def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
     commit, reason, run, meta, copied, capsys
@@ -156,7 +159,7 @@ def test_a_harness_that_nobody_can_look_up_is_for_the_open_track(
 
 def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert pack(tmp_path, meta) == 2
-    assert "is no run folder" in capsys.readouterr().err
+    assert "is not a run folder" in capsys.readouterr().err
     assert main(["submit", "pack", str(run)]) == 2
     assert "--meta is missing" in capsys.readouterr().err
     assert pack(run, tmp_path / "none.toml") == 2

@@ -71,7 +71,7 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     lock = json.loads((out / "lock.json").read_text())
     assert lock["config"]["agent"] == "mine.py:Agent"
     assert lock["config"]["agent_args"] == {"temperature": 0.5}
-    assert lock["config"]["agent_price"] == [1.0, 2.0]  # the board's cost goes by it
+    assert lock["config"]["agent_price"] == [1.0, 2.0]  # the cost on the board depends on it
     assert lock["config"]["human_price"] is None
     assert lock["pins"]["config"]["agent_args"] == {"temperature": 0.5}
     assert lock["pins"]["agent"]["weights"] == "model.bin"
@@ -89,13 +89,13 @@ def test_a_transcript_with_a_key_in_it_is_not_packed(agents, meta, capsys):
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
     said = capsys.readouterr().err
-    assert "holds what looks like an API key" in said
+    assert "contains what looks like an API key" in said
     assert "a1B2" not in said
     assert not (run / "bundle").exists()
 
 
 def test_the_value_of_a_secret_variable_is_found_and_not_told(run, meta, monkeypatch, capsys):
-    monkeypatch.setenv("MY_API_KEY", "somebody@example.org")  # which the metadata hold
+    monkeypatch.setenv("MY_API_KEY", "somebody@example.org")  # contained in the metadata
     assert main(["submit", "pack", str(run), "--meta", str(meta)]) == 2
     said = capsys.readouterr().err
     assert "the value of the environment variable MY_API_KEY" in said

@@ -66,11 +66,11 @@ def test_an_entry_becomes_a_branch_and_the_working_tree_stays_as_it_is(packed, r
 def test_an_entry_is_opened_once(packed, repository, capsys):
     assert push(packed, repository.folder) == 0
     assert push(packed, repository.folder) == 2
-    assert "there is a branch submission/guesser-" in capsys.readouterr().err
+    assert "the branch submission/guesser-" in capsys.readouterr().err
     branch = next(name for name in branches(repository, repository.folder) if name != "main")
     repository("merge", "--quiet", branch)
     assert push(packed, repository.folder) == 2
-    assert "the entry is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_an_address_is_pushed_to_only_when_that_was_said(
@@ -79,7 +79,7 @@ def test_an_address_is_pushed_to_only_when_that_was_said(
     bare = tmp_path / "board.git"
     repository("clone", "--quiet", "--bare", str(repository.folder), str(bare))
     address = bare.as_uri()
-    assert push(archived(packed), address) == 2  # nobody can be asked
+    assert push(archived(packed), address) == 2  # standard input is not a terminal
     assert "add --yes" in capsys.readouterr().err
     assert branches(repository, bare) == ["main"]
     assert push(archived(packed), address, "--yes") == 0
@@ -137,20 +137,20 @@ def test_nothing_of_a_repository_on_this_machine_runs_when_it_is_pushed_to(
 def test_an_address_is_no_command(to, packed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["submit", "push", str(packed), f"--to={to}", "--yes"]) == 2
-    assert "neither a folder nor an address" in capsys.readouterr().err
+    assert "neither a folder nor a URL" in capsys.readouterr().err
     assert not list(tmp_path.glob("*hacked*"))
 
 
 def test_what_is_no_repository_is_refused(packed, tmp_path, repository, capsys):
     (tmp_path / "plain").mkdir()
     assert push(packed, tmp_path / "plain") == 2
-    assert "no working tree of a git repository" in capsys.readouterr().err
+    assert "is not the top folder of a git working tree" in capsys.readouterr().err
     (repository.folder / "inner").mkdir()
     assert push(packed, repository.folder / "inner") == 2
-    assert "name its top folder" in capsys.readouterr().err
+    assert "is not the top folder of a git working tree" in capsys.readouterr().err
     repository("init", "--quiet", str(tmp_path / "empty"))
     assert push(packed, tmp_path / "empty") == 2
-    assert "it has no commit yet" in capsys.readouterr().err
+    assert "the repository has no commit yet" in capsys.readouterr().err
 
 
 def test_an_environment_that_redirects_git_does_not(packed, repository, tmp_path, monkeypatch):
@@ -249,7 +249,7 @@ def test_an_entry_that_is_there_is_never_changed(request_of, repository):
     lock = next(folder.glob("entries/*/bundle/lock.json"))
     lock.write_text("{}")
     repository("commit", "--quiet", "--all", "--message", "mine now")
-    with pytest.raises(Refused, match="an entry never changes"):
+    with pytest.raises(Refused, match="entries never change"):
         new_entries(folder, base)
 
 
@@ -297,7 +297,7 @@ def test_the_workflow_installs_the_packages_that_a_store_names(tmp_path, capsys)
 @pytest.mark.parametrize("package", ["colbench-sql", "a==1;id", "a==1 --index-url=x", '"==1'])
 def test_a_package_without_a_version_reaches_no_workflow(package, tmp_path, capsys):
     assert main(["leaderboard", "init", str(tmp_path / "store"), "--packages", package]) == 2
-    assert f"--packages {package}: write the name and the version" in capsys.readouterr().err
+    assert f"--packages {package}: give name and version" in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
 
 

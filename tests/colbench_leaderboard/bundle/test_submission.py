@@ -17,15 +17,15 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("models", "score = 0.9\nmodels", "`score`: nobody says their own score"),
-        ("models", "[results]\nmodels", "`results`: nobody says their own score"),
-        ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: nobody says"),
+        ("models", "score = 0.9\nmodels", "`score`: scores are not submitted"),
+        ("models", "[results]\nmodels", "`results`: scores are not submitted"),
+        ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: scores are not"),
         ("models", "colour = 1\nmodels", "unknown key `colour`; known are name, organisation"),
-        ('tools = "none"', "", "not answered:\n  disclosures.tools: what it may use"),
+        ('tools = "none"', "", "not answered:\n  disclosures.tools: tools besides its model"),
         ('name = "Guesser"', 'name = ""', "not answered:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (bundled'),
-        ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (whether it was trained"),
-        ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` holds a character that cannot be seen: U+202E"),
+        ("= false\nhuman", '= "no"\nhuman', "`disclosures.trained_on_colbench` (true if it was trained"),
+        ('name = "Guesser"', 'name = "Gu\u202eesser"', "`name` contains an invisible character: U+202E"),
         ("models = []", "models = [{}]", "not answered:\n  models.name: a model's name"),
         ("models = []", "models = 3", "`models` (the models that it uses"),
         ("[disclosures]", "[disclosures", "is not valid TOML"),
@@ -119,7 +119,7 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
 
     asked = ask()
     assert asked.returncode == 0, asked.stderr
-    assert "That holds a character that cannot be seen: U+200B." in asked.stdout
+    assert "That contains an invisible character: U+200B." in asked.stdout
     submission = read_submission(meta)
     assert submission.authors == ("A. Person", "B. Person")
     assert [model.name for model in submission.models] == ["org/model"]
@@ -128,7 +128,7 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
     assert (out / "MANIFEST.sha256").exists()
     again = ask()
     assert again.returncode == 2
-    assert f"is there already; say --meta {meta} without --interactive" in again.stderr
+    assert f"already exists; to use it, give --meta {meta} without --interactive" in again.stderr
 
 
 def test_who_stops_answering_has_no_traceback(run, tmp_path):
@@ -143,8 +143,8 @@ def test_who_stops_answering_has_no_traceback(run, tmp_path):
 @pytest.mark.parametrize(
     ("folder", "meta", "said"),
     [
-        ("nowhere", "submission.toml", "is no run folder"),
-        ("", "no/where.toml", "there is no folder"),
+        ("nowhere", "submission.toml", "is not a run folder"),
+        ("", "no/where.toml", "does not exist"),
     ],
 )
 def test_nobody_answers_a_dozen_questions_in_vain(folder, meta, said, run, tmp_path, capsys):

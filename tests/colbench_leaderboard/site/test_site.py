@@ -210,14 +210,12 @@ def test_the_command_names_the_tasks_and_the_packages_that_it_needs(standings, s
 def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board, pages):
     (flagged,) = board.flagged
     front = pages[f"boards/{board.key}/index.html"].words
-    assert "Flagged, without a place" in front
-    assert (
-        front.index("Flagged, without a place") < front.index("audit.x") < front.index("Downloads")
-    )
-    assert MARK in front.partition("Flagged, without a place")[2]
+    assert "Flagged, not ranked" in front
+    assert front.index("Flagged, not ranked") < front.index("audit.x") < front.index("Downloads")
+    assert MARK in front.partition("Flagged, not ranked")[2]
     entry = pages[f"entries/{flagged.bundle[:12]}/index.html"].words
     assert (
-        "has no place until a keeper of the leaderboard decides about its flags: audit.x" in entry
+        "is not ranked until a keeper of the leaderboard decides about its flags: audit.x" in entry
     )
     assert flagged.bundle[:12] not in (site / "index.html").read_text()
 
@@ -225,7 +223,7 @@ def test_a_flagged_entry_is_shown_apart_with_its_flag_and_the_reason(site, board
 def test_tokens_and_cost_are_said_to_be_reported(board, pages):
     front = pages[f"boards/{board.key}/index.html"].words
     assert "Tokens, reported" in front
-    assert "are as the submitters state them" in front
+    assert "are stated by the submitters" in front
     counted = next(row for row in board.rows if row.tokens is not None)
     assert "Tokens, reported" in pages[f"entries/{counted.bundle[:12]}/index.html"].words
 
@@ -277,7 +275,7 @@ def test_a_dialogue_shows_its_answer_and_the_reference_of_a_task_that_is_at_hand
     page = pages[f"entries/{board.rows[0].bundle[:12]}/dialogues-001.html"]
     assert tasks[1].hidden.reference in page.words
     assert tasks[0].hidden.reference not in page.words
-    assert page.words.count("The reference of this task is not at hand here.") == 1
+    assert page.words.count("The reference of this task is not available.") == 1
 
 
 def test_long_texts_are_cut_and_say_so(pages, standings):
@@ -297,7 +295,7 @@ def test_the_papers_table_is_shown_as_reported(pages, standings):
 def test_a_folder_with_something_else_is_not_touched(tmp_path, store, standings):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
-    with pytest.raises(UserError, match="holds something other than a site"):
+    with pytest.raises(UserError, match="contains something other than a site"):
         build(store.folder, standings, tmp_path / "mine", [])
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "thesis.tex"]
 
@@ -416,7 +414,7 @@ def test_a_board_of_a_domain_from_outside_is_shown_in_its_words(tmp_path, stores
     here = f"boards/{board.key}"
     assert "Ranked by beauty & form" in words(f"{here}/index.html")
     assert "Beauty & form by turn" in words(f"{here}/charts.html")
-    assert "Mean over the dialogues of the poem shown last by a turn." in words(
+    assert "Mean score of the last poem shown by a turn, over dialogues." in words(
         f"{here}/charts.html"
     )
     assert "Beauty & form, points" in words(f"{here}/against/{board.rows[0].bundle[:12]}.html")

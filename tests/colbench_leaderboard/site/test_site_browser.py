@@ -162,7 +162,7 @@ def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):
     assert float(shown) == pytest.approx(difference, abs=0.051)
     page.locator("tr:target").get_by_role("link", name="–").click()
     table = page.locator(f"#t-{second.bundle[:12]}")
-    expect(table).to_be_visible()  # the part that holds it has opened
+    expect(table).to_be_visible()  # the section that contains it is open
     task, mine, theirs = table.locator("tbody tr").first.get_by_role("link").all()
     name, value = task.inner_text(), theirs.inner_text()
     assert mine.inner_text() != value
@@ -236,4 +236,4 @@ def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opene
     assert images.evaluate_all("all => all.map((each) => each.naturalWidth)") == [640] * 3
     assert len({image.bounding_box()["y"] for image in images.all()}) == 1
     page.get_by_role("link", name="Next →").click()
-    expect(images).to_have_count(1)  # nobody rendered the other target
+    expect(images).to_have_count(1)  # the other target was never rendered

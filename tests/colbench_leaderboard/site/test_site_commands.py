@@ -32,12 +32,12 @@ def test_build_writes_a_site_with_the_references_that_one_has(tmp_path, small, c
     out = tmp_path / "site"
     assert main(["leaderboard", "build", str(store), "--out", str(out)]) == 0
     (leaf,) = out.glob("entries/*/dialogues-001.html")
-    assert leaf.read_text().count("The reference of this task is not at hand here.") == 3
+    assert leaf.read_text().count("The reference of this task is not available.") == 3
     said = capsys.readouterr().out
     assert "1 entry, 3 dialogues" in said.replace("\n", " ")
     assert main(["leaderboard", "build", str(store), "--out", str(out), "--tasks", str(file)]) == 0
     (leaf,) = out.glob("entries/*/dialogues-001.html")
-    assert "is not at hand here" not in leaf.read_text()
+    assert "is not available" not in leaf.read_text()
     assert "--tasks YOUR_TASKS" in next(out.glob("entries/*/index.html")).read_text()
 
 
@@ -47,7 +47,7 @@ def test_build_refuses_a_path_without_a_store_and_a_folder_of_something_else(
     assert main(["leaderboard", "build", str(tmp_path / "none"), "--out", str(tmp_path / "x")]) == 2
     assert "is not a store" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
-    assert "holds something other than a site" in capsys.readouterr().err
+    assert "contains something other than a site" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2
     assert "a port is a number from 0 to 65535" in capsys.readouterr().err
 

@@ -114,7 +114,7 @@ def test_a_receipt_of_another_bundle_is_not_taken(store, entrant):
 def test_a_receipt_of_a_sample_is_not_taken(store, entrant):
     one = entrant()
     one.verify([[1.0], [0.5]], findings=[("replay.sample", "note")])
-    with pytest.raises(UserError, match=r"is of a sample \(--replay\)"):
+    with pytest.raises(UserError, match=r"covers a sample \(--replay\)"):
         accept(store, one.bundle, one.verified)
     assert read_log(store).records == ()
 
@@ -181,7 +181,7 @@ def test_an_entry_without_a_flag_needs_no_decision(store, entrant):
     with pytest.raises(UserError, match="is not in the store; it cannot be kept now"):
         keep(store, one.digest, "x")
     accept(store, one.bundle, one.verified)
-    with pytest.raises(UserError, match="has no flag that awaits a decision"):
+    with pytest.raises(UserError, match="has no flag that needs a decision"):
         keep(store, one.digest, "x")
 
 
@@ -229,7 +229,7 @@ def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
         lambda: rescore(store, one.digest, one.verified, reason),
         lambda: keep(store, one.digest, reason),
     ):
-        with pytest.raises(UserError, match="say why"):
+        with pytest.raises(UserError, match="give a reason"):
             decide()
 
 

@@ -124,7 +124,7 @@ def refused_bundle_kept(store, one, record):
 def deleted_bundle_kept(store, one, record):
     removed = next(r.bundle for r in audit_records(store) if r.decision == "removed")
     shutil.copytree(bundle_folder(store, one.digest), bundle_folder(store, removed))
-    return r"says that it was deleted"
+    return r"marks it as deleted"
 
 
 def torn(store, one, record):
@@ -172,7 +172,7 @@ def test_a_rewritten_log_is_no_store_to_audit(kept):
     store, *_ = kept
     path = store / LOG
     path.write_bytes(path.read_bytes().replace(b"copied", b"sorry!"))
-    with pytest.raises(DataError, match="line 4: .*changed, moved or cut"):
+    with pytest.raises(DataError, match="line 4: .*changed, moved or removed"):
         audit(store)
 
 
@@ -201,7 +201,9 @@ def test_a_receipt_that_refuses_cannot_have_been_accepted(kept):
     store, one, _ = kept
     one.verify([[1.0], [1.0]], tier=None)
     forged(store, one, one.verified)
-    assert any("refuses the bundle, but record 6 took it" in fault for fault in audit(store).faults)
+    assert any(
+        "refuses the bundle, but record 6 accepted it" in fault for fault in audit(store).faults
+    )
 
 
 def test_verifying_anew_compares_every_byte(kept):
@@ -215,7 +217,7 @@ def test_verifying_anew_compares_every_byte(kept):
     one.verify([[1.0], [0.0]])
     found = audit(store, verifier=honest)
     assert found.verified == 0
-    assert "scores.jsonl: is not what verifying the bundle gives" in found.faults[0]
+    assert "scores.jsonl: differs from the result of verifying" in found.faults[0]
 
 
 def test_a_bundle_that_can_no_longer_be_verified_is_a_fault(kept):

@@ -73,7 +73,7 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     counts = {"records": 1, "standing": 1, "verified": 1, "signed": 0}
     assert found == {"head": head, "keepers": [], "faults": [], **counts}
     assert main(["leaderboard", "rescore", store, "--reason", "new rules"]) == 0
-    assert "the same" in capsys.readouterr().out
+    assert "unchanged" in capsys.readouterr().out
     bundle = read_log(made).records[0].bundle
     assert (
         main(["leaderboard", "remove", store, bundle[:8], "--reason", "asked for", "--delete"]) == 0
@@ -104,7 +104,7 @@ def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_ane
     assert main(["leaderboard", "audit", store]) == 0
     capsys.readouterr()
     assert main(["leaderboard", "audit", store, "--verify"]) == 1
-    assert "receipt.json: is not what verifying the bundle gives" in capsys.readouterr().out
+    assert "receipt.json: differs from the result of verifying" in capsys.readouterr().out
 
 
 def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
@@ -116,11 +116,11 @@ def test_the_same_transcripts_under_another_name_are_flagged_and_found_again(
     assert main(["leaderboard", "accept", store, str(packed(run, "another"))]) == 0
     assert "flag     audit.duplicates: 2 of 2 dialogues" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--verify"]) == 0
-    assert "2 verified again and the same" in capsys.readouterr().out
+    assert "2 verified again with the same result" in capsys.readouterr().out
 
 
 def accepting(store, bundle):
-    """Start the command in a process of its own."""
+    """Start the command in its own process."""
     words = [sys.executable, "-m", "colbench.cli", "leaderboard", "accept", str(store), str(bundle)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -132,7 +132,7 @@ def test_of_two_accepts_at_once_one_is_told_to_repeat_and_none_skips_the_others_
     ended = [each.communicate() for each in [accepting(made, bundle) for bundle in bundles]]
     told = [error for _, error in ended if "in use by another colbench process" in error]
     assert len(told) == 2 - len(read_log(made).standing())
-    for bundle in bundles:  # a second time: what was taken is refused
+    for bundle in bundles:  # a second time: an accepted bundle is refused
         main(["leaderboard", "accept", str(made), str(bundle)])
     standing = read_log(made).standing().values()
     found = [duplicated(read_receipt(made, record)) for record in standing]
@@ -169,7 +169,7 @@ def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken
     capsys.readouterr()
     take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
     assert main(take) == 2
-    assert "was not made against an entry that stands: 2 of 2 dialogues" in capsys.readouterr().err
+    assert "was not made against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 
@@ -228,15 +228,18 @@ def test_a_keeper_ranks_a_flagged_entry_in_the_log(made, entrant, capsys):
 
 MISTAKES = [
     (["accept", "nowhere", "b"], "is not a store"),
-    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: say why"),
+    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: give a reason"),
     (["keep", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),
     (["audit", "nowhere"], "is not a store"),
-    (["audit", "nowhere", "--until", "a" * 40], "--until: needs --added-since"),
-    (["audit", "nowhere", "--added-since", "a" * 40, "--verify"], "--added-since: goes without"),
+    (["audit", "nowhere", "--until", "a" * 40], "--until: requires --added-since"),
+    (
+        ["audit", "nowhere", "--added-since", "a" * 40, "--verify"],
+        "--added-since: cannot be combined",
+    ),
     (["build", "nowhere"], "--out is missing"),
-    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: needs --serve"),
+    (["build", "nowhere", "--out", "site", "--port", "0"], "--port: requires --serve"),
     (["init", "."], "is not empty"),
 ]
 

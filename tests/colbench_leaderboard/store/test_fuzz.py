@@ -131,7 +131,7 @@ def test_a_real_bundle_whose_files_have_other_bytes(small_bundle, data):
             path = Path(scratch) / name
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data.draw(mutated(content)) if name == spoiled else content)
-        if spoiled != MANIFEST:  # or nothing but the manifest's hashes would be tested
+        if spoiled != MANIFEST:  # otherwise only the hashes of the manifest would be tested
             sealed = manifest(Path(scratch), [name for name in names if name != MANIFEST])
             (Path(scratch) / MANIFEST).write_bytes(sealed)
         with suppress(Refused):
@@ -159,7 +159,7 @@ def test_what_is_flat_and_canonical_is_read_as_it_was_written(value):
     try:
         content = canonical(value)
     except (TypeError, ValueError, UnicodeEncodeError):
-        return  # no JSON has a lone surrogate
+        return  # JSON cannot contain a lone surrogate
     with suppress(Refused):
         require_flat(value, "x")
     assert canonical(decode(content, object, most=len(content), file="x")) == content

@@ -122,7 +122,7 @@ def said_twice(log):
 )
 def test_a_log_whose_lines_were_touched_is_refused(store, log, attack, line):
     attack(log)
-    with pytest.raises(DataError, match=rf"^log\.jsonl, line {line}: .*changed, moved or cut"):
+    with pytest.raises(DataError, match=rf"^log\.jsonl, line {line}: .*changed, moved or removed"):
         read_log(store)
 
 
@@ -130,22 +130,22 @@ FORGED = [
     ({"number": 7}, "`number` is 7"),
     ({"decision": "rescored"}, "rescored cannot come after nothing"),
     ({"decision": "removed", "receipt": None}, "removed cannot come after nothing"),
-    ({"receipt": None}, "`receipt` has to be there"),
+    ({"receipt": None}, "`receipt` is required"),
     ({"receipt": "0123"}, "receipt"),
-    ({"reason": None}, "`reason` has to be there"),
-    ({"reason": " "}, "`reason` has to be there"),
+    ({"reason": None}, "`reason` is required"),
+    ({"reason": " "}, "`reason` is required"),
     ({"reason": "x" * 3000}, "reason"),
-    ({"decision": "accepted"}, "`reason` has to be there, but not for accepted"),
+    ({"decision": "accepted"}, "`reason` is required, except for accepted"),
     ({"bundle": "../../etc"}, "bundle"),
     ({"time": "yesterday"}, "time"),
     ({"time": "2026-02-30T12:00:00Z"}, "`time` is .*which is not a time"),
-    ({"deleted": True}, "`deleted` is for removed only"),
-    ({"reference_line": True}, "are for accepted only"),
-    ({"reruns": A}, "are for accepted only"),
-    ({"decision": "accepted", "reason": None, "reruns": C}, f"no entry {C} stands"),
+    ({"deleted": True}, "`deleted` is allowed only for removed"),
+    ({"reference_line": True}, "are allowed only for accepted"),
+    ({"reruns": A}, "are allowed only for accepted"),
+    ({"decision": "accepted", "reason": None, "reruns": C}, f"{C} is not a current entry"),
     ({"decision": "accepted", "reason": None, "reruns": A, "reference_line": True}, "not both"),
     ({"decision": "kept"}, "kept cannot come after nothing"),
-    ({"decision": "kept", "bundle": A, "receipt": "e" * 64}, "has to be the one that is current"),
+    ({"decision": "kept", "bundle": A, "receipt": "e" * 64}, "must be the current receipt"),
     ({"score": 1.0}, "score"),
 ]
 
@@ -274,7 +274,7 @@ def test_a_log_with_another_name_is_read_but_not_written(store, log, tmp_path):
 def test_a_log_that_is_a_pipe_is_refused_and_nobody_waits_for_it(store):
     (store / LOG).unlink()
     os.mkfifo(store / LOG)
-    with pytest.raises(DataError, match="is not a plain file"):
+    with pytest.raises(DataError, match="is not a regular file"):
         read_log(store)
 
 
@@ -282,7 +282,7 @@ def test_a_bundle_is_found_by_how_its_digest_begins(store, log):
     assert find(read_log(store), "aa") == A
     with pytest.raises(UserError, match="no bundle in the log"):
         find(read_log(store), "0")
-    with pytest.raises(UserError, match="2 bundles start like this"):
+    with pytest.raises(UserError, match="2 bundles start with these digits"):
         find(read_log(store), "")
 
 
@@ -290,7 +290,7 @@ def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(
     taken, like = "ab" * 32, "ab" * 6 + "cd" * 26
     with writing(store) as log:
         log.append("accepted", taken, receipt="ef" * 32)
-        with pytest.raises(UserError, match=f"{like} begins like {taken}"):
+        with pytest.raises(UserError, match=f"{like} begins with the same 12 digits as {taken}"):
             require_latest(log.log, like, "accepted")
         require_latest(log.log, like, "refused")
         require_latest(log.log, "ac" * 32, "accepted")

@@ -79,18 +79,20 @@ def test_anybody_can_check_a_receipt_with_ssh_keygen_alone(signed):
 def cut_back(store, keys):
     lines = (store / LOG).read_bytes().splitlines(keepends=True)
     (store / LOG).write_bytes(b"".join(lines[:2]))
-    return r"heads/3\.txt: the log had 3 records, and has 2: it was cut back"
+    return r"heads/3\.txt: the log had 3 records, but now has 2: it was truncated"
 
 
 def rewritten(store, keys):
     *lines, last = (store / LOG).read_bytes().splitlines(keepends=True)
     (store / LOG).write_bytes(b"".join(lines) + last.replace(b"asked for", b"no reason"))
-    return r"heads/3\.txt: the log had the head \w+ after record 3, and has \w+: it was rewritten"
+    return (
+        r"heads/3\.txt: the log had the head \w+ after record 3, but now has \w+: it was rewritten"
+    )
 
 
 def without_a_head(store, keys):
     (store / HEADS / "1.txt").unlink()
-    return r"heads/1\.txt: is missing; .*heads/3\.txt follows it"
+    return r"heads/1\.txt: is missing, but .*heads/3\.txt follows it"
 
 
 def without_the_last_head(store, keys):
@@ -106,7 +108,7 @@ def appended(store, keys):
 def changed_statement(store, keys):
     path = store / HEADS / "3.txt"
     path.write_text(path.read_text().replace("follows: 1", "follows: 0"))
-    return r"heads/3\.txt: has a signature of other content"
+    return r"heads/3\.txt: has a signature of different content"
 
 
 def signed_by_a_stranger(store, keys):
@@ -119,7 +121,7 @@ def another_kind_of_signature(store, keys):
     words = ["ssh-keygen", "-Y", "sign", "-q", "-f", keys / "keeper", "-n", "colbench-receipt"]
     made = subprocess.run(words, input=statement.encode(), capture_output=True, check=True)
     (store / HEADS / "3.txt").write_text(statement + made.stdout.decode())
-    return r"heads/3\.txt: has a signature of other content"
+    return r"heads/3\.txt: has a signature of different content"
 
 
 def a_key_that_was_not_valid(store, keys):
@@ -137,7 +139,7 @@ def with_that_of_another_receipt(store, keys):
     other = read_log(store).records[1]
     theirs = verified_folder(store, other.bundle, other.receipt) / "receipt.json.sig"
     shutil.copyfile(theirs, receipt_signature(store))
-    return r"receipt\.json\.sig: has a signature of other content"
+    return r"receipt\.json\.sig: has a signature of different content"
 
 
 def without_signers(store, keys):
@@ -246,7 +248,7 @@ def test_a_published_head_shows_what_the_store_itself_cannot(
     for file in (signed / HEADS).iterdir():
         file.unlink()
     assert main(["leaderboard", "audit", str(signed), *check]) == 2
-    assert "the log had 3 records, and has 2: it was cut back" in capsys.readouterr().err
+    assert "the log had 3 records, but now has 2: it was truncated" in capsys.readouterr().err
 
 
 def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
@@ -254,13 +256,13 @@ def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
     path.write_text("\n\n" + newest_head(signed, read_log(signed)).text.replace("\n", "\r\n"))
     assert read_head(path) == read_heads(signed)[-1]
     path.write_text(path.read_text() + "See you!\n")
-    with pytest.raises(DataError, match=r"not a head of a log|is not a signature"):
+    with pytest.raises(DataError, match=r"not a log head|is not a signature"):
         Keepers(signed / SIGNERS).signer(b"", read_head(path).signature, "colbench-head", "2026")
 
 
 def test_an_unsigned_store_says_so_and_has_a_head_to_publish(store, entrant, tmp_path, capsys):
     assert main(["leaderboard", "head", str(store)]) == 2
-    assert "the log has no record yet" in capsys.readouterr().err
+    assert "the log has no record" in capsys.readouterr().err
     one = entrant()
     accept(store, one.bundle, one.verified)
     assert main(["leaderboard", "head", str(store)]) == 0
@@ -297,7 +299,7 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
     ("key", "message"),
     [
         ("stranger", r"--key .*stranger: was signed by a key that is not in .*signers"),
-        ("nowhere", r"--key .*nowhere: does not exist; `ssh-keygen -t ed25519`"),
+        ("nowhere", r"--key .*nowhere: does not exist; create a key with `ssh-keygen -t ed25519`"),
         ("rubbish", r"--key .*rubbish: cannot sign: "),
     ],
 )
@@ -316,8 +318,8 @@ def test_a_key_that_cannot_sign_is_the_keepers_mistake(store, entrant, keys, key
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "names no key"),
-        ("# only a comment\n\n", "names no key"),
+        ("", "contains no key"),
+        ("# only a comment\n\n", "contains no key"),
         ("somebody@example.org\n", "line 1: not a keeper's name and public key"),
         ("ssh-ed25519 AAAAC3Nz\n", "line 1: not a keeper's name and public key"),
     ],
@@ -331,7 +333,7 @@ def test_a_list_of_keepers_that_is_none_is_named(store, keys, content, message):
 def test_a_store_without_keepers_is_not_signed(store, entrant, keys):
     one = entrant()
     accept(store, one.bundle, one.verified)
-    with pytest.raises(UserError, match="signers: is missing, the list of the keepers"):
+    with pytest.raises(UserError, match="signers: the list of the keepers' public keys is missing"):
         sign_store(store, keys / "keeper")
 
 

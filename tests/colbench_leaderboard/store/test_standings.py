@@ -43,7 +43,7 @@ def test_a_board_ranks_its_entries_by_their_mean(store, take):
     assert [row.value.mean for row in board.rows] == [0.95, 0.5, 0.0]
     assert [row.success.mean for row in board.rows] == [0.9, 0.5, 0.0]
     assert (board.key, board.tasks) == ("standard-backend-cdcdcdcdcdcdcdcd", 10)
-    assert board.rows[0].rank.words == "not separable from 1 other, at place 2"
+    assert board.rows[0].rank.words == "not separable from 1 other, at rank 2"
     assert (board.rows[0].rank.low, board.rows[0].rank.high) == (1, 2)
     assert board.rows[2].rank.high == 3
 
@@ -270,12 +270,12 @@ def test_a_rewritten_log_shows_nothing(store, take):
 def test_scores_of_another_grid_cannot_share_a_board(store, take):
     take("one"), take("short", FAIR[:4])
     with pytest.raises(
-        DataError, match="has 0 cells of the task 'task-4', unlike the others.*rescore"
+        DataError, match="has 0 cells of the task 'task-4', unlike the other entries.*rescore"
     ):
         read_standings(store)
 
 
 def test_scores_of_a_task_that_no_other_has_cannot_share_a_board(store, take):
     take("short", FAIR[:4]), take("one")
-    with pytest.raises(DataError, match="has the task 'task-4', unlike the others.*rescore"):
+    with pytest.raises(DataError, match="has the task 'task-4', unlike the other entries.*rescore"):
         read_standings(store)

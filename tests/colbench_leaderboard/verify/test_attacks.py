@@ -95,7 +95,7 @@ def test_an_eleventh_turn_is_refused(interviewer, forge, verify):
         lines[0]["turns"] = [asked] * 10 + [lines[0]["turns"][-1]]
 
     found = only_finding(verify(forge(interviewer, prolong), code=1), "protocol.turns")
-    assert "11 turns, the most is 10" in found["message"]
+    assert "11 turns; at most 10" in found["message"]
 
 
 def test_human_replies_that_were_never_made_are_caught_by_asking_again(interviewer, forge, verify):

@@ -40,7 +40,7 @@ def judged(bundle_of, tasks) -> list[Judged]:
 
 
 def again(judged: Judged, trial: int) -> Judged:
-    """Return a result as if its dialogue were another trial, read from a file of its own."""
+    """Return a result as if its dialogue were another trial, read from its own file."""
     moved = encode_rollout(replace(judged.cell.rollout, trial=trial))
     cell = judged.cell._replace(rollout=msgspec.json.decode(moved, type=Rollout))
     found = msgspec.json.encode(replace(judged.score, trial=trial))
@@ -59,7 +59,7 @@ def test_little_is_kept_of_a_dialogue(judged, tasks):
                 tally.add(found)
         return grid, findings, transcripts, tally
 
-    fed(1)  # what is made once
+    fed(1)  # objects created once
     gc.collect()
     tracemalloc.start()
     kept = fed(TRIALS)

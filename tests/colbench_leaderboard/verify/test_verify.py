@@ -167,9 +167,9 @@ def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, v
 def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, verify, capsys):
     verify(interviewer, code=0)
     said = capsys.readouterr().out
-    assert "accepted: T2, rescored, and the simulated human asked again" in said
+    assert "accepted: T2, rescored, simulated human replayed" in said
     assert "success       100.0 %" in said
-    assert "who wrote those, nobody can see from here" in said
+    assert "verification cannot show who wrote the transcripts" in said
 
 
 def test_numbers_are_aligned_also_next_to_a_long_name():
@@ -204,7 +204,7 @@ def test_tasks_that_do_not_come_with_colbench_are_never_looked_up_by_what_a_bund
     interviewer, tmp_path, capsys
 ):
     assert main(["verify", str(interviewer), "--out", str(tmp_path / "out")]) == 2
-    assert "--tasks: the bundle is about tasks.jsonl" in capsys.readouterr().err
+    assert "--tasks: the bundle uses tasks.jsonl" in capsys.readouterr().err
 
 
 def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, place, tmp_path):
@@ -218,5 +218,5 @@ def test_a_bundle_is_judged_by_the_receivers_tasks_alone(interviewer, verify, pl
 def test_a_receipt_does_not_land_in_the_bundle(inside, interviewer, capsys):
     before = sorted(interviewer.rglob("*"))
     assert main(["verify", str(interviewer), "--out", str(interviewer / inside)]) == 2
-    assert "is in the bundle" in capsys.readouterr().err
+    assert "is inside the bundle" in capsys.readouterr().err
     assert sorted(interviewer.rglob("*")) == before

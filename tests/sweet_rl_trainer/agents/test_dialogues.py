@@ -1,4 +1,4 @@
-"""Runs in a process of their own, made as configured."""
+"""Runs in their own process, made as configured."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_model_that_is_kept_from_answering_says_what_it_would_say(small_model,
     assert evaluate(small_model, tmp_path / "run", "--agent-arg", "answers=false") == 0
     for each in rollouts(tmp_path / "run").values():
         drawn = [turn["agent_usage"]["requests"] for turn in each["turns"]]
-        assert drawn == [1, 1, 1]  # it never would answer
+        assert drawn == [1, 1, 1]  # otherwise it would never answer
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path, capsys):

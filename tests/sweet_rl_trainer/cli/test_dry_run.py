@@ -85,7 +85,7 @@ def test_without_dialogues_the_first_thing_said_is_the_command_that_makes_them(
     assert code == 2
     (command,) = commands(said)
     assert command[:3] == ["eval", "--agent", "vllm:meta-llama/Llama-3.1-8B-Instruct"]
-    command.remove("--record-tokens")  # which the agent below has none of
+    command.remove("--record-tokens")  # the agent below has none
     assert command[command.index("--trials") + 1] == "3"
     assert re.search(r"critic +to do +\d\d\.\d GiB", said)
     command[2] = "guesser" if "backend" in command else "designer"
@@ -102,7 +102,7 @@ def test_without_the_model_tokens_are_estimated_and_memory_follows_from_its_name
     code, said = planned(small_recipe, *CRITIC, *model)
     assert code == 0
     row = re.search(r"critic-data +to do +(\d+) +about ([\d,]+)", said)
-    assert "about: counted from characters" in said
+    assert "about: estimated from characters because" in said
     assert "GiB" in said
     _, exact = planned(small_recipe, *CRITIC)
     known = re.search(r"critic-data-\w+ +to do +(\d+) +([\d,]+)", exact)
@@ -110,7 +110,7 @@ def test_without_the_model_tokens_are_estimated_and_memory_follows_from_its_name
     estimate, count = (int(each[2].replace(",", "")) for each in (row, known))
     assert 0.4 * count < estimate < 1.2 * count  # the vocabulary of the small model is small
     _, said = planned(small_recipe, *CRITIC, "--model", UNKNOWN)
-    assert f"memory: {UNKNOWN} is not on this machine, and its shape is not known" in said
+    assert f"memory: {UNKNOWN} is not on this machine, and its dimensions are unknown" in said
 
 
 def test_one_trial_a_task_is_said_with_the_command_that_adds_more(
@@ -138,7 +138,7 @@ def test_runs_without_rewards_are_said_with_the_command_that_continues_them(
     (folder / "rollouts.jsonl").write_text(content)
     code, said = planned(small_recipe, *CRITIC, "--runs", folder)
     assert code == 2
-    assert said.startswith(f"Missing: {folder} holds no rollout with a reward (no reward: 8)")
+    assert said.startswith(f"Missing: {folder} has no rollout with a reward (no reward: 8)")
     assert commands(said)[0][-2:] == ["--out", str(folder)]
 
 
@@ -151,7 +151,7 @@ def test_tasks_that_are_not_found_are_said(small_recipe, collected, planned, tmp
     (folder / "run.json").write_text(record.replace("bundled:backend/train", "gone.jsonl"))
     code, said = planned(small_recipe, *CRITIC, "--runs", folder)
     assert code == 2
-    assert said.startswith(f"Missing: {folder}: its tasks cannot be found again: ")
+    assert said.startswith(f"Missing: {folder}: its tasks cannot be loaded: ")
     assert "--set data.tasks=FILE" in said
 
 
@@ -164,7 +164,7 @@ def test_dialogues_that_all_failed_leave_nothing_to_imitate(small_recipe, collec
 def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capfd):
     words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
     said = (
-        "model 'gone/to/nowhere': there is no such folder, nor is it an id of the hub (OWNER/NAME, "
+        "model 'gone/to/nowhere': neither an existing folder nor a Hub ID (OWNER/NAME, "
         "OWNER/NAME@REVISION); name another one by --set critic.vision.model=MODEL"
     )
     code, printed = planned(*words)

@@ -119,13 +119,13 @@ def test_a_run_can_end_at_every_stage_that_show_describes(fails, capfd):
 
 
 def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
-    assert fails("run", "nothing").startswith("there is no recipe 'nothing': neither a file nor")
-    assert fails("show", "nothing").startswith("there is no recipe 'nothing'")
+    assert fails("run", "nothing").startswith("recipe 'nothing': neither a file nor")
+    assert fails("show", "nothing").startswith("recipe 'nothing': neither a file nor")
     assert fails("run", "tiny-cpu", "--set", "x") == (
         "--set x: expected KEY=VALUE, such as critic.train.epochs=2"
     )
     assert fails("run", "tiny-cpu", "--until", "rank", "--set", "rank.scores=value").startswith(
-        "recipe tiny-cpu: rank.scores 'value' do not fit critic.train.score"
+        "recipe tiny-cpu: rank.scores 'value' is incompatible with critic.train.score"
     )
     (tmp_path / "r.toml").write_text('method = "rft"')
     assert fails("run", tmp_path / "r.toml").startswith(f"{tmp_path}/r.toml: model.name: give the")
@@ -136,10 +136,10 @@ def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
 
 def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
     out = tmp_path / "out"
-    assert "there is no such folder, nor is it an id of the hub" in fails(
+    assert "neither an existing folder nor a Hub ID" in fails(
         "run", small_recipe, "--out", out, "--model", "/nowhere"
     )
-    assert "is no checkpoint: it needs config.json" in fails(
+    assert "is not a complete checkpoint" in fails(
         "run", small_recipe, "--out", out, "--model", tmp_path
     )
     assert not out.exists()
@@ -147,7 +147,9 @@ def test_a_model_that_is_none_is_named(fails, small_recipe, tmp_path):
 
 def test_runs_that_are_none_are_named(fails, small_recipe, tmp_path):
     said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", tmp_path / "no")
-    assert said == f"{tmp_path}/no is no run folder of `colbench eval`: it has no rollouts.jsonl"
+    assert (
+        said == f"{tmp_path}/no is not a run folder of `colbench eval`: rollouts.jsonl is missing"
+    )
 
 
 def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path):
@@ -157,7 +159,7 @@ def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path
     content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
     (folder / "rollouts.jsonl").write_text(content)
     said = fails("run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--runs", folder)
-    assert said.startswith(f"{folder} holds no rollout with a reward (no reward: 8); `colbench sc")
+    assert said.startswith(f"{folder} has no rollout with a reward (no reward: 8); `colbench sc")
 
 
 def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
@@ -179,7 +181,9 @@ def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small
     said = fails(
         "run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--model", tmp_path / "model"
     )
-    assert said.startswith(f"{tmp_path}/model has no chat template; take the tokenizer of a model")
+    assert said.startswith(
+        f"{tmp_path}/model has no chat template; use the tokenizer of a chat model"
+    )
 
 
 def test_a_folder_in_use_is_left_alone(fails, small_recipe, tmp_path):
@@ -293,14 +297,16 @@ def test_a_server_without_the_system_prompt_is_refused_before_a_critic_learns(
     changes = [f"data.official=['{path}']", "data.runs=[]", "sample.server=vllm"]
     words = [word for change in changes for word in ("--set", change)]
     said = fails("run", small_recipe, "--out", tmp_path / "out", *words, *flags)
-    assert said.startswith("data.official: the files hold the agent's system prompt in prompt str")
+    assert said.startswith(
+        "data.official: the files contain the agent's system prompt only inside prompt strings"
+    )
     assert not list((tmp_path / "out").glob("critic-*/run"))
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
     said = fails("study", "--world", world, "--seeds", "0", "--out", tmp_path / "out")
-    assert said == "--seeds 0: at least 1"
+    assert said == "--seeds 0: must be at least 1"
     said = fails("study", "--world", world, "--only", "luck", "--out", tmp_path / "out")
     assert said.startswith("--only luck: expected one of zero-shot, rft, ")
     assert not (tmp_path / "out").exists()

@@ -43,7 +43,9 @@ def stopped(words, pattern, stop):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         stop(process.pid)
-        said = process.stderr.read()  # to its end: the children, who write there too, are gone
+        said = (
+            process.stderr.read()
+        )  # read to the end: the child processes, which also write there, have exited
     return process.returncode, said.decode()
 
 
@@ -75,17 +77,17 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
     assert not list(out.glob("actor-*/done.json"))
     model, said = run(small_recipe, out, capsys)
     assert model_digest(model) == model_digest(whole)
-    assert "[2/8] critic: done already" in said
+    assert "[2/8] critic: already done" in said
     assert "[7/8] actor: done in" in said
 
     before = times(out)
     again, said = run(small_recipe, out, capsys)
     assert again == model
-    assert said.count("done already") == 8
+    assert said.count("already done") == 8
     assert times(out) == before
 
     changed, said = run(small_recipe, out, capsys, "--set", "actor.train.learning_rate=1e-2")
-    assert said.count("done already") == 6
+    assert said.count("already done") == 6
     assert "[7/8] actor: done in" in said
     assert "[8/8] export: done in" in said
     assert model_digest(changed) != model_digest(model)
@@ -120,4 +122,4 @@ def test_a_run_that_is_interrupted_says_how_to_go_on_and_nothing_else(small_reci
     )
     assert code == 130
     assert "Traceback" not in said
-    assert said.endswith("sweet-rl: interrupted; the same command continues\n")
+    assert said.endswith("sweet-rl: interrupted; repeat the command to continue\n")

@@ -118,9 +118,9 @@ def test_monte_carlo_values_cover_the_exact_ones(finished):
     ("words", "message"),
     [
         (["--critic", "SWEET"], "--critic SWEET: expected NAME=FOLDER"),
-        (["--critic", "SWEET=nowhere"], "--critic: name the model .* by --policy"),
+        (["--critic", "SWEET=nowhere"], "--critic: give --policy, the model"),
         (["--policy", "nowhere"], "--policy nowhere: there is no such folder"),
-        (["--number", "0"], "--number 0: at least 1"),
+        (["--number", "0"], "--number 0: must be at least 1"),
         (["--tasks", "bundled:frontend"], "--tasks bundled:frontend: no task"),
         (["--system", "nowhere"], "--system nowhere: cannot be read"),
     ],

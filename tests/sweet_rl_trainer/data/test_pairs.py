@@ -74,7 +74,7 @@ def test_pairs_are_those_of_the_rule_and_no_others(dialogue, given, rule, match,
         )
     }
     if not allowed:
-        with pytest.raises(DataError, match=f"pairs {rule}: no task has one"):
+        with pytest.raises(DataError, match=f"pairs {rule}: no task has a pair"):
             make_pairs(dialogues, rule, match_turns=match, margin=margin / 10)
         return
     without = Counter()
@@ -125,10 +125,10 @@ def test_why_tasks_have_no_pair_is_counted(dialogue):
     without = Counter()
     make_pairs([*lone, *equal, *unsolved, *uneven, *pair], match_turns=True, without=without)
     assert without == {
-        "one dialogue only": 1,
+        "only one dialogue": 1,
         "equal rewards": 1,
         "no reward of 1": 1,
-        "no two with equally many turns": 1,
+        "no two dialogues with the same number of turns": 1,
     }
     close = [dialogue("f", 0.5), dialogue("f", 0.45)]
     without = Counter()

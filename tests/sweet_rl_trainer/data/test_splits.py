@@ -54,5 +54,5 @@ def test_a_share_of_the_tasks_has_all_of_a_smaller_one_and_whole_tasks(trajector
     assert 150 < len(small) < 250
     assert small == [each for each in dialogues if each in small]
     assert part(dialogues, 1.0) == dialogues
-    with pytest.raises(UserError, match="no task is left"):
+    with pytest.raises(UserError, match="no task remains"):
         part(dialogues[:1], 1e-9)

@@ -364,7 +364,7 @@ def test_the_prompt_of_a_turn_is_what_the_turn_stands_behind(
 def test_prompts_that_differ_before_the_reply_are_sequences_of_their_own(tokenizer, trajectory):
     fast = tokenizer("llama")
     plain = trajectory(HEARD[:2], REPLIES[:2], SYSTEM, said=REPLIES[:2])
-    days = ("01 Jan 2030", "02 Jan 2030")  # midnight came between them
+    days = ("01 Jan 2030", "02 Jan 2030")  # midnight passed between them
     strings = tuple(
         fast.apply_chat_template(
             dicts(plain, n), tokenize=False, add_generation_prompt=True, date_string=day

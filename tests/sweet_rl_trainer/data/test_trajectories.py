@@ -139,7 +139,7 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
     for lose in (lambda file: file.write_text("Ask no more."), Path.unlink):
         lose(tmp_path / "prompt.txt")
         with pytest.raises(
-            DataError, match=r"another system prompt .*prompt\.txt.*give the prompt"
+            DataError, match=r"a system prompt from a file .*prompt\.txt.*give the prompt"
         ):
             read_run(Path("out"))
     given = read_run(Path("out"), system="Ask {max_turns} times.")
@@ -168,7 +168,7 @@ def test_a_task_file_that_is_gone_is_named(run):
     record = json.loads((run / "run.json").read_text())
     record["tasks"]["source"] = "nowhere.jsonl"
     (run / "run.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=r"its tasks cannot be found again: .*nowhere\.jsonl"):
+    with pytest.raises(DataError, match=r"its tasks cannot be loaded: .*nowhere\.jsonl"):
         read_run(run)
 
 
@@ -190,13 +190,13 @@ def test_dialogues_without_a_reward_are_left_out_and_counted(run):
 def test_a_run_without_rewards_is_refused(run):
     edit(run, lambda _, row: row.update(scores={}))
     with pytest.raises(
-        DataError, match=r"holds no rollout with a reward \(no reward: 6\); `colbench sc"
+        DataError, match=r"has no rollout with a reward \(no reward: 6\); `colbench sc"
     ):
         read_run(run)
     (run / "rollouts.jsonl").unlink()
-    with pytest.raises(DataError, match="holds no rollout with a reward .it is empty."):
+    with pytest.raises(DataError, match="has no rollout with a reward .it is empty."):
         read_run(run)
-    with pytest.raises(DataError, match="is no run folder"):
+    with pytest.raises(DataError, match="is not a run folder"):
         read_run(run / "nothing")
 
 

@@ -137,6 +137,6 @@ def test_what_was_left_half_done_is_done_anew_also_into_an_empty_folder(base, ad
 
 
 def test_what_cannot_be_loaded_leaves_nothing_behind(base, tmp_path):
-    with pytest.raises(UserError, match=r"it has no config\.json"):
+    with pytest.raises(UserError, match=r"config\.json is missing"):
         export(tmp_path / "nothing", base, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["base"]

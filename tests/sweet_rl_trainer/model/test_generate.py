@@ -44,7 +44,7 @@ def test_replies_are_those_of_a_plain_loop_whatever_else_is_in_the_batch(
         for seed in own
     ]
     assert found == expected
-    if kind != "gemma2":  # which says one token again and again
+    if kind != "gemma2":  # it repeats one token
         assert len(set(map(len, found))) > 1 or not temperature
     alone = generate(model, PROMPTS[1:2], [5], ends=ENDS, temperature=temperature, max_tokens=12)
     assert alone == expected[2:3]

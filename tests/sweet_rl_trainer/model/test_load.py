@@ -67,7 +67,7 @@ def test_a_folder_is_its_own_name(tmp_path):
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "a/b/c", "~/no such model", "a/b@", ""])
 def test_what_is_neither_a_folder_nor_an_id_is_refused(name):
-    with pytest.raises(UserError, match="there is no such folder, nor is it an id"):
+    with pytest.raises(UserError, match="neither an existing folder nor a Hub ID"):
         resolve(name)
 
 
@@ -98,7 +98,7 @@ def test_offline_a_model_that_is_not_cached_is_an_error_that_says_what_to_do(
     name, command, tmp_path
 ):
     said = resolved(name, tmp_path)
-    assert said.startswith("UserError: model owner/name: it is not in the cache")
+    assert said.startswith("UserError: model owner/name: not in the cache")
     assert "HF_HUB_OFFLINE is 1" in said
     assert command in said
 
@@ -147,7 +147,7 @@ def test_adapters_of_another_base_are_refused(base, adapters, make_model, tmp_pa
     make_model("qwen2").save_pretrained(tmp_path / "other")
     record = {"origin": model_digest(tmp_path / "other"), "settings": {}}
     (adapters.parent / "run.json").write_text(json.dumps(record))
-    with pytest.raises(UserError, match=r"run/model was trained on another model than .*base;"):
+    with pytest.raises(UserError, match=r"run/model was trained on a different model than .*base;"):
         load_trained(adapters, base)
 
 
@@ -157,9 +157,11 @@ def edit(folder, **changes):
 
 
 def test_folders_without_a_whole_model_are_refused(base, adapters, tmp_path):
-    with pytest.raises(UserError, match="holds adapters, not a whole model"):
+    with pytest.raises(
+        UserError, match="contains adapters, not a whole model; give their base model"
+    ):
         load_model(adapters)
-    with pytest.raises(UserError, match=r"it has no config\.json"):
+    with pytest.raises(UserError, match=r"config\.json is missing"):
         load_model(tmp_path)
     (base / "model.safetensors").unlink()
     with pytest.raises(UserError, match="base: the model cannot be loaded: .*safetensors"):
@@ -180,7 +182,10 @@ def test_an_unknown_architecture_is_an_error(base):
 
 def test_weights_that_are_not_there_are_not_made_up(base):
     edit(base, num_hidden_layers=3)
-    with pytest.raises(UserError, match=r"its weights lack.* model\.layers\.2\..* and \d+ more"):
+    with pytest.raises(
+        UserError,
+        match=r"its weights are missing or have the wrong shape:.* model\.layers\.2\..* and \d+ more",
+    ):
         load_model(base)
 
 

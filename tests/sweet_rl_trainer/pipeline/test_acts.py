@@ -212,7 +212,7 @@ def test_facts_put_questions_that_settle_something_first_until_all_is_told(small
         if number % 2:
             return (USELESS, BLIND)[number // 2]
         speaker = (Interviewer(), Interviewer(max_questions=0))[number // 2]
-        with ThreadPoolExecutor(1) as thread:  # the server has a loop of its own
+        with ThreadPoolExecutor(1) as thread:  # the server has its own event loop
             return thread.submit(asyncio.run, speaker.reply(dialogue)).result().content
 
     with served(script) as server:
@@ -275,7 +275,7 @@ def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tm
 def test_every_dialogue_of_rejection_fine_tuning_is_taken_held_out_or_left_out(small, tmp_path):
     said = plan(small(), "rft")[0].run(tmp_path).said
     left = {**said["dropped"], **said["left out"]}
-    assert left["not fit to be held out"] > 0
+    assert left["unsuitable as held-out examples"] > 0
     assert said["dialogues"] == said["taken"] + said["held_out"] + sum(left.values())
 
 
@@ -298,11 +298,11 @@ def test_a_critic_is_trained_in_a_child_and_diagnosed_before_and_after_ranking(s
     assert trained.said["eval_accuracy"] is not None
     assert first.said["pairs"] == second.said["pairs"] == made.said["held_out"]
     before, after = (decode((stages[n].folder(tmp_path) / DIAGNOSIS).read_bytes()) for n in (2, 5))
-    assert before.missing["candidates"] == "there are none yet"
+    assert before.missing["candidates"] == "not available yet"
     assert "candidates" not in after.missing
     assert before.accuracy.mean == pytest.approx(after.accuracy.mean)
     assert before.best_of is not None
-    assert before.states is not None or "there is no such state" in before.missing["states"]
+    assert before.states is not None or "no state qualifies" in before.missing["states"]
     assert before.missing["continuations"] == "diagnose.continuations is 0"
     assert ranked.said["pairs"] > 0
 

@@ -135,7 +135,7 @@ def test_dialogues_without_a_reward_are_an_error_that_says_what_to_do(collected,
     lines = [json.loads(line) for line in (folder / "rollouts.jsonl").read_text().splitlines()]
     content = "".join(json.dumps({**line, "scores": {}}) + "\n" for line in lines)
     (folder / "rollouts.jsonl").write_text(content)
-    with pytest.raises(DataError, match=r"holds no rollout with a reward .*`colbench score"):
+    with pytest.raises(DataError, match=r"has no rollout with a reward .*`colbench score"):
         loaded(runs=(str(folder),))
 
 
@@ -145,7 +145,7 @@ def test_tasks_that_are_not_those_of_the_run_are_an_error(collected):
 
 
 def test_too_few_tasks_to_hold_some_out_are_an_error(collected):
-    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: of 8 tasks none is on"):
+    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: none of 8 tasks is on"):
         loaded(runs=(str(collected[0]),), held_out=1e-6)
 
 

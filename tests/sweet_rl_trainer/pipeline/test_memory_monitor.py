@@ -48,9 +48,7 @@ def test_a_peak_longer_than_the_polling_interval_is_seen():
 
 
 def test_memory_released_before_the_block_does_not_count():
-    with mmap(
-        -1, 150 * MIB
-    ) as held:  # given back when it is closed, which an allocator may put off
+    with mmap(-1, 150 * MIB) as held:  # freed when it is closed, which an allocator may delay
         held.write(b"1" * (150 * MIB))
         with MemoryMonitor() as while_held:
             pass

@@ -72,7 +72,7 @@ def test_the_content_of_the_file_is_in_the_key_and_its_place_is_not(recipe, tmp_
 def test_a_critic_that_sees_c_refuses_dialogues_without_it_and_another_takes_them(recipe, tmp_path):
     file = write(tmp_path / "my.jsonl")
     (data, *_) = plan(recipe(file), "critic")
-    with pytest.raises(UserError, match=r"my.jsonl:\d+: there is no privileged information"):
+    with pytest.raises(UserError, match=r"my.jsonl:\d+: privileged information is missing"):
         data.run(tmp_path / "out")
     blind = ["critic.privileged=none", "rank.scores=critic-unprivileged"]
     (data, *_) = plan(recipe(file, *blind), "critic")

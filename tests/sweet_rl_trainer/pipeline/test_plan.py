@@ -291,11 +291,11 @@ def test_the_content_of_runs_and_model_matters_and_not_their_place(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("data.runs=['nowhere']", r"^nowhere is no run folder of `colbench eval`: it has no"),
+        ("data.runs=['nowhere']", r"^nowhere is not a run folder of `colbench eval`: "),
         ("data.official=['nowhere.jsonl']", r"^nowhere\.jsonl cannot be read: No such file"),
-        ("data.negatives=['nowhere']", r"^nowhere is no run folder"),
+        ("data.negatives=['nowhere']", r"^nowhere is not a run folder"),
         ("data.system=nowhere.txt", r"^data\.system: nowhere\.txt cannot be read"),
-        ("model.name=/nowhere", r"^model '/nowhere': there is no such folder"),
+        ("model.name=/nowhere", r"^model '/nowhere': neither an existing folder"),
         ("data.runs=[]", r"^data\.runs: give run folders \(--runs\), trajectory files"),
     ],
 )

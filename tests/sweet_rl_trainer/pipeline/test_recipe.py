@@ -99,9 +99,12 @@ def test_the_papers_critic_of_pages_is_a_regression_head_on_a_model_that_sees():
     ("changes", "problem"),
     [
         (["domain=backend"], "critic.vision: the human sees no pictures in the domain backend"),
-        (["critic.train.score=log-ratio"], "critic.vision: a critic that sees pages is a regr"),
+        (["critic.train.score=log-ratio"], "critic.vision: a critic that sees pages needs a regr"),
         (["critic.privileged=none"], "critic.vision: c is the picture of the hidden page"),
-        (["critic.train.share_beginnings=true"], "critic.train.share_beginnings: dialogues with"),
+        (
+            ["critic.train.share_beginnings=true"],
+            "critic.train.share_beginnings: not supported for dialogues with pictures;",
+        ),
         (["critic.vision.max_pixels=100"], "critic.vision.max_pixels 100: expected 3136 or more"),
     ],
 )
@@ -159,7 +162,7 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         "log-ratio",
         0.01,
     )
-    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: with score"):
+    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: the score"):
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
@@ -245,10 +248,13 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("method.name=x", r"^--set method\.name: method is not a table$"),
         ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
         ("=3", r"^--set =3: expected KEY=VALUE, such as"),
-        ("actor.train.score=value", r"likelihood_weight 0\.01: with score value"),
-        ("train.score=value", r"likelihood_weight 0\.01: with score value|only a critic"),
-        ("model.name=x", r"model\.name and model\.tiny: give one of the two$"),
-        ("iterations=2", r"iterations: a \[\[collect\]\] table with \{model\} in its agent"),
+        ("actor.train.score=value", r"likelihood_weight 0\.01: the score value"),
+        ("train.score=value", r"likelihood_weight 0\.01: the score value|only the critic"),
+        ("model.name=x", r"model\.name and model\.tiny: give only one of the two$"),
+        (
+            "iterations=2",
+            r"iterations: collecting from the actor needs a \[\[collect\]\] table with \{model\}",
+        ),
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
         (
             "critic.privileged=none",
@@ -257,19 +263,25 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("rank.scores=critic-unprivileged", r"do not fit a critic that sees c \(critic\.priv"),
         (
             "critic.token_weights=sum",
-            r"rank\.scores 'critic' do not fit critic\.token_weights 'sum'$",
+            r"rank\.scores 'critic' is incompatible with critic\.token_weights 'sum'$",
         ),
-        ("rank.scores=critic-sum", r"'critic-sum' do not fit critic\.token_weights 'turn-mean'$"),
+        (
+            "rank.scores=critic-sum",
+            r"'critic-sum' is incompatible with critic\.token_weights 'turn-mean'$",
+        ),
         (
             "sample.server=http://h:1/v1",
             r"sample\.server 'http://h:1/v1': expected .* or MODEL@URL$",
         ),
         (
             "actor.imitate=successes",
-            r"actor.imitate 'successes': which answers succeed is not known",
+            r"actor.imitate 'successes': rank.scores .* does not determine",
         ),
-        ("rank.scores=value", r"'value' do not fit critic\.train\.score 'log-ratio'$"),
-        ("critic.train.score=value", r"'critic' do not fit critic\.train\.score 'value'$"),
+        ("rank.scores=value", r"'value' is incompatible with critic\.train\.score 'log-ratio'$"),
+        (
+            "critic.train.score=value",
+            r"'critic' is incompatible with critic\.train\.score 'value'$",
+        ),
     ],
 )
 def test_a_wrong_change_is_named_with_its_key(change, message):
@@ -321,7 +333,7 @@ def test_a_wrong_file_is_named(content, message, tmp_path):
 def test_a_recipe_that_is_not_there_is_an_error_that_names_those_that_are(name):
     with pytest.raises(
         UserError,
-        match=r"there is no recipe .* neither a file nor one of gain-backend-8b, loop-cpu",
+        match=r"recipe .* neither a file nor one of gain-backend-8b, loop-cpu",
     ):
         read(name)
 

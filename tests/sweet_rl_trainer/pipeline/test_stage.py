@@ -59,7 +59,7 @@ def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp
         second.join(0.2)
         assert second.is_alive()
         assert calls == []
-        assert f"waiting for another process, which is at {one.folder(tmp_path)}" in caplog.text
+        assert f"waiting for another process that uses {one.folder(tmp_path)}" in caplog.text
     second.join()
     assert calls == ["a"]
     assert one.run(tmp_path) == two.report(tmp_path)

@@ -17,7 +17,7 @@ from sweet_rl_trainer.study.evaluate import outcomes
 
 @pytest.fixture
 def evaluated(collected, tmp_path):
-    """`evaluated(rollouts)`: the folder of a stage whose run has these, of so many tasks in one trial."""
+    """`evaluated(rollouts)`: the folder of a stage whose run has these, of this many tasks in one trial."""
 
     def made(rollouts, tasks):
         (tmp_path / "run").mkdir()

@@ -28,7 +28,7 @@ def test_the_interval_over_seeds_is_student_s(make):
     by_seed = {0: make.outcomes("1100"), 1: make.outcomes("1000"), 2: make.outcomes("1111")}
     mean, reach = summary(by_seed, success).over_seeds
     assert mean == pytest.approx((0.5 + 0.25 + 1) / 3)
-    quantile = 4.302652729911275  # of 2 degrees of freedom, from a table
+    quantile = 4.302652729911275  # for 2 degrees of freedom, from a table
     assert reach == pytest.approx(quantile * stdev([0.5, 0.25, 1.0]) / 3**0.5)
     assert summary({0: by_seed[0]}, success).over_seeds is None
 

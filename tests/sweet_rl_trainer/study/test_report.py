@@ -39,7 +39,7 @@ def test_each_arm_has_its_measures(found):
     assert cells[1] == "2"
     assert cells[2].startswith("80.0 % (")
     assert cells[4].startswith("100.0 %"), "facts told"
-    assert cells[5].startswith("80.0 % ("), "success, all facts told"
+    assert cells[5].startswith("80.0 % ("), "success given all facts told"
     assert line(markdown(found), "Zero-shot", "Results").split(" | ")[5] == "–"
 
 
@@ -51,7 +51,7 @@ def test_arms_are_held_against_rejection_fine_tuning(found):
 
 
 def test_who_asks_and_who_writes_stand_apart(found):
-    cells = line(markdown(found), "Rejection", "Who asks and who writes").split(" | ")
+    cells = line(markdown(found), "Rejection", "Asking and writing").split(" | ")
     shares = [cell.split(" %")[0] for cell in cells[1:]]
     assert shares == ["40.0", "100.0", "20.0", "20.0"]
 

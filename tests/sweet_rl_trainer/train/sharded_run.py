@@ -50,7 +50,7 @@ def main(folder):
     make = conftest.make_model.__wrapped__()
     models = [
         make(**LARGE) for _ in range(6)
-    ]  # before ZeRO-3 is heard of, which would share them out at once
+    ]  # before ZeRO-3 is active, which would shard them at once
     three_steps(models[0], folder / "whole", Kind(folder / "kind.txt"))
     stopped = three_steps(models[1], folder / "cut", t.StopAt(2))
     PartialState().wait_for_everyone()

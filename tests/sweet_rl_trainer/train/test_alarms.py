@@ -19,14 +19,26 @@ def seen(*lines):
 @pytest.mark.parametrize(
     ("first", "later", "said"),
     [
-        ({"entropy": 2.0}, {"entropy": 1.0}, "Entropy went from 2 to 1 nats a token: replies lose"),
-        ({"entropy": 2.0}, {"entropy": 4.0}, "Entropy went from 2 to 4 nats a token: replies beco"),
+        (
+            {"entropy": 2.0},
+            {"entropy": 1.0},
+            "Entropy changed from 2 to 1 nats per token: replies lose",
+        ),
+        (
+            {"entropy": 2.0},
+            {"entropy": 4.0},
+            "Entropy changed from 2 to 4 nats per token: replies beco",
+        ),
         (
             {"eval_entropy_turn_3": 1.0},
             {"eval_entropy_turn_3": 0.2},
-            "Entropy at turn 3 went from 1 to 0.2",
+            "Entropy at turn 3 changed from 1 to 0.2",
         ),
-        ({"eval_kl": 0.0}, {"eval_kl": KL_MOST + 0.1}, "KL to the reference is 0.40 nats a token"),
+        (
+            {"eval_kl": 0.0},
+            {"eval_kl": KL_MOST + 0.1},
+            "KL to the reference is 0.40 nats per token",
+        ),
         ({"turns": 6.0}, {"turns": 2.0}, "6 turns a dialogue at first, 2 now"),
         ({"reply_tokens": 50.0}, {"reply_tokens": 90.0}, "50 tokens a reply at first, 90 now"),
         ({"unanswered": 0.1}, {"unanswered": 0.3}, "30 % of the dialogues ended without an answer"),

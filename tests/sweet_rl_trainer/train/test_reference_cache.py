@@ -254,7 +254,7 @@ def test_a_model_that_is_known_is_not_read_again(make_model, tmp_path):
 
 def test_a_folder_without_weights_is_refused(make_model, tmp_path):
     make_model().config.save_pretrained(tmp_path)
-    with pytest.raises(UserError, match="is no checkpoint"):
+    with pytest.raises(UserError, match="is not a complete checkpoint"):
         model_digest(tmp_path)
 
 

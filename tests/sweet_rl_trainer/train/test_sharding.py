@@ -100,7 +100,9 @@ def test_two_processes_train_as_one_does(one, two, run, file):
     for ours, theirs in zip(
         log(two / run)[:-1], log(one / "whole" if run == "cut" else one / run)[:-1], strict=True
     ):
-        tied = {"accuracy"} if theirs["step"] < 3 else set()  # the first step is of rate 0
+        tied = (
+            {"accuracy"} if theirs["step"] < 3 else set()
+        )  # the learning rate of the first step is 0
         assert ours.keys() == theirs.keys()
         for name in ours.keys() - tied:
             near = {"abs": 1e-3, "rel": ROUNDING} if run == "adapters" else {"abs": 1e-5}

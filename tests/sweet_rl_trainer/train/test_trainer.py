@@ -311,7 +311,7 @@ def test_values_of_the_reference_are_kept_apart_by_what_they_were_computed_with(
 def test_the_folder_of_another_run_is_refused(make_model, tmp_path, changes, named):
     run(make_model(), pairs(3), tmp_path / "run")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(UserError, match=f"holds another run: {named} changed"):
+    with pytest.raises(UserError, match=f"contains another run: {named} changed"):
         run(make_model(), pairs(3 if changes else 4), tmp_path / "run", **changes)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -319,7 +319,7 @@ def test_the_folder_of_another_run_is_refused(make_model, tmp_path, changes, nam
 def test_a_folder_with_something_else_in_it_is_refused(make_model, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").write_text("")
-    with pytest.raises(UserError, match="holds no run"):
+    with pytest.raises(UserError, match="contains no run"):
         run(make_model(), pairs(3), tmp_path / "run")
 
 
@@ -453,7 +453,7 @@ def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path)
 
 
 def test_pairs_are_not_taken_for_successes(make_model, tmp_path):
-    with pytest.raises(ValueError, match="pairs need references"):
+    with pytest.raises(ValueError, match="pairs need a reference or a value model"):
         run(make_model(), pairs(3), tmp_path / "run", success=True)
     assert not (tmp_path / "run").exists()
 

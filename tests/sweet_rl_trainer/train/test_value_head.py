@@ -302,7 +302,7 @@ def test_four_steps_equal_a_plain_loop_however_rows_are_packed(
     plan = Plan(Packer(examples, None, settings(**changes)), settings(**changes))
     head = torch.zeros(1, HIDDEN, requires_grad=True)
     expected = by_hand(causal, head, examples, plan.numbers, lr=1e-3, steps=4, warmup=1)
-    assert expected[0] == expected[1] == pytest.approx(math.log(2))  # the first rate is 0
+    assert expected[0] == expected[1] == pytest.approx(math.log(2))  # the first learning rate is 0
     assert losses(tmp_path / "run") == pytest.approx(expected, abs=1e-5)
     trained = load_file(done / "model.safetensors")
     torch.testing.assert_close(trained.pop("score.weight"), head.detach(), atol=1e-5, rtol=0)
@@ -483,17 +483,15 @@ def test_the_other_kind_of_model_is_refused(
 def test_values_have_neither_references_nor_successes(make_value_model, tmp_path):
     model, _ = make_value_model()
     given = {"settings": settings(), "folder": tmp_path / "run", "origin": "tiny"}
-    with pytest.raises(ValueError, match="values have no references"):
+    with pytest.raises(ValueError, match="value models have no reference"):
         train(model, pairs(3), references=tmp_path, **given)
-    with pytest.raises(ValueError, match="successes have neither"):
+    with pytest.raises(ValueError, match="successes need neither"):
         train(model, [pair.chosen for pair in pairs(3)], **given)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_likelihood_of_values_cannot_be_said():
-    with pytest.raises(
-        UserError, match=r"likelihood_weight 0\.01: with score value .* set it to 0"
-    ):
+    with pytest.raises(UserError, match=r"likelihood_weight 0\.01: the score value .* set it to 0"):
         TrainSettings(score="value")
 
 

@@ -337,7 +337,7 @@ def test_pairs_with_pictures_have_a_row_each_and_share_nothing(pairs):
     examples, _ = pairs
     packer = Packer(examples, None, TrainSettings(**SETTINGS))
     assert sorted(numbers for numbers, _ in packer.bins([0, 1], seed=0)) == [[0], [1]]
-    with pytest.raises(ValueError, match="share no beginnings"):
+    with pytest.raises(ValueError, match="cannot share beginnings"):
         lay_out([[examples[0].chosen.examples]], share=True)
 
 

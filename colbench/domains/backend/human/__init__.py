@@ -1,1 +1,1 @@
-"""The keyless human for tasks without facts: reads the reference code and says it in words."""
+"""The keyless human for tasks without facts: paraphrases the reference code."""

@@ -1,4 +1,4 @@
-"""How calls to Python's own functions and methods are said: one template for each name and number of arguments."""
+"""Paraphrases of calls to Python's own functions and methods: a template for each name and number of arguments."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ ACTIONS: dict[tuple[str, int], str] = {
     ("sort", 0): "you sort {self}",
     ("update", 1): "you put {0} into {self}",
 }
-"""Methods called for what they do rather than for what they give."""
+"""Methods called for their effects instead of their values."""
 
 TESTS: dict[str, tuple[str, str]] = {
     "startswith": ("{self} starts with {0}", "{self} does not start with {0}"),
@@ -99,4 +99,4 @@ TESTS: dict[str, tuple[str, str]] = {
     "islower": ("{self} is in lower case", "{self} is not in lower case"),
     "issubset": ("{self} is part of {0}", "{self} is not part of {0}"),
 }
-"""Methods that answer yes or no: said plainly and denied."""
+"""Methods that return True or False, with their affirmative and negative phrases."""

@@ -197,7 +197,7 @@ def _membership(left: ast.expr, right: ast.expr, speaker: Says, *, negated: bool
 
 
 def is_test(node: ast.Call) -> bool:
-    """Return True if a call has a clause of its own."""
+    """Return True if a call has its own clause."""
     match node:
         case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp() | ast.ListComp()]):
             return True

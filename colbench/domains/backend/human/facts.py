@@ -24,7 +24,7 @@ LONGEST_CONTEXT = 180
 LONGEST_OUTCOME = 200
 MOST_TOGETHER = 2
 OUTER = 0.5
-"""What a word of an outer condition is worth beside one of the statement itself."""
+"""The weight of a word of an outer condition relative to a word of the statement itself."""
 TABLE_MIN = 2
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -191,7 +191,7 @@ OTHERWISE = "in all other cases"
 
 
 def _summed(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return a block in which several additions of a number to the same variable in a row are one."""
+    """Return a block in which consecutive additions of a number to the same variable are merged."""
     summed: list[ast.stmt] = []
     for node in body:
         match summed[-1:], node:
@@ -234,7 +234,7 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Return True if what follows a statement is reached only if its condition fails."""
+    """Return True if the code after a statement is reached only if its condition fails."""
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):

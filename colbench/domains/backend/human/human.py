@@ -1,8 +1,8 @@
-"""The keyless human for rows without facts: reads the reference code, and says the one decision asked about.
+"""The keyless human for rows without facts: reads the reference code, and tells the one decision asked about.
 
-Each question of the agent's last message is compared with every fact of the reference by its words and by
-the kind of thing it asks for (a threshold, an order, an error). The best fact is said if it is good enough;
-two at most. The code is never run and never quoted.
+Each question of the agent's last message is compared with every fact of the reference by its words and by the kind of
+thing it asks for (a threshold, an order, an error). The best facts are told if they match well enough, at most two. The
+code is never run and never quoted.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ OFF_CONCEPT = 0.4
 OFF_TOPIC = 0.5
 """What is left of a match with a fact about none of the things that the question names."""
 SHAPE_UNASKED = 0.5
-"""What is left of a match with the mere look of a parameter when nobody asked how it looks."""
+"""The remaining share of a match with a parameter's format when the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
-"""Asks what something does, not what it is."""
+"""Matches questions about behavior instead of definitions."""
 ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})
 NEUTRAL = frozenset(
     map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
@@ -69,7 +69,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return what the human says to a message: one fact for each question, two at most, or that it is not known."""
+    """Return the human's reply to a message: one fact per question, at most two, or that it is not known."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -81,7 +81,7 @@ def answer(task: Task, said: str) -> str:
 
 
 def decisions(task: Task) -> tuple[Fact, ...]:
-    """Estimate the decisions behind a task by those of its reference, one a sentence, named by their first words.
+    """Estimate the decisions behind a task from its reference: one per sentence, named by its first words.
 
     Empty if the reference is not Python.
     """
@@ -151,7 +151,7 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the concept words of a question.
 
-        A word that names something here is no concept, unless a special one. Who asks how the result is
+        A word that names something here is not a concept, unless a special one. Who asks how the result is
         calculated asks for the formula, if there is one, and not for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"

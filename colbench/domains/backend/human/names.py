@@ -105,7 +105,7 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number as short as it can be said exactly."""
+    """Format a number as short as possible without rounding."""
     short = f"{value:g}"
     text = short if "e" not in short and float(short) == value else repr(value)
     return f"minus {text[1:]}" if text.startswith("-") else text

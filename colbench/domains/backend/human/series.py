@@ -16,7 +16,7 @@ SHORT_NAME = 2
 
 
 def called(func: ast.expr) -> str:
-    """Return the dotted name that a call names; what is called on something nameless begins with a dot."""
+    """Return the dotted name of a call; calls on an unnamed value begin with a dot."""
     if isinstance(func, ast.Attribute):
         owner = func.value.id + "." if isinstance(func.value, ast.Name) else "."
         return owner + func.attr
@@ -60,7 +60,7 @@ def _extreme(speaker: Says, node: ast.Call) -> str:
 
 
 def _key(speaker: Says, source: ast.expr, key: ast.expr) -> str:
-    """Say what things are compared by: the key function of max, min and sorted."""
+    """Describe the key function of max, min and sorted."""
     if isinstance(key, ast.Attribute) and key.attr == "get":
         return "value"
     match key:
@@ -73,7 +73,7 @@ def _key(speaker: Says, source: ast.expr, key: ast.expr) -> str:
 
 
 def sorting(speaker: Says, node: ast.Call, sorted_thing: ast.expr) -> str:
-    """Say how something is sorted: by what, and in which direction."""
+    """Describe how something is sorted: by which key, and in which direction."""
     words = {word.arg: word.value for word in node.keywords}
     by = f" by {_key(speaker, sorted_thing, words['key'])}" if "key" in words else ""
     downwards = isinstance(turn := words.get("reverse"), ast.Constant) and turn.value
@@ -93,7 +93,7 @@ Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
 def comprehension(speaker: Says, node: Comprehension) -> str:
-    """Say what is collected, for each of what, under which conditions."""
+    """Describe a comprehension: its elements, its loops and its conditions."""
     if not isinstance(node, ast.DictComp) and _is_plain_filter(node):
         part = node.generators[0]
         return f"the {speaker.bare(part.iter)}{_where(speaker.loop(part.target, part.iter), part)}"
@@ -140,7 +140,7 @@ def _unused(target: ast.expr) -> bool:
 
 
 def loop_names(speaker: Says, target: ast.expr, source: ast.expr) -> dict[str, str]:
-    """Return phrases for the variables of a loop whose own names say too little."""
+    """Return phrases for the variables of a loop whose own names are not informative."""
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *start]), ast.Tuple(
             elts=[ast.Name(id=name), item]

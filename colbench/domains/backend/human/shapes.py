@@ -1,4 +1,4 @@
-"""What goes into the reference and what comes out: defaults, shapes and values of parameters, kinds of results."""
+"""Inputs and outputs of the reference: defaults, shapes and values of parameters, kinds of results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def defaults(function: Function) -> Iterator[Shape]:
 
 
 def inputs(function: Function) -> Iterator[Shape]:
-    """Yield what each parameter looks like and which values it takes, as far as its use tells."""
+    """Yield the shape and the values of each parameter, as far as its uses show them."""
     for parameter in function.args.args:
         subject = the(parameter.arg)
         shape = _shape(function, parameter.arg)
@@ -176,7 +176,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _shape(function: Function, name: str) -> str:
-    """Say what a parameter is, by the first telling use of it."""
+    """Describe a parameter by its first informative use."""
     keys = _keys(function, name)
     if keys:
         return f"a dictionary with {listed(keys[:MOST])}"

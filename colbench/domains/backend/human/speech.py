@@ -33,5 +33,5 @@ class Says(Protocol):
         ...
 
     def loop(self, target: ast.expr, source: ast.expr) -> Says:
-        """Return a speaker that knows what a loop's short variables stand for."""
+        """Return a speaker that knows the meaning of a loop's short variables."""
         ...

@@ -33,7 +33,7 @@ CHANGES: dict[type[ast.operator], str] = {
 
 
 def statement(node: ast.stmt, speaker: Speaker, returns: str = "it returns") -> str:
-    """Say a simple statement as a clause; "" for what a person would not mention."""
+    """Phrase a simple statement as a clause; "" for statements that a person would not mention."""
     match node:
         case ast.Return(value=value):
             return f"{returns} {speaker.say(value or ast.Constant(None))}"
@@ -64,7 +64,7 @@ def _short(node: ast.stmt, speaker: Speaker) -> str:
 
 
 def assignment(target: ast.expr, value: ast.expr, speaker: Speaker) -> str:
-    """Say what a variable is, or what becomes of it."""
+    """Describe a variable's value, or how it changes."""
     match target, value:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             pairs = zip(targets, values, strict=True)
@@ -82,7 +82,7 @@ def assignment(target: ast.expr, value: ast.expr, speaker: Speaker) -> str:
 
 
 def change(target: ast.expr, op: ast.operator, value: ast.expr, speaker: Speaker) -> str:
-    """Say what is done to a variable: "you take 10 percent off the price"."""
+    """Describe a change of a variable: "you take 10 percent off the price"."""
     subject = speaker.say(target)
     factor = value.value if isinstance(value, ast.Constant) else None
     if isinstance(op, ast.Mult) and isinstance(factor, float):

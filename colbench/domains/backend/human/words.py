@@ -56,7 +56,7 @@ CLOSED = ("the average of ", "the square root of ")
 TRAILING = frozenset(
     name for (name, _), template in FUNCTIONS.items() if template.startswith("{0} ")
 ) | {"sorted"}
-"""Functions said after what they are applied to: "the total rounded to 2 decimals"."""
+"""Functions named after their arguments: "the total rounded to 2 decimals"."""
 
 
 class Speaker:
@@ -195,7 +195,7 @@ class Speaker:
         return self.say(node).removeprefix("the ")
 
     def loop(self, target: ast.expr, source: ast.expr) -> Speaker:
-        """Return a speaker that knows what short loop variables stand for."""
+        """Return a speaker that knows the meaning of short loop variables."""
         return self.knowing(loop_names(self, target, source))
 
     def _piece(self, node: ast.expr) -> str:

@@ -19,18 +19,18 @@ from colbench.pages.store import RenderStore, render_key
 NAME = 24
 """Hexadecimal digits of a render's key in the name of its file."""
 LOST = (
-    "There is no picture of this page here: it took too long, broke the browser down, or its render is lost. "
-    "`colbench score {run}` renders the pages of finished dialogues again."
+    "This page has no picture: rendering took too long or crashed the browser, or the render was "
+    "lost. `colbench score {run}` renders the pages of finished dialogues again."
 )
 NO_PAGE = "No page was shown."
-NOTHING_TO_COMPARE = "There is nothing to compare with the target."
-SAME = "It is the same page."
+NOTHING_TO_COMPARE = "No page to compare with the target."
+SAME = "The pages are the same."
 Pair = tuple[str, str]
 """The target, and a page that is compared with it."""
 
 
 class Shot(Struct, frozen=True, kw_only=True):
-    """A picture in the gallery's folder, or why there is none."""
+    """A picture in the gallery's folder, or the reason why it is missing."""
 
     file: str = ""
     width: int = 0

@@ -12,8 +12,8 @@ from colbench.presentation import Comparison, Picture
 from colbench.task import Task
 
 LEGEND = (
-    "Difference: blue-green is on the target only, red on the render only, violet has another color; "
-    "gray is the same."
+    "Difference: blue-green is only on the target, red only on the render, violet differs in "
+    "color; gray is the same."
 )
 
 
@@ -30,7 +30,7 @@ class PageComparison:
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:
-        """Return target, page and difference; what was not rendered has a note instead of a picture."""
+        """Return target, page and difference; parts that were not rendered have a note instead of a picture."""
         target = target_page(task.hidden.reference)
         pages = [target] if page is None else [target, page]
         self._album.take(pages, [(target, page)] if page is not None else [])

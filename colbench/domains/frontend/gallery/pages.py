@@ -25,7 +25,7 @@ from colbench.web.templating import page_templates
 PACKAGE = "colbench.domains.frontend.gallery"
 TEMPLATES = page_templates(PACKAGE)
 TASKS = 50
-"""Tasks on one page of the gallery at most."""
+"""Maximum number of tasks on a page of the gallery."""
 DIALOGUES = 100
 """Dialogues on one page at most, unless a task has more trials."""
 NEAR = 10
@@ -47,7 +47,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """A turn: the page that was shown, or what was said, and the human's reply."""
+    """A turn: the page or the message, and the human's reply."""
 
     picture: Picture
     said: str
@@ -62,7 +62,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     steps: Sequence[Step] = ()
     heads: Sequence[str] = ()
     rows: Mapping[str, Sequence[str]] = {}
-    """The metrics of the final page and of pages that nobody designed."""
+    """The metrics of the final page and of trivial pages."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def _table(self, score: Score | None) -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return all metrics of the final page next to those of pages that nobody designed."""
+        """Return all metrics of the final page next to those of trivial pages."""
         names = [metric for metric in self._metrics if score and metric.name in score.metrics]
         if score is None or not names:
             return (), {}

@@ -19,9 +19,9 @@ CONTRAST = 3
 NEAR = 4
 """Pixels around a point that it is compared with."""
 DETAIL = 8
-"""Levels of gray by which one page must stand out more than the other to be the one that has something."""
+"""Levels of gray by which one page must differ from its background more than the other to own a difference."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
-"""Colors of what only the target has, only the final page has, and what both have in other colors."""
+"""Colors of areas that only the target has, that only the final page has, and that differ in color."""
 
 
 def thumbnail(picture: bytes) -> bytes:

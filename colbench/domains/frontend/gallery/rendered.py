@@ -22,12 +22,14 @@ from colbench.task import Task
 if TYPE_CHECKING:
     from colbench.sandbox.browser import Renderer
 
-OTHER_BROWSER = "The run's own renders are gone; these pictures are by the browser of this machine."
+OTHER_BROWSER = (
+    "The renders of the run are missing; these pictures were made by the browser of this machine."
+)
 WORKERS = 2
 
 
 class RenderedPages:
-    """Target, page and difference of every turn in which a page was shown.
+    """Target, page and difference of every turn with a page.
 
     They come from the run's renders in the user's store or, where these are gone, from a browser that starts at the
     first page that needs it. Pictures are kept in `gallery/` of the run's folder.
@@ -45,7 +47,7 @@ class RenderedPages:
         self._renderer: Renderer | None = None
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, in which a page was shown."""
+        """Return the turns, from 1, with a page."""
         return [n for n, (_, page) in enumerate(shown_pages(rollout), start=1) if page]
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:

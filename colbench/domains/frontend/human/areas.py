@@ -1,4 +1,4 @@
-"""Differences of backgrounds: the page's, those of its parts, and areas without any text."""
+"""Differences of backgrounds: of the page, of its parts, and of areas without text."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from colbench.domains.frontend.human.words import quote
 from colbench.pages.render import Block
 
 JUST_SEEN = 2.5
-"""Distance of colours that a person sees side by side."""
+"""Color distance that a person notices side by side."""
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
 _WIDE = 0.5
-"""Share of the page's width from which on an area is a part of the page."""
+"""Share of the page's width above which an area is a part of the page."""
 _BAND_HEIGHT = 60
 _SAME_AREA = 0.4
 
 
 def area_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of the page, of what is behind its texts, and of areas that hold no text."""
+    """Yield differences of the page, of the backgrounds of its texts, and of areas without text."""
     theirs, mine = scene.theirs, scene.mine
     apart = distance(theirs.background, mine.background)
     if apart > JUST_SEEN:

@@ -1,4 +1,4 @@
-"""Colours as a person names them, and how different two of them look."""
+"""Colors as a person names them, and how different two of them look."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
 }
 """What is meant by each name; the hues are Tailwind's, as pages mostly have them."""
 _GREYISH, _GREY = 0.06, 0.005
-"""A colour has a hue to name from this chroma on, which is higher for dark ones."""
+"""Chroma above which a color has a named hue; higher for dark colors."""
 _GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))
 
 Lab = tuple[float, float, float]

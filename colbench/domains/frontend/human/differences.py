@@ -23,7 +23,7 @@ _REST = 0.3
 
 
 def differences(target: Render, made: Render) -> list[Difference]:
-    """Return what a person would say of the agent's page; nothing if both look alike.
+    """Return what a person would say about the agent's page; nothing if both look alike.
 
     Of differences that go together only the first is said. The height of the page is said if nothing else differs.
     """

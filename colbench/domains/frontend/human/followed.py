@@ -12,7 +12,7 @@ from colbench.pages.render import Render
 from colbench.rollout import Followed
 
 WORSE = 1.1
-"""From this ratio of severities on a difference has become worse; less is the weight of what is around."""
+"""Ratio of severities above which a difference counts as worse; a smaller change may come from its surroundings."""
 
 Outcome = Literal["fixed", "kept", "worse"]
 
@@ -20,7 +20,7 @@ Outcome = Literal["fixed", "kept", "worse"]
 def all_followed(
     target: Render, pages: Sequence[Render | None], replies: Sequence[str | None]
 ) -> list[Followed | None]:
-    """Return, for each turn, what became of the differences that the reply to its page names word for word.
+    """Return, for each turn, the outcomes of the differences that the reply to its page names word for word.
 
     `pages` has the page of each turn, None for a turn without one. None is returned for a turn whose reply names no
     difference or is not followed by a page. On a page that does not show, everything is worse.
@@ -50,7 +50,7 @@ def _followed(
 
 
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
-    """Return what became of a difference, given those that are left.
+    """Return the outcome of a difference, given the remaining ones.
 
     If what it is about is now missing altogether, it has become worse.
     """

@@ -1,4 +1,4 @@
-"""The human without a model who looks at pages: compares their layouts and says what differs."""
+"""The human without a model who looks at pages: compares their layouts and describes the differences."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ NOT_SEEN: dict[RenderOutcome, str] = {
     "varies": "Your page does not show: it looks different each time it is loaded.",
 }
 _AGAIN = 0.6
-"""What is left of a difference each time that it has been said already."""
+"""Factor on a difference's priority each time it has been mentioned."""
 
 
 class PageHuman:
-    """Says the most outstanding differences between the agent's page and the one in mind, four at a time.
+    """Reports the most noticeable differences between the agent's page and the target, four at a time.
 
     Deterministic. What was said before and is still so comes later each time, so that the human gets to the rest.
     The forms of the sentences are in docs/frontend.md.
@@ -49,7 +49,7 @@ class PageHuman:
         Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
         """
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages was given no renderer")
+            raise RuntimeError("a human who looks at pages needs a renderer")
         said = dialogue[-1].content
         page = extract_page(said)
         target, made = await asyncio.gather(
@@ -67,7 +67,7 @@ class PageHuman:
 
 
 def compare(target: Render, made: Render, heard: Sequence[str] = ()) -> str:
-    """Return what the human says of a page, having said `heard` before."""
+    """Return the human's reply to a page; `heard` holds the earlier replies."""
     return " ".join(_chosen(differences(target, made), heard)) or CONTENT
 
 

@@ -1,4 +1,4 @@
-"""Differences of what stands for one another: words, colours, sizes."""
+"""Differences between matched blocks: words, colors, sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEXT_SEEN = 5.0
 _LARGER = 1.06
 _MUCH_LARGER = 1.6
 _SAME_SIZE = 0.06
-"""Share of its width or height by which a picture may differ unnoticed; fields and buttons, by more."""
+"""Share of its width or height by which a picture may differ unnoticed; fields and buttons may differ by more."""
 _SAME_FIELD = 0.3
 _BEFORE = 2
 """Words that are quoted before a difference."""
@@ -120,7 +120,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Yield differences of pictures, fields and buttons; the size of a button is mostly that of its text."""
+    """Yield differences of pictures, fields and buttons; a button's size depends mostly on its text."""
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):
         return

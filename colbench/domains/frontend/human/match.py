@@ -1,4 +1,4 @@
-"""Which block of the agent's page stands for which block of the target."""
+"""Matching the blocks of the agent's page with the blocks of the target."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALIKE = {
 
 
 class Pair(Struct, frozen=True, kw_only=True):
-    """Two blocks that stand for one another."""
+    """Two matched blocks."""
 
     theirs: Block
     """The target's."""
@@ -183,7 +183,7 @@ def _nth(band: Band, at: int) -> tuple[str, int]:
 
 
 def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
-    """Pair by equal text what is in no aligned bands; pair pictures by their size and place."""
+    """Pair blocks outside aligned bands by equal text; pair pictures by size and position."""
     scored = (
         (-_score(a, b, target, made), abs(a.y - b.y), i, j)
         for i, a in enumerate(left)
@@ -195,7 +195,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if both are about where they should be, next to what is nearest to them."""
+    """Return True if both are near their target positions, relative to the nearest blocks."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -206,7 +206,7 @@ def _near(pair: Pair, found: Sequence[Pair]) -> bool:
 def _backdrops(
     target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
 ) -> list[Pair]:
-    """Pair pictures of which at least one has texts on it; both about equally far down."""
+    """Pair pictures, at least one of which has text on it, that are about equally far down."""
     theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
     mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
     scored = (

@@ -1,4 +1,4 @@
-"""A page as a person takes it in: what is on it, in horizontal bands, on coloured areas."""
+"""A page as a person sees it: its contents, in horizontal bands, on colored areas."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from colbench.pages.render import Block, Render
 SCREEN = 720
 """Height of a window, pixels."""
 MOST_BLOCKS = 400
-"""The largest ones; nobody looks at more."""
+"""Maximum number of blocks; the largest ones are used."""
 _OVERLAP = 0.3
-"""Share of the lower one's height by which two blocks stand side by side."""
+"""Share of the lower block's height by which two blocks must overlap to be side by side."""
 
 
 class Page(Struct, frozen=True, kw_only=True, dict=True):
@@ -25,7 +25,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
     height: int
     background: str
     bands: tuple[tuple[Block, ...], ...]
-    """Its content from top to bottom; what stands side by side is in one band, in reading order."""
+    """Its content from top to bottom; blocks side by side are in one band, in reading order."""
     areas: tuple[Block, ...]
     backdrops: tuple[Block, ...]
     """Pictures with texts on them."""
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Return all that is said on it, without names of pictures."""
+        """Return all text on it, without names of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where something is, as a person says it."""
+"""Positions as a person describes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from colbench.pages.render import Block
 
 _NEAR_BESIDE = 260
 _NEAR_BELOW = 260
-"""Pixels between two things of which one is said to be beside or below the other."""
+"""Maximum pixels between two things for one to be described as next to or below the other."""
 _WIDE = 0.6
 _EDGE = 120
 """What is so close to the top or the bottom of the page is there, pixels."""

@@ -1,4 +1,4 @@
-"""Differences of place: what moved as a whole, what is aligned in another way, and gaps."""
+"""Differences of position: blocks that moved together, different alignment, and gaps."""
 
 from __future__ import annotations
 

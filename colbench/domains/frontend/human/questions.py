@@ -1,4 +1,4 @@
-"""What the human says when there is no page to look at: answers to questions, or a beginning."""
+"""The human's replies without a page: answers to questions, or a first description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Answer briefly what the agent asked about, or name the most outstanding things of the target not yet said."""
+    """Answer the agent's questions briefly, or name the most noticeable parts of the target not yet mentioned."""
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

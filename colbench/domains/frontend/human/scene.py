@@ -1,4 +1,4 @@
-"""Both pages side by side, and what is said of a block on them."""
+"""Both pages side by side, and descriptions of their blocks."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Difference(Struct, frozen=True, kw_only=True):
     sentence: str
     aspect: Aspect
     subjects: frozenset[str]
-    """Blocks that it is about, as `identify` names them: those of the target, of something surplus the agent's."""
+    """Its blocks, as `identify` names them: of the target, or of the agent's page if they are surplus."""
     group: str = ""
-    """Differences of one group go together: only the first is said."""
+    """Differences of one group belong together: only the first is mentioned."""
     rewords: str = ""
-    """The text that is said to become another one."""
+    """The text that should become another one."""
     about: str = ""
-    """The text of what it is about."""
+    """The text it concerns."""
 
 
 class Scene:
-    """The target, the agent's page and which block stands for which."""
+    """The target, the agent's page and the matching of their blocks."""
 
     def __init__(self, theirs: Page, mine: Page, matching: Matching) -> None:
         self.theirs = theirs
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """Return pairs by whose text either page can be described: it is the same, and occurs only once."""
+        """Return pairs whose text identifies a position on either page: it is the same, and occurs only once."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair
@@ -55,7 +55,7 @@ class Scene:
         )
 
     def wanted_place(self, block: Block) -> str:
-        """Say where a block of the target is, by what is on both pages."""
+        """Describe the position of a target block relative to blocks on both pages."""
         return place(block, self.theirs, [pair.theirs for pair in self.common])
 
     def place(self, block: Block) -> str:

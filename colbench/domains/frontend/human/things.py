@@ -1,4 +1,4 @@
-"""What is missing on the agent's page, and what should not be there."""
+"""Things that are missing on the agent's page, and things that should not be there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from colbench.pages.render import Block
 MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
 _FIRST = 0.05
-"""By how much what is at the top of the page comes before what is at its end."""
+"""Priority of the top of the page over its end."""
 _FEW = 3
 _SHORT = 30
-"""Characters of a text that may stand in a row, and by which columns are called."""
+"""Maximum characters of a text in a row, and of a text that names columns."""
 _CLOSE = 40
 _SEEN = 5.0
 _DARK = 25.0
@@ -29,12 +29,12 @@ Where = Callable[[Block], str]
 
 
 def missing(scene: Scene) -> Iterator[Difference]:
-    """Yield what the target has and the agent's page lacks."""
+    """Yield the things on the target that the agent's page lacks."""
     yield from wanted(scene.matching.missing, scene.theirs, scene.wanted_place)
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
-    """Yield what the agent's page has and the target lacks."""
+    """Yield the things on the agent's page that the target lacks."""
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield sentences that ask for these blocks of a page; what stands in a row is asked for together."""
+    """Yield sentences that request these blocks of a page; blocks in a row are requested together."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"

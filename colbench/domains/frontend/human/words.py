@@ -1,4 +1,4 @@
-"""How a person quotes, and names what is on a page."""
+"""Quoting texts and naming the things on a page as a person would."""
 
 from __future__ import annotations
 

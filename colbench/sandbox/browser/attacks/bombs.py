@@ -1,4 +1,4 @@
-"""Pieces of hostile pages that are large, nested or binary, by the words that stand for them in `sources/`."""
+"""Large, nested or binary parts of hostile pages, by the words that represent them in `sources/`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def png_bomb(side: int) -> str:
 
 
 def moving_picture(kind: str) -> str:
-    """Return a `data:` address of a GIF, PNG or WebP that changes its colour without end."""
+    """Return a `data:` URL of a GIF, PNG or WebP that changes its color forever."""
     from PIL import Image
 
     colors = ((n, 255 - n, n * 7 % 256) for n in range(200))

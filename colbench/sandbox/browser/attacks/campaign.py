@@ -1,6 +1,6 @@
 """Running the corpus: every hostile page is rendered as any page would be, and a good page after it.
 
-The attacks run in a few lanes, each with a canary of its own, on one renderer: while a page attacks in one lane, good
+The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good
 pages are rendered in the others.
 """
 
@@ -48,7 +48,7 @@ class PageFinding(Finding, frozen=True, kw_only=True):
     """How one hostile page or control went."""
 
     outcome: str
-    """The render's; empty where there is none."""
+    """The note of the render; empty without one."""
     seconds: float
 
     @property
@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Render the whole corpus, or what is chosen of it, with this renderer, which is entered and left here."""
+    """Render the whole corpus, or a selection, with this renderer, which is entered and left here."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -102,7 +102,7 @@ def _good() -> str:
 
 
 class _Lane:
-    """A renderer, what a page could touch, and a good page's picture as it was before all attacks."""
+    """A renderer, the targets of a page, and a good page's picture before all attacks."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
@@ -121,8 +121,10 @@ class _Lane:
             outcome = render.outcome
             faults += self._faults(attack, render)
             if attack.aim == "vary" and (await self._render(attack)).picture != render.picture:
-                faults.append("looked different the second time")
-        except Exception as error:  # whatever an attack brings about in the harness is its success
+                faults.append("looked different on the second render")
+        except (
+            Exception
+        ) as error:  # any effect of an attack on the harness is a success of the attack
             faults.append(f"the renderer failed: {type(error).__name__}: {error}")
         took = time.monotonic() - started
         if took > self._budget.seconds:
@@ -148,12 +150,12 @@ class _Lane:
         if attack.aim == "honest" and render.outcome != "rendered":
             yield f"{render.outcome} instead of rendered"
         if len(msgspec.json.encode(msgspec.structs.replace(render, picture=b""))) > _LARGEST_RENDER:
-            yield "more is told of it than can be kept"
+            yield "it has more blocks than can be stored"
         if render.outcome == "rendered":
             if shows_canary(render.picture):
                 yield "shows a file"
             if attack.kind == "measuring" and not HEIGHT <= render.height <= HEIGHT + 100:
-                yield f"pictured {render.height} pixels high"
+                yield f"was rendered {render.height} pixels high"
 
     async def _harm_to_the_next(self) -> list[str]:
         try:

@@ -1,4 +1,4 @@
-"""What a hostile page must neither reach nor show: a server, and files of one colour."""
+"""Targets that a hostile page must neither reach nor show: a server, and files of one color."""
 
 from __future__ import annotations
 

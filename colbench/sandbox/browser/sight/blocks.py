@@ -17,7 +17,7 @@ from colbench.sandbox.browser.sight.words import Words, visible_words
 
 MOST_BLOCKS = 2000
 _ENOUGH = 2 * MOST_BLOCKS
-"""Found in document order; of so many the topmost ones are taken."""
+"""Maximum number of blocks, found in document order; the topmost ones are used."""
 MOST_CHARS = 2000
 """Of the text of a block."""
 _MOST_ALT = 200
@@ -29,7 +29,7 @@ _BUTTONS = frozenset(("submit", "button", "reset"))
 _WORDLESS = frozenset(("checkbox", "radio", "range", "color"))
 _LINE = 20
 _LINES = 0.6
-"""Share of its height by which the middle of a text moves from line to line."""
+"""Share of its height by which the middle of a text varies from line to line."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
 """Of the font size; a field shows no more of its text than fits."""
@@ -48,7 +48,7 @@ def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[B
 
 
 class _Looker:
-    """Turns items into blocks, each of which is in the picture."""
+    """Turns items into blocks that are visible in the picture."""
 
     def __init__(self, items: list[Item], canvas: Canvas, ink: Ink) -> None:
         self._items = items
@@ -188,7 +188,7 @@ class _Looks(Struct, frozen=True):
 
 
 def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
-    """Yield texts in document order, those of one heading, link, button or paragraph together."""
+    """Yield texts in document order, grouped by heading, link, button or paragraph."""
     found = list(found)
     prose = {
         id(_container(words.item))

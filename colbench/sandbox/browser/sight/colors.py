@@ -1,4 +1,4 @@
-"""CSS colours as the browser computes them, read and laid over one another."""
+"""CSS colors as computed by the browser, parsed and composited."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whether the picture shows what the layout says: the last word on what can be seen.
+"""Whether the picture shows the elements of the layout: the final test of visibility.
 
-Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its colour is then not in
+Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its color is then not in
 the picture where the text should be.
 """
 
@@ -21,7 +21,7 @@ TEXT_CONTRAST = 20
 """Of a channel from 0 to 255; fainter text is not read."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""How far from its colour, as a share of the contrast, thin strokes may be drawn."""
+"""How far from their color, as a share of the contrast, thin strokes may be drawn."""
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
 _RING = 3
@@ -42,7 +42,7 @@ class Ink:
         return self._image.size
 
     def has_text(self, rect: Rect, color: Color, behind: Color, on_picture: bool) -> bool:
-        """Return True if the area holds strokes of this color that stand out from what is behind them."""
+        """Return True if the area contains strokes of this color that stand out from their background."""
         crop = self._crop(rect)
         if crop is None or max(high - low for low, high in _extrema(crop)) < TEXT_CONTRAST:
             return False

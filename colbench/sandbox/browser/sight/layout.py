@@ -128,7 +128,7 @@ class Item:
         self.absolute_clip: Rect = self.flow_clip if own or not parent else parent.absolute_clip
         self.fixed_clip: Rect = self.flow_clip if moved or not parent else parent.fixed_clip
         self.paint_key = (order, self._phase(order), place)
-        """Of its background; what is painted later has a larger one."""
+        """Paint order of its background; later painted elements have a larger one."""
         self.heading: Item | None = None
         self.link: Item | None = None
         self.button: Item | None = None
@@ -136,7 +136,7 @@ class Item:
         """Inside something that is drawn as a whole."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
-        """Take the attributes, and what the ancestors are."""
+        """Take the attributes, and inherit from the ancestors."""
         self.attributes = attributes
         role = _ROLES.get(attributes.get("role", ""))
         above = self.parent
@@ -168,13 +168,13 @@ class Item:
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Return True if it clips what it holds; clipping by the root and the body is the window's."""
+        """Return True if it clips its content; clipping by the root and the body belongs to the window."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"
 
     def _phase(self, order: int) -> int:
-        """Return its phase: within one layer, blocks are painted before what is in lines (CSS 2.1, appendix E)."""
+        """Return its phase: within one layer, blocks are painted before inline content (CSS 2.1, appendix E)."""
         above = self.parent
         own = 2 if self.display.startswith("inline") or (above and above.display in _FLEX) else 0
         same = above is not None and above.paint_key[0] == order
@@ -195,7 +195,7 @@ def read_items(snapshot: Mapping[str, Any], width: float, height: float) -> list
 
 
 class _Reader:
-    """Decodes the answer of `DOMSnapshot.captureSnapshot`, in which strings are indices of one list."""
+    """Decodes the result of `DOMSnapshot.captureSnapshot`, in which strings are indices into one list."""
 
     def __init__(self, snapshot: Mapping[str, Any]) -> None:
         document = snapshot["documents"][0]

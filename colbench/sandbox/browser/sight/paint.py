@@ -1,4 +1,4 @@
-"""What is painted over what: the colour behind a point, and whether something lies on top of it."""
+"""Paint order: the color behind a point, and whether something covers it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key = tuple[int, int, int]
 
 PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
 _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
-"""Parts of a drawing that may hide what is below; taken for as large as the box around them."""
+"""Parts of a drawing that may hide what is below; they are treated as large as their bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """What is less opaque is not seen."""
@@ -35,7 +35,7 @@ _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)
 
 
 class Paint(Struct, frozen=True, kw_only=True):
-    """One area of colour, or of pictures."""
+    """One area of color, or of pictures."""
 
     key: Key
     rect: Rect
@@ -131,7 +131,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at this point below what is painted at `key`, and True if a picture lies in between."""
+        """Return the color at this point below the element painted at `key`, and True if a picture lies in between."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):

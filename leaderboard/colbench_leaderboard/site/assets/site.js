@@ -1,4 +1,4 @@
-// What the pages gain by a script: sorting, filters, one dialogue at a time, a choice of two entries, copying.
+// Enhancements of the pages: sorting, filters, one dialogue at a time, comparison of two entries, copying.
 "use strict";
 
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -42,7 +42,7 @@ function sortable(table) {
   });
 }
 
-// A filter over the rows of a table, by what their first cells say.
+// A filter over the rows of a table by the text of their first cells.
 function filtered(box) {
   const table = document.getElementById(box.dataset.filters);
   const count = make("output");
@@ -74,7 +74,7 @@ function chooser(form) {
   });
 }
 
-// One dialogue at a time, that of the address; without one, the first.
+// One dialogue at a time: the one in the address, or else the first.
 function reader(main) {
   const dialogues = all(".dialogue", main);
   const walk = make("nav", { className: "walk", ariaLabel: "Dialogues of this page" });

@@ -41,7 +41,7 @@ class Asker:
 
 
 class Guesser(Asker):
-    """Answers at once, with what is most usual."""
+    """Answers at once with the most common choices."""
 
     def __init__(self) -> None:
         super().__init__(max_questions=0)
@@ -54,5 +54,5 @@ def recognize(request: str) -> Words | None:
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:
-    """Return the option that somebody spoke of; None if there is none."""
+    """Return the option that was mentioned, or None."""
     return next((option for option in decision.options if fill(option.says, words) in said), None)

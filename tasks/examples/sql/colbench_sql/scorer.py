@@ -1,4 +1,4 @@
-"""The scorer: a query is run on hidden databases, and its rows are compared with those of the reference.
+"""The scorer: runs a query on hidden databases and compares its rows with the rows of the reference.
 
 The sandbox runs `PROGRAM` with the query as data. The rows that are expected never enter the process of an answer.
 """
@@ -71,7 +71,7 @@ class QueryScorer:
         return {"default": _score(verdict, self._sandbox.environment)}
 
     async def _run(self, task: Task, query: str) -> tuple[CallResult, ...]:
-        """Return what a query gives on each database."""
+        """Return the result of a query on each database."""
         calls = tuple(f"rows({script!r}, {query!r})" for script in task.hidden.tests)
         result = await self._sandbox.run_one(Job(source=PROGRAM, calls=calls))
         return result.calls["module"]

@@ -1,4 +1,4 @@
-"""The tasks: reports that a person needs, what they have decided about them, and databases that show each decision.
+"""The tasks: reports that a person needs, the decisions about them, and databases that show each decision.
 
 A task draws a theme, a report, and one option for each decision. The request states some of the decisions and leaves
 the others open. Whatever is taken in place of an option changes the rows of at least one of the hidden databases.
@@ -29,14 +29,14 @@ MONTHS = tuple(f"{year}-{month:02d}" for year in (2023, 2024) for month in range
 
 
 class Option(NamedTuple):
-    """One way to settle a decision: what the person says, and its part of the query."""
+    """An option of a decision: the person's words and the corresponding part of the query."""
 
     says: str
     sql: str
 
 
 class Decision(NamedTuple):
-    """Something that a request may leave open. The first option is what a guess would take."""
+    """A decision that a request may leave open. The first option is the most likely guess."""
 
     name: str
     topics: tuple[str, ...]
@@ -54,7 +54,7 @@ class Report(NamedTuple):
 
 
 Words = Mapping[str, str]
-"""What stands for `$person` and the like in texts."""
+"""Replacements of `$person` and similar words in texts."""
 Chosen = Mapping[str, Option]
 """The option of each decision, by its name."""
 
@@ -193,7 +193,7 @@ def _load(name: str) -> tuple[Task, ...]:
 
 
 def words_of(theme: Words, report: Report) -> Words:
-    """Return what stands for the `$words` of a task's texts."""
+    """Return the replacements of the `$words` in a task's texts."""
     wish = fill(report.wish, theme)
     return {**theme, "wish": wish, "label": report.label, "source": report.sql}
 

@@ -13,7 +13,7 @@ from sweet_rl_trainer.methods.credit.state import State
 
 
 def state(number, *said):
-    """The state of a task of its own after some questions."""
+    """The state of its own task after some questions."""
     task = Task(
         id=str(number), domain="backend", request=f"{number}.", hidden=Hidden(reference="x")
     )
@@ -66,7 +66,7 @@ def test_what_has_no_potential_has_none_when_scaled():
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (ENDS[: FEWEST - 1], r"9 answered dialogues have a potential, and 10 are needed"),
+        (ENDS[: FEWEST - 1], r"9 answered dialogues have a potential; 10 are needed"),
         (
             [(each, -reward) for each, reward in ENDS],
             r"does not rise with the potential \(slope -0.312\)",

@@ -56,12 +56,14 @@ def test_many_candidates_are_no_trouble():
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_more_than_there_are_cannot_be_drawn(count):
-    with pytest.raises(UserError, match=f"best of {count}: every group must have so many"):
+    with pytest.raises(
+        UserError, match=f"best of {count}: every group must have at least that many dialogues"
+    ):
         best_of_n([([1.0, 0.0], [0.0, 1.0]), ([1.0] * 9, [0.0] * 9)], [1, count])
 
 
 def test_as_many_rewards_as_scores_are_needed():
-    with pytest.raises(ValueError, match="2 rewards and 1 scores"):
+    with pytest.raises(ValueError, match="2 rewards but 1 scores"):
         expected_best([1, 0], [1], 1)
 
 

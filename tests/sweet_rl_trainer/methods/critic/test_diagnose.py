@@ -97,7 +97,7 @@ def test_a_sound_critic_raises_no_alarm():
     [
         (
             {"accuracy": around(0.6)},
-            "The critic is not shown to be better than chance: it is right on 60.0% of 40 held-out pairs, "
+            "The critic is not significantly better than chance: it is right on 60.0% of 40 held-out pairs, "
             "50.0% to 70.0%.",
         ),
         (
@@ -106,20 +106,20 @@ def test_a_sound_critic_raises_no_alarm():
         ),
         (
             {"by_turns": correlated(0.51)},
-            "Scores of dialogues go with their number of turns: correlation +0.51 over 9.",
+            "Scores of dialogues correlate positively with their number of turns (+0.51 over 9).",
         ),
         (
             {"by_length": Correlation(pearson=0.1, spearman=-0.6, count=4)},
-            "Scores of dialogues go against their length: correlation -0.60 over 4.",
+            "Scores of dialogues correlate negatively with their length (-0.60 over 4).",
         ),
         (
             {"candidates_by_length": correlated(0.9)},
-            "Scores of candidates of a turn go with their length: correlation +0.90 over 9.",
+            "Scores of candidates of a turn correlate positively with their length (+0.90 over 9).",
         ),
         (
             {"states": msgspec.structs.replace(STATES, mean=around(0.55))},
-            "Where everything is known the critic prefers another question to the right answer in 55.0% of 12 states: "
-            "its actor may learn to ask on and never answer.",
+            "When every decision is known, the critic prefers another question to the right answer in "
+            "55.0% of 12 states: its actor may learn to keep asking and never answer.",
         ),
     ],
 )
@@ -133,7 +133,7 @@ WHOLE = msgspec.structs.replace(
     best_of=DialogueCurve(curve=(BestOf(count=2, reward=around(0.4)),), tasks=7, left_out=1),
     states=STATES,
     continuations=Agreement(pairwise=around(0.625), spearman=around(0.3), turns=6, candidates=24),
-    missing={"candidates": "there are none yet"},
+    missing={"candidates": "not available yet"},
 )
 
 
@@ -151,11 +151,11 @@ def test_the_table_shows_every_part():
         "score and turns +0.50 / – Pearson / Spearman; 9 dialogues",
         "score and length in a turn – / – Pearson / Spearman; 9 candidates",
         "reward of the best of 2 40.0 % 30.0 to 50.0 %; 7 tasks",
-        "all known: questions above answer 50.0 % 40.0 to 60.0 %; 12 states of 5 tasks",
-        "all known: best question above answer 80.0 % 70.0 to 90.0 %",
-        "all known: mean scores 1.5; -0.25 the right answer's; a question's",
+        "all known: questions preferred to answer 50.0 % 40.0 to 60.0 %; 12 states of 5 tasks",
+        "all known: best question preferred to answer 80.0 % 70.0 to 90.0 %",
+        "all known: mean scores 1.5; -0.25 right answer; question",
         "agrees with returns 62.5 % 52.5 to 72.5 %; 24 candidates, 6 turns with different returns",
         "rank correlation with returns +0.30 +0.20 to +0.40",
-        "candidates – not measured: there are none yet",
+        "candidates – not measured: not available yet",
     ):
         assert line in lines

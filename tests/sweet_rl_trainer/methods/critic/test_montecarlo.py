@@ -61,7 +61,7 @@ def test_candidates_are_drawn_once_for_each_wording_from_turns_that_can_be_conti
     assert len(two) == 2
     assert set(two) < {0, 1, 4}
     for numbers in ({"turns": 0, "candidates": 2}, {"turns": 1, "candidates": 1}):
-        with pytest.raises(UserError, match="there must be at least 1, of 2"):
+        with pytest.raises(UserError, match="expected at least 1 turn with 2 candidates"):
             sample_turns(ranked, TASKS, **numbers)
 
 
@@ -96,7 +96,7 @@ def test_the_return_is_the_mean_reward_of_what_was_played():
     ]
     assert asked == [2]
     assert dropped == {"candidates without a continuation that has a reward": 1}
-    with pytest.raises(UserError, match="0 of each candidate; there must be at least 1"):
+    with pytest.raises(UserError, match="0 per candidate; expected at least 1"):
         compare(sample, TASKS, continuations, 0)
 
 

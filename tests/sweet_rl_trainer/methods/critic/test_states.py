@@ -84,7 +84,7 @@ def test_a_state_is_a_turn_before_which_every_hidden_fact_was_said():
     assert [each.turn.name for each in states] == ["whole, turn 3", "whole, turn 4", "twin, turn 4"]
     assert dropped == {
         "dialogues about a task without facts": 1,
-        "dialogues in which not everything was said before a turn": 2,
+        "dialogues in which some decision was not told before a turn": 2,
     }
 
 
@@ -122,7 +122,7 @@ def test_without_another_question_there_is_no_state():
     alone = [a_dialogue("a", loner, ("Late?", f"{LATE} {EMPTY}")), *OTHERS]
     assert known_states(alone[:1], {**TASKS, loner.hash: loner}) == []
     assert known_states([WHOLE, *OTHERS], {}) == []
-    with pytest.raises(UserError, match="0 questions; there must be at least 1"):
+    with pytest.raises(UserError, match="0 questions; expected at least 1"):
         known_states([WHOLE], TASKS, questions=0)
 
 

@@ -143,7 +143,7 @@ async def test_a_server_without_tokens_is_refused_or_taken_at_its_word(dialogue,
     body = '{"choices": [{"message": {"content": "hi"}}]}'
     turns = turns_of([dialogue()])[:1]
     async with ScriptedServer(counting(), fault=lambda _: Fault(status=200, body=body)) as server:
-        with pytest.raises(UserError, match="returns no token ids"):
+        with pytest.raises(UserError, match="does not return the token IDs"):
             await ask(server, turns, file)
         (found,) = await ask(server, turns, file, tokens=False)
     assert [(reply.text, reply.ids) for reply in found.replies] == [("hi", ())] * 4
@@ -161,7 +161,7 @@ def test_half_a_line_is_cut_off_and_sampled_again(dialogue, file, byte_model, ch
 
 def test_a_damaged_line_is_named(file):
     file.path.write_bytes(b'{"key": "a", "replies": []}\n{]\n')
-    with pytest.raises(DataError, match=r"candidates\.jsonl:2: .*take the line out"):
+    with pytest.raises(DataError, match=r"candidates\.jsonl:2: .*remove the line"):
         again(file)
 
 
@@ -176,7 +176,9 @@ def test_two_writers_of_one_file_are_refused(file):
 
 @pytest.mark.parametrize("changes", [{"count": 1}, {"max_tokens": 0}, {"temperature": 0.0}])
 def test_a_sampler_that_cannot_give_different_replies_is_refused(changes):
-    with pytest.raises(UserError, match="at least 2, with at least 1 token, at a temperature"):
+    with pytest.raises(
+        UserError, match="expected at least 2 candidates, at least 1 token and a temperature"
+    ):
         Sampler(model="m", **changes)
 
 
@@ -205,7 +207,7 @@ def test_a_reply_ends_with_the_first_token_that_ends_it(dialogue, file, byte_mod
     assert {reply.ids[-1] for reply in ended} == {chat.end, 1}
     assert all(not {chat.end, 1} & set(reply.ids[:-1]) for reply in found.replies)
     assert all(len(reply.ids) == 40 for reply in found.replies if reply not in ended)
-    encode_candidates(found, chat, "turn-mean")  # which checks words against tokens
+    encode_candidates(found, chat, "turn-mean")  # it compares words with tokens
 
 
 def test_what_a_checkpoint_says_of_sampling_does_not_matter(

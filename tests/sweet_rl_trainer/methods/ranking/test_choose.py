@@ -156,6 +156,6 @@ def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored
 
 def test_an_error_says_how_many_turns_left_no_pair_and_why():
     error = no_pairs(2, Counter({"turns without a pair": 1, "pairs longer than 9 tokens": 3}))
-    assert "of 2 ranked turns no pair is left to train on" in str(error)
+    assert "no pair of 2 ranked turns remains for training" in str(error)
     assert "turns without a pair: 1, pairs longer than 9 tokens: 3" in str(error)
     assert "none was given" in str(no_pairs(0, Counter()))

@@ -99,7 +99,10 @@ def by_hand(preset, critic, reference, chat, turn, reply, stated):
 
 @pytest.mark.parametrize(
     ("preset", "kind"),
-    [*((preset, "llama") for preset in RATIOS), ("critic", "mistral")],  # which cannot share
+    [
+        *((preset, "llama") for preset in RATIOS),
+        ("critic", "mistral"),
+    ],  # this model cannot share beginnings
 )
 def test_scores_are_those_of_a_plain_loop(preset, kind, candidates, byte_model, make_scorer, chat):
     critic, reference = byte_model(1, kind).eval(), byte_model(0, kind).eval()
@@ -296,7 +299,7 @@ def test_other_presets_and_critics_that_are_not_there_are_refused(
 def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidates, chat):
     wrong = Reply(text="hi", ids=(70, 71, 72))
     turn = Candidates(turn=candidates[1].turn, replies=(Reply(text="a"), wrong))
-    with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens are not"):
+    with pytest.raises(DataError, match="d, turn 2, candidate 2: its recorded tokens do not"):
         encode_candidates(turn, chat, "sum")
 
 
@@ -330,7 +333,7 @@ def mean_value(model, head, example):
     return (head[0] @ privileged[said].mean(0)).item()
 
 
-@pytest.mark.parametrize("kind", ["llama", "mistral"])  # of which the second cannot share
+@pytest.mark.parametrize("kind", ["llama", "mistral"])  # the second model cannot share beginnings
 @pytest.mark.parametrize(
     ("preset", "stated"), [("value", "preamble"), ("value-unprivileged", None)]
 )
@@ -406,5 +409,5 @@ def test_a_critic_without_values_needs_its_reference(candidates, byte_model, mak
     critic = make_scorer(byte_model())
     with pytest.raises(UserError, match="scores 'pmi' are a reference's, and there is none"):
         score_candidates(candidates, chat, "pmi", **LIMITS)
-    with pytest.raises(UserError, match="need the reference that it was trained from"):
+    with pytest.raises(UserError, match="need the reference model that it was trained from"):
         score_pairs([], critic=critic, budget=900)

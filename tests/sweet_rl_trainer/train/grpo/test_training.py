@@ -374,7 +374,7 @@ def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path
     [
         ({"batch_size": 6}, "multiple of group_size, 8"),
         ({"rows": 3}, "multiple of rows x 1 processes, 3"),
-        ({"batch_size": 16}, "on 2 tasks, of which there are 1"),
+        ({"batch_size": 16}, "on 2 tasks, but there are only 1"),
         ({"iterations": 2}, "multiple of iterations, 2"),
     ],
 )
@@ -390,7 +390,7 @@ def test_a_model_that_cannot_sample_stops_the_run(make_guesser, make_chat, late,
     model = make_guesser()
     with torch.no_grad():
         model.lm_head.weight.fill_(float("nan"))
-    with pytest.raises(RuntimeError, match="logits are no numbers"):
+    with pytest.raises(RuntimeError, match="logits are NaN"):
         run(model, make_chat(), [late], tmp_path / "run")
     assert not (tmp_path / "run" / "model").exists()
 
