@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
-from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer
 
 TOGETHER = 64
 """Prompts that are read in one batch, at most."""
@@ -51,7 +51,7 @@ class Prefixes:
         return [found[ids] for ids in wanted]
 
     def _beginning(self, ids: tuple[int, ...], lengths: Sequence[int]) -> tuple[int, ...]:
-        """Return the longest cached prompt that `ids` begins with; `lengths` are those of cached ones, longest first."""
+        """Return the longest cached prefix of `ids`; `lengths` are those of the cached prompts, longest first."""
         beginnings = (ids[:length] for length in lengths if length <= len(ids))
         return next((each for each in beginnings if each in self._cached), ())
 
