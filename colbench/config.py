@@ -46,7 +46,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = ""
     agent_args: Annotated[
         dict[str, ArgValue],
-        Option("agent", "argument of the agent; may be repeated", metavar="NAME=VALUE"),
+        Option("agent", "argument of the agent (repeatable)", metavar="NAME=VALUE"),
     ] = {}
     agent_prompt: Annotated[
         str | None,
@@ -56,7 +56,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "agent",
-            "run a Python agent in the process of the run, for debugging",
+            "run a Python agent in this process, for debugging",
             effect="execution",
         ),
     ] = False
@@ -64,14 +64,14 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Option(
             "agent",
-            "folders that a Python agent of your own may write to; it may read everything but the tasks",
+            "folders that your Python agent may write to; it may read everything but the tasks",
             metavar="FOLDER,…",
             effect="execution",
         ),
     ] = ()
     agent_sandbox: Annotated[
         bool,
-        Option("agent", "run the agent in a sandbox without network and with only its own files"),
+        Option("agent", "run the agent in a sandbox with only its own files and no network"),
     ] = False
     agent_endpoint: Annotated[
         str | None,
@@ -85,7 +85,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Option(
             "agent",
-            "environment variables that are passed to a sandboxed agent, such as its API key",
+            "environment variables to pass to a sandboxed agent, such as its API key",
             metavar="NAME,…",
             effect="execution",
         ),
@@ -94,7 +94,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Price | None,
         Option(
             "agent",
-            "price of the agent's model in US dollars per million prompt and completion tokens",
+            "price of the agent's model, in US dollars per million prompt and completion tokens",
             metavar="IN,OUT",
             effect="execution",
         ),
@@ -111,7 +111,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "keyless"
     human_args: Annotated[
         dict[str, ArgValue],
-        Option("human", "argument of the human; may be repeated", metavar="NAME=VALUE"),
+        Option("human", "argument of the human (repeatable)", metavar="NAME=VALUE"),
     ] = {}
     human_prompt: Annotated[
         str | None,
@@ -121,7 +121,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "hidden decisions that the first message states: none, so the agent has to ask (asked), or all",
+            "where hidden decisions come up: when the agent asks (asked), or in the first message (all)",
             metavar="WHAT",
         ),
     ] = "asked"
@@ -129,7 +129,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Price | None,
         Option(
             "human",
-            "price of the human's model in US dollars per million prompt and completion tokens",
+            "price of the human's model, as for --agent-price",
             metavar="IN,OUT",
             effect="execution",
         ),
@@ -170,23 +170,23 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Shard | None,
         Option(
             "run",
-            "run only part I of N of the dialogues, for several machines; `colbench merge` puts the parts together",
+            "run only part I of N of the dialogues; `colbench merge` joins the parts",
             metavar="I/N",
             effect="selection",
             separator="/",
         ),
     ] = None
-    max_turns: Annotated[AtLeastOne, Option("run", "turns per dialogue at most", metavar="N")] = 10
+    max_turns: Annotated[AtLeastOne, Option("run", "maximum turns per dialogue", metavar="N")] = 10
     seed: Annotated[int, Option("run", "seed of every random choice in the run", metavar="N")] = 0
     concurrency: Annotated[
         AtLeastOne,
-        Option("run", "dialogues that run concurrently", metavar="N", effect="execution"),
+        Option("run", "dialogues in parallel", metavar="N", effect="execution"),
     ] = 64
     processes: Annotated[
         AtLeastOne | Literal["auto"],
         Option(
             "run",
-            "processes for dialogues, scoring and rendering, or auto for one per core if there is enough work",
+            "processes for dialogues, scoring and rendering, or auto for one per core if there is enough to do",
             metavar="N",
             effect="execution",
         ),
@@ -195,7 +195,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues run: local, or ray[:ADDRESS] for the nodes of a cluster; limits apply to each node",
+            "where dialogues run: local, or ray[:ADDRESS] for a cluster, whose nodes have these limits each",
             metavar="NAME",
             effect="execution",
         ),
@@ -204,8 +204,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Positive,
         Option(
             "run",
-            "time limit for the agent over one dialogue, and for each reply of the human; "
-            "waiting for model servers does not count",
+            "time limit for the agent per dialogue and for each human reply; excludes waiting for model servers",
             metavar="SECONDS",
         ),
     ] = 1800.0
@@ -213,7 +212,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Annotated[float, Meta(ge=0)],
         Option(
             "run",
-            "time to wait for a model server that is down or overloaded before its dialogues are abandoned",
+            "time to wait for a model server that is down or overloaded",
             metavar="SECONDS",
             effect="execution",
         ),
@@ -222,8 +221,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "run",
-            "record token IDs and log-probabilities of every agent turn, for training; "
-            "the model server must return them, as vLLM does",
+            "record token IDs and log-probabilities for training; the server must return them, as vLLM does",
         ),
     ] = False
 
@@ -231,7 +229,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Option(
             "scoring",
-            "additional scorers from other packages; their metrics are reported too",
+            "extra scorers from other packages",
             metavar="NAME,…",
             effect="execution",
         ),
@@ -240,7 +238,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "scoring",
-            "scoring mode of the domain that the report leads with, such as official",
+            "scoring mode that the report shows first, such as official",
             metavar="MODE",
             effect="execution",
         ),
@@ -267,7 +265,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None,
         Option(
             "scoring",
-            "file or folder with the CLIP weights for the cosine similarity of pages",
+            "file or folder with CLIP weights for the cosine similarity of pages",
             metavar="PATH",
             effect="execution",
             default="the paper's weights, downloaded at first use",
@@ -277,7 +275,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "scoring",
-            "device that computes the cosine similarity: auto, cpu, cuda, cuda:1 …",
+            "device for the cosine similarity: auto, cpu, cuda, cuda:1 …",
             metavar="NAME",
             effect="execution",
         ),
@@ -286,7 +284,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "scoring",
-            "accept CLIP weights other than the paper's; the cosine similarities are then not comparable with others",
+            "accept other CLIP weights than the paper's, with incomparable cosine similarities",
             effect="execution",
         ),
     ] = False
@@ -295,7 +293,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative,
         Option(
             "sandbox",
-            "answers scored concurrently",
+            "answers scored in parallel",
             metavar="N",
             effect="execution",
             default="0, one per core",
@@ -309,12 +307,12 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         Option(
             "sandbox",
-            "installed packages that answers may import next to the standard library, such as numpy,pandas",
+            "installed packages that answers may import, such as numpy,pandas",
             metavar="NAME,…",
         ),
     ] = ()
     allow_unsafe_sandbox: Annotated[
-        bool, Option("sandbox", "run answers even if no secure sandbox works on this machine")
+        bool, Option("sandbox", "run answers even without a secure sandbox")
     ] = False
 
     browser: Annotated[
@@ -331,7 +329,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         NotNegative,
         Option(
             "browser",
-            "pages rendered concurrently",
+            "pages rendered in parallel",
             metavar="N",
             effect="execution",
             default="0, one per core",

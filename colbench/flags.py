@@ -21,12 +21,10 @@ from colbench.options import Setting
 
 PREFIX = "COLBENCH_"
 OTHER_VARIABLES = {
-    "COLBENCH_CACHE": "folder for files that can be regenerated: bundled tasks, renders, "
-    "weights, WebSight pages (default: ~/.cache/colbench)",
-    "COLBENCH_OFFICIAL_DIR": "folder with the official files, searched before the Hugging Face Hub",
-    "COLBENCH_VLLM": "executable that vllm: agents start (default: the vllm next to Python, else "
-    "the one on PATH)",
-    "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for the tests and benchmarks of this repository",
+    "COLBENCH_CACHE": "cache folder for tasks, renders and weights (default: ~/.cache/colbench)",
+    "COLBENCH_OFFICIAL_DIR": "folder with the official files, used before the hub",
+    "COLBENCH_VLLM": "executable that vllm: agents start (default: next to Python, else on PATH)",
+    "COLBENCH_OFFICIAL_DATA": "folder with real task rows, for tests and benchmarks",
 }
 """Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (

@@ -15,17 +15,17 @@ INTRODUCTION = """\
 # Configuration
 <!-- Made by docs/make_configuration.py from colbench/config.py; change the text there. -->
 
-Every setting of a run is a field of `RunConfig`. It can be given in four places; the first that has it counts:
+A setting can be given in four places; the first that has it counts:
 
-1. a flag of the command line, `--max-turns 5`
-2. an environment variable, `COLBENCH_MAX_TURNS=5`
-3. the file that `--config FILE` names: `max_turns = 5` in TOML, or `{"max_turns": 5}` in a file `*.json`
+1. a flag of the command line: `--max-turns 5`
+2. an environment variable, named after the flag: `COLBENCH_MAX_TURNS=5`
+3. a key in the TOML (or `*.json`) file that `--config FILE` names: `max_turns = 5`
 4. the default
 
-`colbench.evaluate(max_turns=5)` takes the same names. Lists are written with commas in flags and variables
-(`--task-ids a,b`) and as lists in files. Arguments of the agent and the human are tables in files; as flags they are
-given one at a time (`--agent-arg temperature=0.7 --agent-arg seed=1`), in variables with spaces between
-(`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`); those of a later place are added to those of an earlier one.
+`colbench.evaluate(max_turns=5)` takes the same keys. Lists have commas in flags and variables (`--task-ids a,b`).
+Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files, repeated flags
+(`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables with spaces
+(`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`); all places are combined.
 
 ```toml
 agent = "openai:my-model@http://localhost:8000/v1"
@@ -35,14 +35,13 @@ agent_price = [0.15, 0.60]
 temperature = 0.7
 ```
 
-Unknown keys and flags are errors. So is an environment variable that is nearly the name of a known one, such as
-`COLBENCH_AGNET`; other variables that begin with `COLBENCH_` are ignored.
+Unknown keys and flags are errors, and so are misspelled variables, such as `COLBENCH_AGNET`.
 
-**Pinned** settings can change a number: a run is resumed only if they are unchanged. Prompt files are pinned by their
-content. Not pinned are the address of a model server and these arguments of agents and humans: {unpinned}.
-Settings marked *selects* say which dialogues a run has; change them to extend a run. The others may change at any time.
+**Pinned** settings (†) can change a number: a run is resumed only if they are unchanged, prompt files by content. The
+address of a model server and these arguments are not pinned: {unpinned}.
+Settings that select dialogues (+) may change to extend a run, all others at any time.
 """
-PINNED = {"pinned": "yes", "selection": "selects", "execution": "no"}
+MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """
 ## Other environment variables
 | Variable | Meaning |
@@ -63,13 +62,10 @@ def page() -> str:
 
 def _table(found: Iterator[Setting]) -> str:
     rows = "".join(
-        f"| `{each.name}` | `{_usage(each)}` | `{each.variable}` | {each.default or '–'} | "
-        f"{PINNED[each.effect]} | {_cell(each.text)} |\n"
+        f"| `{_usage(each)}`{MARKS[each.effect]} | {each.default} | {_cell(each.text)} |\n"
         for each in found
     )
-    return (
-        f"| Key | Flag | Variable | Default | Pinned | Meaning |\n|---|---|---|---|---|---|\n{rows}"
-    )
+    return f"| Flag | Default | Meaning |\n|---|---|---|\n{rows}"
 
 
 def _usage(setting: Setting) -> str:

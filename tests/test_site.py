@@ -29,28 +29,42 @@ def links():
     return load("links").Links(ROOT, {"index.md": "README.md"}, REPOSITORY)
 
 
-@pytest.mark.parametrize("cli", [colbench.cli, sweet_rl_trainer.cli])
-def test_the_reference_has_every_command_with_every_flag(cli):
+def trainer(_):
+    return sweet_rl_trainer.cli.parser()
+
+
+@pytest.mark.parametrize("parser_of", [colbench.cli.parser, trainer])
+def test_the_reference_has_every_command_with_every_flag(parser_of):
     commands = load("commands")
-    page = commands.reference(cli.parser())
-    found = list(commands.leaves(cli.parser()))
+    page = commands.reference(parser_of)
+    found = list(commands.leaves(parser_of))
     assert len(found) >= 3
     for command in found:
+        assert len(command._actions) > 1, f"{command.prog} has no argument"
         section = page.split(f"\n## `{command.prog}`\n")[1].split("\n## ")[0]
         for action in command._actions:
             if action.help != argparse.SUPPRESS and "--help" not in action.option_strings:
-                names = action.option_strings or [action.metavar or action.dest]
+                choices = f"{{{','.join(action.choices)}}}" if action.choices else action.dest
+                names = action.option_strings or [action.metavar or choices]
                 assert all(f"`{name}" in section for name in names), (command.prog, names)
 
 
+def test_the_reference_shows_the_arguments_and_examples_of_a_command():
+    page = load("commands").reference(colbench.cli.parser)
+    section = page.split("\n## `colbench compare`\n")[1].split("\n## ")[0]
+    assert "| `--html FILE` |" in section
+    assert "\nExamples:\n\n```text\ncolbench compare runs/a runs/b\n" in section
+
+
 def test_a_flag_is_shown_with_its_value_its_default_and_its_spellings():
-    parser = argparse.ArgumentParser(prog="tool", description="Do <this>.")
+    top = argparse.ArgumentParser(prog="program")
+    parser = top.add_subparsers().add_parser("tool", description="Do <this>.")
     parser.add_argument(
         "-o", "--out", metavar="A|B", default="a", help="take (default: %(default)s)"
     )
     parser.add_argument("--quiet", action="store_true", help="print <nothing>|little")
     parser.add_argument("--secret", help=argparse.SUPPRESS)
-    page = load("commands").reference(parser)
+    page = load("commands").reference(lambda _: top)
     assert "Do &lt;this&gt;." in page
     assert "| `-o A\\|B`, `--out A\\|B` | take (default: a) |" in page
     assert "| `--quiet` | print &lt;nothing&gt;\\|little |" in page
@@ -84,3 +98,16 @@ def test_every_public_name_of_the_library_has_a_topic():
 )
 def test_a_link_leads_to_the_page_or_else_to_the_file_in_the_repository(links, page, link, shown):
     assert links.rewrite(f"See [this]({link}).", page) == f"See [this]({shown})."
+
+
+@pytest.mark.parametrize(
+    ("page", "picture", "shown"),
+    [
+        ("index.md", "docs/pictures/report-dark.png", "pictures/report-dark.png"),
+        ("view.md", "pictures/report-dark.png", "../pictures/report-dark.png"),
+        ("view.md", "https://example.org/a.png", "https://example.org/a.png"),
+    ],
+)
+def test_a_picture_in_html_is_found_from_the_address_of_its_page(links, page, picture, shown):
+    html = '<source srcset="{0}"><img alt="A report" src="{0}">'
+    assert links.rewrite(html.format(picture), page) == html.format(shown)

@@ -5,30 +5,46 @@ from __future__ import annotations
 import argparse
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from textwrap import dedent
 
 PIPE = re.compile(r"(?<!\\)\|")
 
 
-def reference(parser: argparse.ArgumentParser) -> str:
-    """Return a page with every command of a program: description, usage and arguments."""
+ParserOf = Callable[[str], argparse.ArgumentParser]
+"""Returns the parser of a program in which one command has its flags; of "", the parser that lists all commands."""
+
+
+def reference(parser_of: ParserOf) -> str:
+    """Return a page with every command of a program: description, usage, arguments and examples."""
+    parser = parser_of("")
     sections = [f"# `{parser.prog}`\n\n{_text(parser.description)}\n"]
-    sections += [_section(command) for command in leaves(parser)]
+    sections += [_section(command) for command in leaves(parser_of)]
     return "\n".join(sections)
 
 
-def leaves(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+def leaves(parser_of: ParserOf) -> Iterator[argparse.ArgumentParser]:
     """Yield the parsers of all commands that have no further commands below them, in order."""
-    below = [each for action in parser._actions for each in _subparsers(action)]
-    if not below:
+    for name in _commands(parser_of("")):
+        yield from _below(_commands(parser_of(name))[name])
+
+
+def _below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    commands = _commands(parser)
+    if not commands:
         yield parser
-    for each in below:
-        yield from leaves(each)
+    for each in commands.values():
+        yield from _below(each)
 
 
-def _subparsers(action: argparse.Action) -> Iterator[argparse.ArgumentParser]:
-    if isinstance(action, argparse._SubParsersAction):
-        yield from dict.fromkeys(action.choices.values())
+def _commands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """Return the parsers of the commands of a parser, by name."""
+    return {
+        name: command
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for name, command in action.choices.items()
+    }
 
 
 def _section(parser: argparse.ArgumentParser) -> str:
@@ -38,7 +54,7 @@ def _section(parser: argparse.ArgumentParser) -> str:
         _text(parser.description),
         f"```text\n{parser.format_usage().strip()}\n```",
         *filter(None, groups),
-        _text(parser.epilog),
+        _examples(parser.epilog),
     )
     return "\n\n".join(filter(None, texts)) + "\n"
 
@@ -73,6 +89,12 @@ def _help(action: argparse.Action, group: argparse._ArgumentGroup) -> str:
     """Return the help of an argument with its placeholders, such as `%(default)s`, filled in."""
     values = {**vars(action), "prog": getattr(group, "prog", "")}
     return (action.help or "") % values
+
+
+def _examples(epilog: str | None) -> str:
+    """Return the text after a command's help, whose first line is a title, with its lines as code."""
+    title, _, lines = (epilog or "").partition("\n")
+    return f"{title.capitalize()}\n\n```text\n{dedent(lines)}\n```" if lines else _text(title)
 
 
 def _text(text: str | None) -> str:

@@ -45,8 +45,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made or copied."""
     os.environ["COLUMNS"] = USAGE_COLUMNS
     made = {
-        "reference/colbench.md": reference(colbench.cli.parser()),
-        "reference/sweet-rl.md": reference(sweet_rl_trainer.cli.parser()),
+        "reference/colbench.md": reference(colbench.cli.parser),
+        "reference/sweet-rl.md": reference(lambda _: sweet_rl_trainer.cli.parser()),
         "reference/library.md": library(colbench.__all__),
         "reference/extensions.md": extensions(),
     }

@@ -10,6 +10,9 @@ from pathlib import Path
 LINK = re.compile(r"(?<=\]\()(?![a-z][a-z0-9+.-]*:|#)([^)\s#]+)")
 """The target of an inline link or picture without its anchor, unless it is a URL or an anchor of the same page."""
 
+SOURCE = re.compile(r"""(?<=\bsrc=")([^":]+)(?=")|(?<=\bsrcset=")([^":]+)(?=")""")
+"""The picture of an HTML element."""
+
 
 class Links:
     """Rewrites the links of a page that is shown at another place than its source has in the repository."""
@@ -27,12 +30,16 @@ class Links:
         A link whose file does not exist is left as it is, so that a strict build fails at it.
         """
         folder = posixpath.dirname(self._sources.get(page, f"docs/{page}"))
-        return LINK.sub(lambda match: self._target(match[1], folder, page), markdown)
+        here = posixpath.dirname(page)
+        address = page.removesuffix("index.md").removesuffix(".md")
+        linked = LINK.sub(lambda match: self._target(match[0], folder, here), markdown)
+        return SOURCE.sub(lambda match: self._target(match[0], folder, address), linked)
 
-    def _target(self, target: str, folder: str, page: str) -> str:
+    def _target(self, target: str, folder: str, start: str) -> str:
+        """Return a target as seen from `start`: the page's folder or, where MkDocs leaves links alone, its address."""
         path = posixpath.normpath(posixpath.join(folder, target))
         if shown := self._page(path):
-            return posixpath.relpath(shown, posixpath.dirname(page) or ".")
+            return posixpath.relpath(shown, start or ".")
         place = self._root / path
         if path.startswith("..") or not place.exists():
             return target

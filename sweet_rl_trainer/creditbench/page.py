@@ -23,10 +23,10 @@ PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
-    "relevant": "a question about each open decision, whose reply tells it",
-    "redundant": "a question about a decision that is known",
-    "unanswerable": "questions about nothing that counts",
-    "answer": "the best answer that what is known allows",
+    "relevant": "a question about each open decision, which the reply reveals",
+    "redundant": "a question about a known decision",
+    "unanswerable": "questions about nothing that matters",
+    "answer": "the best answer given what is known",
     "wrong answer": "the same with another choice of one known decision",
 }
 
@@ -100,8 +100,8 @@ def _found(results: Results) -> Iterator[str]:
             for name, each in known
             if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
         ]
-        said = f"- **{title.capitalize()}**: {best} has the most, {percent_with_range(share)}."
-        said += f" Not told from chance: {', '.join(open_)}." if open_ else ""
+        said = f"- **{title.capitalize()}**: the best is {best}, {percent_with_range(share)}."
+        said += f" Not distinguished from chance: {', '.join(open_)}." if open_ else ""
         yield said + (f" Below chance: {', '.join(below)}." if below else "")
 
 
@@ -134,13 +134,16 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return the share of pairs in the right order, for each truth."""
-    rows = [
-        (name, *(_share(by_truth[truth].measures.get("pairs")) for truth in TRUTHS))
+    """Return the share of pairs in the right order for each truth, and how far the widest interval reaches."""
+    found = {
+        name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
-    ]
-    return "The share of all pairs of candidates in the right order, in percent:\n\n" + _rows(
-        ("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows
+    }
+    rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
+    widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
+    return (
+        f"Pairs in the right order, %; 95 % intervals reach at most {widest * 100:.1f} points from them:\n\n"
+        + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
 
@@ -156,10 +159,10 @@ def _validation(results: Results) -> str:
     if found is None:
         return ""
     return (
-        f"On the demonstrators' policy, {count(found.questions, 'question')} in {count(found.states, 'state')} were "
-        f"continued with the real human until the 95 % interval of each mean was at most ±{found.half_width * 100:.2f} "
-        f"points ({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals hold the "
-        f"exact value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
+        f"{count(found.questions, 'question')} in {count(found.states, 'state')} were continued by the demonstrators' "
+        f"policy with the real human until each mean's 95 % interval was at most ±{found.half_width * 100:.2f} points "
+        f"({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals contain the exact "
+        f"value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
     )
 
 
@@ -193,5 +196,15 @@ def summary(results: Results) -> str:
 
 
 def _mean(agreement: Agreement, measure: str) -> float | None:
-    interval = agreement.measures.get(measure)
+    return _mean_of(agreement.measures.get(measure))
+
+
+def _mean_of(interval: Interval | None) -> float | None:
     return interval.mean if interval else None
+
+
+def _reach(interval: Interval | None) -> float:
+    """Return how far an interval reaches from its mean, to the farther end; 0 if there is none."""
+    if interval is None or interval.mean is None or interval.low is None or interval.high is None:
+        return 0.0
+    return max(interval.mean - interval.low, interval.high - interval.mean)

@@ -66,9 +66,8 @@ class _Batch:
         self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes
     ) -> None:
         self._model = model
-        self._cache = batched(
-            [each for prompt in prompts for each in [prefixes.read(model, prompt[:-1])] * count]
-        )
+        known = prefixes.read(model, [prompt[:-1] for prompt in prompts])
+        self._cache = batched([each for each in known for _ in range(count)])
         self._cache_argument = cache_argument(model)
         width = max(map(len, prompts))
         mask = torch.tensor([[0] * (width - len(each)) + [1] * len(each) for each in prompts])

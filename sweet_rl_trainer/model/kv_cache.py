@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
-from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer
 
+TOGETHER = 64
+"""Prompts that are read in one batch, at most."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
@@ -27,31 +29,76 @@ class Prefixes:
     def __init__(self, tokens: int) -> None:
         self._capacity = tokens
         self._cached: dict[tuple[int, ...], Layers] = {}
+        self._size = 0
 
-    def read(self, model: Any, ids: Sequence[int]) -> Layers:
-        """Return the keys and values of `ids`; the model reads only the tokens after the longest cached prefix."""
-        known = max((each for each in self._cached if _begins(ids, each)), key=len, default=())
-        cache = DynamicCache()
-        for number, (keys, values) in enumerate(self._cached.get(known, [])):
-            cache.update(keys, values, number)
-        rest = list(ids[len(known) :])
-        if rest:
-            new = torch.tensor([rest], device=model.device)
-            model(input_ids=new, **{cache_argument(model): cache}, use_cache=True, logits_to_keep=1)
-        layers: list[Any] = cache.layers
-        found = [(layer.keys, layer.values) for layer in layers]
-        self._keep(tuple(ids), found)
-        return found
+    def read(self, model: Any, prompts: Sequence[Sequence[int]]) -> list[Layers]:
+        """Return the keys and values of each prompt; the model reads only what follows its longest cached beginning.
+
+        Equal prompts are read once. Those that have about as much to read are read together.
+        """
+        wanted = list(map(tuple, prompts))
+        lengths = sorted({*map(len, self._cached)}, reverse=True)
+        known = {ids: self._beginning(ids, lengths) for ids in wanted}
+        by_length = sorted(known, key=lambda ids: len(ids) - len(known[ids]))
+        found = {ids: self._cached.get(known[ids], []) for ids in by_length}
+        rest = [ids for ids in by_length if len(ids) > len(known[ids])]
+        for begin in range(0, len(rest), TOGETHER):
+            chunk = rest[begin : begin + TOGETHER]
+            rows = [ids[len(known[ids]) :] for ids in chunk]
+            found |= zip(chunk, _read(model, [found[ids] for ids in chunk], rows), strict=True)
+        for ids in wanted:
+            self._keep(ids, found[ids])
+        return [found[ids] for ids in wanted]
+
+    def _beginning(self, ids: tuple[int, ...], lengths: Sequence[int]) -> tuple[int, ...]:
+        """Return the longest cached prefix of `ids`; `lengths` are those of the cached prompts, longest first."""
+        beginnings = (ids[:length] for length in lengths if length <= len(ids))
+        return next((each for each in beginnings if each in self._cached), ())
 
     def _keep(self, ids: tuple[int, ...], layers: Layers) -> None:
-        self._cached.pop(ids, None)
+        if self._cached.pop(ids, None) is None:
+            self._size += len(ids)
         self._cached[ids] = layers
-        while sum(map(len, self._cached)) > self._capacity:
-            del self._cached[next(iter(self._cached))]
+        while self._size > self._capacity:
+            oldest = next(iter(self._cached))
+            self._size -= len(oldest)
+            del self._cached[oldest]
 
 
-def _begins(ids: Sequence[int], other: tuple[int, ...]) -> bool:
-    return tuple(ids[: len(other)]) == other
+def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) -> list[Layers]:
+    """Return the keys and values of `known` and what the model reads after them, each row of its own length."""
+    lengths = [layers[0][0].shape[2] if layers else 0 for layers in known]
+    before, after = max(lengths), max(map(len, rows))
+    ids = torch.tensor([[*row, *[0] * (after - len(row))] for row in rows])
+    mask = [
+        [0] * (before - length) + [1] * (length + len(row)) + [0] * (after - len(row))
+        for length, row in zip(lengths, rows, strict=True)
+    ]
+    starts = torch.tensor(lengths)[:, None]
+    cache = batched(known)
+    model(
+        input_ids=ids.to(model.device),
+        attention_mask=torch.tensor(mask).to(model.device),
+        position_ids=(starts + torch.arange(after)).to(model.device),
+        **{cache_argument(model): cache},
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    layers: list[Any] = cache.layers
+    return [
+        [
+            (_part(layer.keys, row, begin, end), _part(layer.values, row, begin, end))
+            for layer in layers
+        ]
+        for row, (begin, end) in enumerate(
+            (before - length, before + len(new)) for length, new in zip(lengths, rows, strict=True)
+        )
+    ]
+
+
+def _part(states: Tensor, row: int, begin: int, end: int) -> Tensor:
+    """Copy some tokens of a row, so that the batch can be freed."""
+    return states[row : row + 1, :, begin:end].clone()
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]

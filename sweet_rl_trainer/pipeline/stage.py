@@ -211,11 +211,16 @@ def rerun_advice(folder: Path) -> str:
     return f"delete {folder} to run the stage again"
 
 
-def order(last: Stage) -> list[Stage]:
-    """Return the stage and everything it needs, each once, dependencies first."""
+def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list[Stage]:
+    """Return the stage and everything it needs, each once, dependencies first.
+
+    A stage of which `unless` is true is left out, with what it alone needs.
+    """
     found: dict[str, Stage] = {}
 
     def visit(stage: Stage) -> None:
+        if unless and unless(stage):
+            return
         for each in stage.inputs.values():
             if isinstance(each, Stage):
                 visit(each)
@@ -223,3 +228,8 @@ def order(last: Stage) -> list[Stage]:
 
     visit(last)
     return list(found.values())
+
+
+def unfinished(last: Stage, root: Path) -> list[Stage]:
+    """Return the stages to run until the last one is done, in order: what only finished stages need is left out."""
+    return order(last, unless=lambda stage: stage.report(root) is not None)

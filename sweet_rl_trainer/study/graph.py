@@ -45,12 +45,10 @@ class Graph:
 
     @cached_property
     def base(self) -> Stage:
-        """The base model, trained for the number of rounds in the world, each from the previous result."""
+        """The base model."""
         recipe = convert(self._tables(self.world.base), "[base]")
-        last = _imitating(recipe, base(recipe))
-        for _ in range(self.world.base_rounds - 1):
-            last = _imitating(recipe, last)
-        return _imitating(self._own, last) if self.world.own else last
+        made = _imitating(recipe, base(recipe))
+        return _imitating(self._own, made) if self.world.own else made
 
     @property
     def _own(self) -> Recipe:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from colbench.numbers import (
@@ -193,9 +194,12 @@ def rates(results: Results) -> str:
 
 def cost(results: Results) -> str:
     """Return the table of the time of all stages."""
+    seconds: dict[str, list[float]] = {}
+    for each in results.costs:
+        seconds.setdefault(each.stage, []).append(each.seconds)
     lines = [
-        [each.stage, f"{each.runs}", number(each.seconds / each.runs), number(each.seconds / 60)]
-        for each in sorted(results.costs, key=lambda each: -each.seconds)
+        [stage, f"{len(times)}", number(fmean(times)), number(sum(times) / 60)]
+        for stage, times in sorted(seconds.items(), key=lambda item: -sum(item[1]))
     ]
     return table(("stage", "runs ", "seconds per run ", "total minutes "), lines)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-SCHEMA = "colbench.study/3"
+SCHEMA = "colbench.study/4"
 BASE, ORACLE = "zero-shot", "oracle"
 """Names of speakers in exchanges other than arms."""
 
@@ -33,6 +33,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class Try(Struct, frozen=True, kw_only=True):
     """An arm trained with one learning rate and seed, on the validation tasks."""
 
+    key: str
+    """The key of the stage that evaluated it."""
     arm: str
     rate: float
     seed: int
@@ -61,6 +63,8 @@ class Budget(Struct, frozen=True, kw_only=True):
 class Row(Struct, frozen=True, kw_only=True):
     """An arm with one seed, at the chosen rate."""
 
+    key: str
+    """The key of the stage that evaluated it."""
     arm: str
     seed: int
     rate: float
@@ -71,6 +75,8 @@ class Row(Struct, frozen=True, kw_only=True):
 class Exchange(Struct, frozen=True, kw_only=True):
     """Dialogues on the test tasks in which one model asks and another writes the answers."""
 
+    key: str
+    """The key of the stage that evaluated it."""
     asker: str
     writer: str
     seed: int
@@ -78,11 +84,15 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """The total cost of all stages with one name."""
+    """The time of a finished stage."""
 
+    key: str
     stage: str
-    runs: int
+    """Its name."""
     seconds: float
+
+
+Part = Try | Row | Exchange
 
 
 class Results(Struct, frozen=True, kw_only=True):
@@ -93,6 +103,8 @@ class Results(Struct, frozen=True, kw_only=True):
     """The world's."""
     world: dict[str, Any]
     """The world itself (`world.World`), as plain values."""
+    base: str
+    """The digest of the base's weights (`model.digest`)."""
     version: str
     """ColBench's."""
     machine: str
@@ -101,3 +113,8 @@ class Results(Struct, frozen=True, kw_only=True):
     tries: tuple[Try, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     costs: tuple[Cost, ...] = ()
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """All parts by their keys."""
+        return {each.key: each for each in (*self.rows, *self.tries, *self.exchanges)}

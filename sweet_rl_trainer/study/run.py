@@ -6,17 +6,20 @@ OUT/results.json    what was found, as far as it goes
 OUT/report/         the report
 
 Several processes may run the same command at once, one for each core: a part of which another process runs a stage is
-put off, and each process comes back to what is left. The results are read from the stages, so that nothing is merged.
+put off, and each process comes back to what is left.
+
+A part that `results.json` records is not made again, whether or not its stages are there: a study goes on from another
+machine's results, as long as the base comes out with the same weights.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import torch
@@ -27,12 +30,14 @@ from colbench.console import errors
 from colbench.errors import UserError
 from colbench.run_folder import hold
 from colbench.version import __version__
+from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline.base import model_in
-from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage, order
-from sweet_rl_trainer.pipeline.stage import read as read_report
+from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage, unfinished
+from sweet_rl_trainer.pipeline.stage import read as read_json
 from sweet_rl_trainer.study.arms import chosen
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.results import Cost, Exchange, Results, Row, Try
+from sweet_rl_trainer.study.results import SCHEMA, Cost, Exchange, Results, Row, Try
+from sweet_rl_trainer.study.results import Part as Result
 from sweet_rl_trainer.study.study import NotMadeError, Part, Study
 from sweet_rl_trainer.study.world import World
 
@@ -49,7 +54,7 @@ class Runner:
 
     def made(self, last: Stage) -> Path:
         """Run a stage after those it needs, each unless it is done; wait for those that other processes run."""
-        for stage in order(last):
+        for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
                 errors().print(Text(f"{self.part}: {stage.name}: {name}"))
@@ -58,7 +63,7 @@ class Runner:
 
     def made_alone(self, last: Stage) -> Path:
         """Run a stage in the same way. Raises NotMadeError if another process runs one of its dependencies."""
-        for stage in order(last):
+        for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
                     raise NotMadeError
@@ -82,24 +87,57 @@ class Runner:
 def run(
     name: str, world: World, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Run a study with `seeds` seeds, or some of its arms; yield all results after each part, and at the end."""
+    """Run a study with `seeds` seeds, or some of its arms; yield all results after each part, and at the end.
+
+    Raises UserError if the folder's results are of a base with other weights.
+    """
     arms, every = chosen(world.arms, tuple(only)), chosen(world.arms)
     out.mkdir(parents=True, exist_ok=True)
     (out / PROMPT).write_bytes(b"")
     graph, runner = Graph(world, out / PROMPT), Runner(out)
-    study = Study(graph, out, seeds=seeds)
-    runner.part = BASE
-    _link(out / BASE, model_in(runner.made(graph.base)))
+    before = read_results(out / RESULTS)
+    study = Study(graph, out, seeds=seeds, recorded=before.parts if before else {})
+    left = [part for part in study.parts(arms) if _found(part, runner) is None]
+    base = _made_base(graph, runner, before) if left or not before else before.base
     head = Results(
         name=name,
         world=msgspec.to_builtins(world),
+        base=base,
         version=__version__,
         machine=machine(),
         seeds=seeds,
+        costs=before.costs if before else (),
     )
-    for _ in each_made(list(study.parts(arms)), runner):
+    for _ in each_made(left, runner):
         yield write(gathered(head, study.parts(every), runner), out)
     yield write(gathered(head, study.parts(every), runner), out)
+
+
+def read_results(path: Path) -> Results | None:
+    """Read recorded results; None if there are none, or of an earlier format. Raises DataError for a damaged file."""
+    if not path.is_file():
+        return None
+    if read_json(path, dict[str, Any]).get("schema") != SCHEMA:
+        return None
+    return read_json(path, Results)
+
+
+def _made_base(graph: Graph, runner: Runner, before: Results | None) -> str:
+    """Make the base, link it, and return its digest.
+
+    Raises UserError if recorded results are of a base with other weights.
+    """
+    runner.part = BASE
+    folder = model_in(runner.made(graph.base))
+    _link(runner.out / BASE, folder)
+    digest = model_digest(folder)
+    if before and before.parts and before.base != digest:
+        raise UserError(
+            f"{runner.out / RESULTS}: these results are of the base {before.base[:12]}, but the base made here is "
+            f"{digest[:12]}: the world has changed, or another processor or version of torch rounds sums differently; "
+            "move the file away to begin the study anew"
+        )
+    return digest
 
 
 def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
@@ -132,11 +170,11 @@ def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:
         rows=tuple(each for each in found if isinstance(each, Row)),
         tries=tuple(each for each in found if isinstance(each, Try)),
         exchanges=tuple(each for each in found if isinstance(each, Exchange)),
-        costs=costs(runner.out),
+        costs=tuple({each.key: each for each in (*head.costs, *costs(runner.out))}.values()),
     )
 
 
-def _found(part: Part, runner: Runner) -> Try | Row | Exchange | None:
+def _found(part: Part, runner: Runner) -> Result | None:
     try:
         return part.make(runner.found)
     except NotMadeError:
@@ -144,14 +182,9 @@ def _found(part: Part, runner: Runner) -> Try | Row | Exchange | None:
 
 
 def costs(out: Path) -> tuple[Cost, ...]:
-    """Return the runs and the time of all finished stages of each name."""
-    seconds: dict[str, list[float]] = defaultdict(list)
-    for path in sorted(out.glob(f"*/{DONE}")):
-        report = read_report(path, Report)
-        seconds[report.stage].append(report.seconds)
-    return tuple(
-        Cost(stage=stage, runs=len(each), seconds=sum(each)) for stage, each in seconds.items()
-    )
+    """Return the time of all finished stages in a folder."""
+    reports = [read_json(path, Report) for path in sorted(out.glob(f"*/{DONE}"))]
+    return tuple(Cost(key=each.key, stage=each.stage, seconds=each.seconds) for each in reports)
 
 
 def write(results: Results, out: Path) -> Results:

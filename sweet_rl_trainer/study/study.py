@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,6 +15,7 @@ from sweet_rl_trainer.study.choose import best_rate, by_rate
 from sweet_rl_trainer.study.evaluate import Speaker, written
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.results import BASE, ORACLE, Exchange, Row, Try
+from sweet_rl_trainer.study.results import Part as Result
 
 Made = Callable[[Stage], Path]
 """Returns the folder of a stage's output. Raises NotMadeError if it is not there and is not to be made now."""
@@ -30,14 +31,17 @@ class Part:
 
     name: str
     """In words, for the console."""
-    make: Callable[[Made], Try | Row | Exchange]
+    make: Callable[[Made], Result]
 
 
 class Study:
-    """The parts of a study in a world."""
+    """The parts of a study in a world; those in `recorded`, by their keys, are not made again."""
 
-    def __init__(self, graph: Graph, out: Path, *, seeds: int) -> None:
+    def __init__(
+        self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
+    ) -> None:
         self._graph, self._out, self._seeds = graph, out, seeds
+        self._recorded = recorded or {}
 
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in their order.
@@ -81,8 +85,12 @@ class Study:
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
         policy = self._graph.policy(arm, seed, rate)
-        folder = made(self._graph.validation(policy, seed))
-        return Try(arm=arm.name, rate=rate, seed=seed, validation=written(folder))
+        stage = self._graph.validation(policy, seed)
+        known = self._recorded.get(stage.key)
+        if isinstance(known, Try):
+            return known
+        found = written(made(stage))
+        return Try(key=stage.key, arm=arm.name, rate=rate, seed=seed, validation=found)
 
     def _rate(self, arm: Arm, made: Made) -> float:
         """Return the rate chosen by an arm's tries; 0 for the base, which has none."""
@@ -95,9 +103,14 @@ class Study:
     def _row(self, arm: Arm, seed: int, made: Made) -> Row:
         rate = self._rate(arm, made)
         policy = self._graph.policy(arm, seed, rate)
-        test = written(made(self._graph.test(policy, seed)))
+        stage = self._graph.test(policy, seed)
+        known = self._recorded.get(stage.key)
+        if isinstance(known, Row):
+            return known
+        test = written(made(stage))
         tries = len(self._rates(arm)) * self._graph.world.chosen_on
         return Row(
+            key=stage.key,
             arm=arm.name,
             seed=seed,
             rate=rate,
@@ -113,8 +126,12 @@ class Study:
 
     def _exchange(self, asker: str, writer: str, seed: int, made: Made) -> Exchange:
         one, other = (self._speaker(name, seed, made) for name in (asker, writer))
-        folder = made(self._graph.exchange(one, other, seed))
-        return Exchange(asker=asker, writer=writer, seed=seed, test=written(folder))
+        stage = self._graph.exchange(one, other, seed)
+        known = self._recorded.get(stage.key)
+        if isinstance(known, Exchange):
+            return known
+        found = written(made(stage))
+        return Exchange(key=stage.key, asker=asker, writer=writer, seed=seed, test=found)
 
     def _speaker(self, name: str, seed: int, made: Made) -> Speaker:
         if name == ORACLE:

@@ -48,8 +48,6 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2
     """Seeds on which the rates are chosen."""
-    base_rounds: Count = 1
-    """Trainings of the base, each with the learning rate high again at its beginning."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
     """The recipe by which the base learns from its own dialogues before the comparison; empty: none."""

@@ -7,10 +7,10 @@ from datetime import date
 
 import jinja2
 from records import ROOT, Book, Measured, Record, read_book
-from tables import spread, target, with_spread, with_unit
+from tables import target, with_spread, with_unit
 
 PAGE = ROOT / "docs" / "benchmarks.md"
-QUIET, BUSY = 0.2, ", so wall times are provisional"
+QUIET, BUSY = 0.2, " (wall times are provisional)"
 """The share of other programs above which wall times say little, and how the page says so."""
 TEMPLATE = ROOT / "docs" / "benchmarks.md.jinja"
 
@@ -41,10 +41,9 @@ class Functions:
         self.book = book
 
     def results(self, name: str) -> str:
-        """Return all that is recorded of a benchmark, marked as generated."""
+        """Return all that is recorded of a benchmark, or say that nothing is."""
         record = self.book.full.get(name)
-        body = "Not measured yet." if record is None else "\n".join(_blocks(record))
-        return f"<!-- from benchmarks.json: {name} -->\n{body}\n\n<!-- end -->"
+        return "No record yet." if record is None else "\n".join(_blocks(record))
 
     def ratio(self, name: str, ratio: str) -> str:
         """Return a ratio with its spread."""
@@ -70,16 +69,15 @@ class Functions:
             if each.wanted is not None
         ]
         head = ["| benchmark | | measured | wanted |", "|---|---|---|---|"]
-        return "\n".join(["<!-- from benchmarks.json -->", *head, *rows, "", "<!-- end -->"])
+        return "\n".join([*head, *rows])
 
 
 def _blocks(record: Record) -> Iterator[str]:
     yield f"*{_circumstances(record)}*"
     if record.ratios:
-        yield "\n| ratio | median | lowest to highest | better | wanted |\n|---|--:|---|---|---|"
+        yield "\n| ratio | median (lowest to highest) | better |\n|---|---|---|"
         for label, each in record.ratios.items():
-            cells = (label, with_unit(each), spread(each), each.better, target(each))
-            yield f"| {' | '.join(map(str, cells))} |"
+            yield f"| {label} | {with_spread(each)} | {each.better} |"
     if record.figures:
         yield ""
         yield from _matrix(record.figures)
@@ -88,12 +86,13 @@ def _blocks(record: Record) -> Iterator[str]:
 def _circumstances(record: Record) -> str:
     machine = record.machine
     rounds = max(each.rounds for each in (record.ratios | record.figures).values())
-    when = date.fromisoformat(machine.date)
+    day = date.fromisoformat(machine.date)
+    when = f"{day:%B} {day.day}, {day.year}"
     return (
-        f"Measured on {when.day} {when:%B %Y} at commit {machine.commit} in {rounds} rounds: {machine.cores} cores of "
+        f"{when}, commit {machine.commit}, {rounds} round{'s' * (rounds > 1)}; {machine.cores} cores of "
         f"{machine.processor}, {machine.memory_gb} GB, Python {machine.python}, Linux {machine.kernel}; other "
-        f"programs used {100 * record.others:.0f} % of the processor time{BUSY * (record.others > QUIET)}."
-    ).replace("in 1 rounds", "in one round")
+        f"programs {100 * record.others:.0f} % of the CPU{BUSY * (record.others > QUIET)}."
+    )
 
 
 def _matrix(figures: dict[str, Measured]) -> Iterator[str]:

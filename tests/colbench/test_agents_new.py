@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from code_blocks import blocks
 from msgspec import Struct
 
 import colbench
@@ -19,7 +20,6 @@ from colbench.cli import main
 from colbench.cli.agents.new import KINDS, made_whole
 from colbench.rollout import read_rollouts
 
-DOC = Path(__file__).parents[2] / "docs" / "agents.md"
 BIN = Path(sys.executable).parent
 
 
@@ -99,9 +99,10 @@ def test_the_next_commands_are_good_as_they_are_printed(made: Made):
 
 
 def test_the_guide_has_the_commands_that_are_printed(here, capsys):
-    section = DOC.read_text("utf-8").partition("\n## A package of your own\n")[2]
-    [block] = re.findall(r"^```\n(.*?)^```$", section.partition("\n## ")[0], re.M | re.S)
-    first, *rest = block.splitlines()
+    guide = [each.commands for each in blocks("docs/agents.md")]
+    [[first, *rest]] = (
+        each for each in guide if each and each[0].startswith("colbench agents new")
+    )
     assert main(first.split()[1:]) == 0
     assert rest == commands(capsys.readouterr().out)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from code_blocks import blocks
 
 from colbench.cli import main
 from colbench.rollout import read_rollouts
@@ -76,8 +76,8 @@ def test_tasks_of_a_domain_are_listed_and_shown(capsys):
 
 
 def test_the_human_of_the_documentation_works_as_written(here):
-    text = Path(__file__).parents[2].joinpath("docs", "frontend.md").read_text("utf-8")
-    Path("glance.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1])
+    (human,) = (each.text for each in blocks("docs/frontend.md") if each.language == "python")
+    Path("glance.py").write_text(human)
     argv = ["eval", "--domain", "frontend", "--limit", "2", "--max-turns", "2", "--out", "out"]
     assert main([*argv, "--human", "glance.py:Glance"]) == 0
     said = {r.turns[0].human for r in read_rollouts(Path("out/rollouts.jsonl"))}

@@ -5,29 +5,20 @@ from __future__ import annotations
 import json
 import lzma
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
+from code_blocks import ROOT, blocks, file
 
 from colbench.rollout import read_rollouts, without_times
 
-TOP = Path(__file__).parents[2]
-PAGE = (TOP / "docs" / "cluster.md").read_text("utf-8")
-PLAN = (TOP / "docs" / "scaling.md").read_text("utf-8")
-SCHEMA = TOP / "tests" / "vendor" / "kubernetes" / "definitions-1.37.0.json.xz"
+CLUSTER = "docs/cluster.md"
+SCHEMA = ROOT / "tests" / "vendor" / "kubernetes" / "definitions-1.37.0.json.xz"
 JOB = "#/$defs/io.k8s.api.batch.v1.Job"
 SHARDS = 4
-
-
-def script(name, page=PAGE):
-    """Return a file, or a command, that a page shows."""
-    (found,) = re.findall(rf"<!-- {re.escape(name)} -->\n```\w*\n(.*?)```", page, re.DOTALL)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +57,7 @@ def dialogues(folder):
 def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environment, whole):
     run = tmp_path / "run"
     for name in ("colbench.sbatch", "merge.sbatch"):
-        (tmp_path / name).write_text(script(name))
+        (tmp_path / name).write_text(file(CLUSTER, name))
     for number in range(1, SHARDS + 1):
         own = {"RUN": str(run), "SLURM_ARRAY_TASK_ID": str(number)}
         start(["bash", str(tmp_path / "colbench.sbatch")], environment | own)
@@ -75,7 +66,7 @@ def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environmen
 
 
 def test_the_slurm_script_has_as_many_tasks_as_parts():
-    array = script("colbench.sbatch")
+    array = file(CLUSTER, "colbench.sbatch")
     assert f"#SBATCH --array=1-{SHARDS}\n" in array
     assert f"\nSHARDS={SHARDS}\n" in array
     assert array.startswith(
@@ -93,7 +84,9 @@ def started(job, environment, folder):
 
 
 def test_the_kubernetes_jobs_run_every_part_and_merge_the_run(tmp_path, environment, whole):
-    parts, merging = (yaml.safe_load(script(name)) for name in ("colbench.yaml", "merge.yaml"))
+    parts, merging = (
+        yaml.safe_load(file(CLUSTER, name)) for name in ("colbench.yaml", "merge.yaml")
+    )
     assert parts["spec"]["completions"] == SHARDS
     for index in range(SHARDS):
         started(parts, environment | {"JOB_COMPLETION_INDEX": str(index)}, tmp_path)
@@ -110,7 +103,7 @@ def schema():
 
 @pytest.mark.parametrize("name", ["colbench.yaml", "merge.yaml"])
 def test_the_kubernetes_jobs_are_valid(schema, name):
-    job = yaml.safe_load(script(name))
+    job = yaml.safe_load(file(CLUSTER, name))
     schema.validate(job)
     job["spec"]["template"]["spec"]["containers"][0]["volumeMount"] = []
     with pytest.raises(jsonschema.ValidationError, match="volumeMount"):
@@ -120,9 +113,15 @@ def test_the_kubernetes_jobs_are_valid(schema, name):
 def test_the_command_of_the_plan_for_a_million_rollouts_is_understood(environment, tmp_path):
     own = ("COLBENCH_AGENT", "COLBENCH_TASKS", "COLBENCH_LIMIT")
     plain = {name: value for name, value in environment.items() if name not in own}
-    command = script("shard", PLAN).strip() + " --dry-run"
+    commands = [each for block in blocks("docs/scaling.md") for each in block.commands]
+    (shard,) = (each for each in commands if each.startswith("colbench eval --shard 1/"))
     found = subprocess.run(
-        ["bash", "-c", command], env=plain, cwd=tmp_path, capture_output=True, text=True, check=True
+        ["bash", "-c", f"{shard} --dry-run"],
+        env=plain,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "shard 1 of 2" in found.stdout
     assert "of 10,000 tasks x 100 = 1,000,000 dialogues" in found.stdout

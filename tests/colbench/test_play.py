@@ -111,18 +111,6 @@ def test_failed_tests_are_shown_at_the_end_and_not_before(here):
     assert "the last: what you write now is your answer" in before
 
 
-def test_the_pipe_of_the_documentation_works_as_written(here):
-    text = Path(__file__).parents[2].joinpath("docs", "play.md").read_text("utf-8")
-    line = re.search(r"^printf .*$", text, re.M)[0]
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-c", line], check=True, env={**os.environ, "PATH": path}, timeout=SECONDS
-    )
-    (folder,) = Path("runs").iterdir()
-    (rollout,) = played(folder)
-    assert rollout.answer == "def price(n):\n    return n"
-
-
 def test_a_pipe_that_stays_open_does_not_keep_the_process_from_ending(here):
     argv = [sys.executable, "-m", "colbench.cli", "play"]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from code_blocks import ROOT, blocks
 
 from colbench.rollout import read_rollouts
 from colbench_agents.http_agent import HTTPAgent
 from colbench_agents.stdio_agent import StdioAgent
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "agents" / "examples"
 DIALOGUES = 20
 
@@ -102,17 +102,16 @@ def kill_after(number: int, command: list[object], rollouts: Path) -> None:
     assert harness.returncode == -signal.SIGKILL
 
 
-def snippet(heading: str) -> str:
-    """The program under a heading of docs/agents.md."""
-    section = (ROOT / "docs" / "agents.md").read_text("utf-8").split(f"## {heading}\n")[1]
-    program = section.split("```js\n")[1].split("```")[0]
+def snippet(number: int) -> str:
+    """The program in JavaScript that docs/agents.md shows: the first, or the second."""
+    program = [each.text for each in blocks("docs/agents.md") if each.language == "js"][number]
     assert program.count("\n") <= 10, "whole agents in at most ten lines"
     return program
 
 
 async def test_the_program_of_the_guide_is_an_agent_as_it_is_written(play, tmp_path: Path):
     file = tmp_path / "agent.js"
-    file.write_text(snippet("JSON lines on stdin and stdout"), "utf-8")
+    file.write_text(snippet(0), "utf-8")
     done = await play(StdioAgent(f"{wanted('node')} {file}"), dialogues=3)
     assert [rollout.answer for rollout in done] == ["def f(*args):\n    return None"] * 3
 
@@ -122,7 +121,7 @@ async def test_the_server_of_the_guide_is_an_agent_as_it_is_written(play, tmp_pa
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     file = tmp_path / "agent.js"
-    file.write_text(snippet("JSON over HTTP").replace("8000", str(port)), "utf-8")
+    file.write_text(snippet(1).replace("8000", str(port)), "utf-8")
     with running(wanted("node"), file):
         done = await play(HTTPAgent(f"//127.0.0.1:{port}", retries=8), dialogues=3)
     assert [rollout.answer for rollout in done] == ["x = 1"] * 3

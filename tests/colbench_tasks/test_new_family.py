@@ -3,67 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from code_blocks import Workplace
 
 from colbench.rollout import read_rollouts
 from colbench_tasks.bundled import SETS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "new-family.md").read_text("utf-8")
-COLBENCH = "import sys; from colbench.cli import main; sys.exit(main())"
-
-
-def run(*command: str, cwd: Path, **environment: str) -> str:
-    """Run a command that has to succeed, and return its output."""
-    done = subprocess.run(
-        command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package of the page, and the package installed into its folder `site`."""
-    folder = tmp_path_factory.mktemp("new_family")
-    files = re.findall(r"^`(\S+)`\n\n```\w*\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(files) == 3
-    for name, content in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    offline = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
-    pip = (sys.executable, "-m", "pip", "install", *offline, "--target", "site")
-    run(*pip, "./colbench-eggs", cwd=folder)
-    return folder
+def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
+    """A workplace in which the page was followed."""
+    place = Workplace(tmp_path_factory.mktemp("new_family") / "reader", cache)
+    place.follow("docs/new-family.md")
+    return place
 
 
-@pytest.fixture
-def site(here: Path) -> str:
-    return str(here / "site")
-
-
-def test_the_commands_of_the_page_run(here: Path, site: str, cache: Path) -> None:
-    section = PAGE.partition("\n## Run it\n")[2]
-    [install, *commands] = section.split("```")[1].strip().splitlines()
-    assert install == "pip install ./colbench-eggs"
-    for command in commands:
-        name, *arguments = shlex.split(command)
-        assert name == "colbench"
-        colbench = (sys.executable, "-c", COLBENCH, *arguments)
-        run(*colbench, cwd=here, PYTHONPATH=site, COLBENCH_CACHE=str(cache))
-    rollouts = read_rollouts(here / "runs" / "eggs" / "rollouts.jsonl")
+def test_the_page_works_as_it_is_written(place: Workplace) -> None:
+    rollouts = read_rollouts(place.folder / "runs" / "eggs" / "rollouts.jsonl")
     assert len(rollouts) == 20
     assert all(rollout.scores["default"].success for rollout in rollouts)
 
 
 @pytest.mark.slow
-def test_the_family_joins_generated_tasks_and_no_frozen_set(here: Path, site: str) -> None:
+def test_the_family_joins_generated_tasks_and_no_frozen_set(place: Workplace) -> None:
     code = """
 import hashlib, json
 from colbench_tasks import bundled, generated
@@ -77,10 +41,13 @@ print(json.dumps({
                ("backend/test", "frontend/test")],
 }))
 """
-    python = (sys.executable, "-c", code)
     with_eggs, without = (
-        json.loads(run(*python, cwd=here, COLBENCH_CACHE=str(here / name), **path))
-        for name, path in (("one", {"PYTHONPATH": site}), ("other", {}))
+        json.loads(
+            place.run(
+                "python", "-c", code, PYTHONPATH=path, COLBENCH_CACHE=str(place.folder / name)
+            )
+        )
+        for name, path in (("one", str(place.site)), ("other", ""))
     )
     assert with_eggs["last"] == "eggs"
     assert with_eggs["drawn"] == sorted([*without["drawn"], "eggs"])
@@ -89,10 +56,10 @@ print(json.dumps({
     assert without["frozen"] == with_eggs["frozen"]
 
 
-def test_the_package_of_a_family_is_hidden_from_sandboxed_agents(here: Path, site: str) -> None:
+def test_the_package_of_a_family_is_hidden_from_sandboxed_agents(place: Workplace) -> None:
     code = (
         "from colbench.config import RunConfig\n"
         "from colbench.sandbox.agent import find_hidden\n"
         "print(*sorted(find_hidden(RunConfig(), None).packages))\n"
     )
-    assert "colbench_eggs" in run(sys.executable, "-c", code, cwd=here, PYTHONPATH=site).split()
+    assert "colbench_eggs" in place.run("python", "-c", code).split()

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from code_blocks import blocks
 
 from colbench.config import derive_seed
 from colbench.messages import ANSWER_MARKER, PUBLIC_MARKER, Message
@@ -30,7 +31,6 @@ from colbench_agents.interviewer import Interviewer
 
 pytestmark = pytest.mark.slow
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "other-harnesses.md"
 TASKS = 20
 TRIALS = 2
 TURNS = 5
@@ -269,17 +269,15 @@ async def test_a_setting_that_is_wrong_is_named(harnesses: Path, command_line: s
 
 async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path, tmp_path: Path):
     """The logs of Inspect come without scores, so that those in the rollouts are what `inspect score` made."""
-    text = DOCUMENT.read_text("utf-8")
-    inspect, verifiers = text.split("\n## ")[1:]
     async with ScriptedServer(interviewer, model="my-model") as server:
-        for name, part in (("inspect", inspect), ("verifiers", verifiers)):
+        for block in blocks("docs/other-harnesses.md"):
+            name = "inspect" if re.search(r"^inspect|inspect_ai", block.text, re.M) else "verifiers"
             at = harnesses / name / "bin"
-            for language, example in re.findall(r"^```(\w+)\n(.*?)^```$", part, re.S | re.M):
-                program = {"bash": "/bin/bash", "python": at / "python"}[language]
-                script = example.replace("http://localhost:8000/v1", server.base_url)
-                path = f"{at}{os.pathsep}{os.environ['PATH']}"
-                env = {"PATH": path, "INSPECT_EVAL_NO_SCORE": "true"}
-                await command(program, "-c", script, cwd=tmp_path, env=env)
+            program = {"bash": "/bin/bash", "python": at / "python"}[block.language]
+            script = block.text.replace("http://localhost:8000/v1", server.base_url)
+            path = f"{at}{os.pathsep}{os.environ['PATH']}"
+            env = {"PATH": path, "INSPECT_EVAL_NO_SCORE": "true"}
+            await command(program, "-c", script, cwd=tmp_path, env=env)
     kept = read_rollouts(tmp_path / "rollouts.jsonl")
     assert len(kept) == 6
     assert all(rollout.scores for rollout in kept)

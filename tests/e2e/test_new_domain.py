@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from code_blocks import ROOT, blocks
 
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
@@ -24,9 +24,8 @@ from colbench_sql.agents import Asker
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 SQL = ROOT / "tasks" / "examples" / "sql"
-PAGE = (ROOT / "docs" / "new-domain.md").read_text("utf-8")
+PAGE = "docs/new-domain.md"
 META = """
 name = "{}"
 organisation = "Example"
@@ -223,20 +222,18 @@ def test_the_trainer_trains_on_it(place: Path, run: Run):
 @pytest.fixture(scope="module")
 def page(place: Path) -> Path:
     """A folder with the files of docs/new-domain.md."""
-    files = re.findall(r"^`(\S+)`\n\n```\w*\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    files = [block for block in blocks(PAGE) if block.file]
     assert len(files) == 3
-    for name, content in files:
-        path = place / "page" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    for block in files:
+        block.write(place / "page")
     return place / "page"
 
 
 def test_the_page_on_new_domains_works_as_it_is_written(page: Path, run: Run):
-    commands = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(commands) == 3
-    for block in commands:
-        run("bash", "-ec", block, at=page)
+    scripts = [block.text for block in blocks(PAGE) if block.commands]
+    assert len(scripts) == 3
+    for script in scripts:
+        run("bash", "-ec", script, at=page)
     solved = {
         name: [
             bool(each.scores["default"].success)

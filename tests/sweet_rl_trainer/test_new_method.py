@@ -4,87 +4,45 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from code_blocks import Workplace
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 pytestmark = pytest.mark.slow
-PAGE = (Path(__file__).parents[2] / "docs" / "new-method.md").read_text("utf-8")
-OFFLINE = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet")
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package of the page, the package installed into `site`, and commands in `bin`."""
-    folder = tmp_path_factory.mktemp("new_method")
-    files = re.findall(r"^`(\S+)`\n\n```\w*\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert [Path(name).name for name, _ in files] == [
-        "sft_last_turn.py",
-        "pyproject.toml",
-        "test_sft_last_turn.py",
-    ]
-    for name, content in files:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
-    (folder / "bin").mkdir()
-    for name, words in (
-        ("pip", ("-m", "pip", '"$1"', *OFFLINE, "--target", folder / "site", '"$2"')),
-        ("pytest", ("-m", "pytest", "-p", "no:cacheprovider", '"$@"')),
-        ("sweet-rl", ("-m", "sweet_rl_trainer.cli", '"$@"')),
-    ):
-        command = folder / "bin" / name
-        command.write_text(f"#!/bin/sh\nexec {sys.executable} {' '.join(map(str, words))}\n")
-        command.chmod(0o755)
-    return folder
-
-
-def run(here: Path, *command: str, code: int = 0, **more: str) -> str:
-    """Run a command that has to end with a code, and return its output."""
-    environment = {
-        **os.environ,
-        "PATH": f"{here / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(here / "site"),
-        "COLBENCH_CACHE": str(here / "cache"),
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-        "COLUMNS": "200",
-    }
-    done = subprocess.run(
-        command, cwd=here, env=environment | more, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout + done.stderr
+def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
+    """A folder in which the package of the page is installed."""
+    return Workplace(tmp_path_factory.mktemp("new_method") / "reader", cache)
 
 
 @pytest.fixture(scope="module")
-def said(here: Path) -> str:
-    """What the commands of the page print, one block after the other."""
-    blocks = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
-    return "".join(run(here, "bash", "-ec", block) for block in blocks)
+def said(place: Workplace) -> str:
+    """What the commands of the page print."""
+    return place.follow("docs/new-method.md")
 
 
-def test_the_page_works_as_it_is_written(said: str, here: Path) -> None:
+def test_the_page_works_as_it_is_written(said: str, place: Workplace) -> None:
     assert "2 passed" in said
     assert re.search(r"^  sft-last-turn +imitate the last reply", said, re.MULTILINE)
-    (model,) = here.glob("training/export-*/model/model.safetensors")
-    assert str(model.parent.relative_to(here)) in said
+    (model,) = place.folder.glob("training/export-*/model/model.safetensors")
+    assert str(model.parent.relative_to(place.folder)) in said
     assert "evaluate: done" in said
     assert "sft-last-turn: done already" in said
 
 
-def test_the_plan_counts_its_steps(said: str, here: Path) -> None:
-    plan = run(here, "sweet-rl", "run", "tiny-cpu", "--until", "sft-last-turn", "--dry-run")
+def test_the_plan_counts_its_steps(said: str, place: Workplace) -> None:
+    plan = place.run("sweet-rl", "run", "tiny-cpu", "--until", "sft-last-turn", "--dry-run")
     stages = [line.split()[1].rpartition("-")[0] for line in plan.splitlines() if " to do " in line]
     assert stages == ["base", *["collect"] * 3, "sft-last-turn-data", "sft-last-turn", "export"]
 
 
-def test_its_training_moved_the_weights_and_logged_its_loss(said: str, here: Path) -> None:
+def test_its_training_moved_the_weights_and_logged_its_loss(said: str, place: Workplace) -> None:
     code = """
 import json, pathlib, sys
 from safetensors.torch import load_file
@@ -97,13 +55,13 @@ print(max(float((before[name] - after[name]).abs().max()) for name in before))
 print([line["loss"] for line in log if "loss" in line][-1])
 print(max(line.get("step", 0) for line in log))
 """
-    moved, loss, step = run(here, sys.executable, "-c", code).split()
+    moved, loss, step = place.run("python", "-c", code).split()
     assert float(moved) > 1e-4
     assert 0 < float(loss) < 10
     assert int(step) == 4
 
 
-def test_only_tokens_of_the_last_reply_were_trained(said: str, here: Path) -> None:
+def test_only_tokens_of_the_last_reply_were_trained(said: str, place: Workplace) -> None:
     code = """
 import pathlib
 from sweet_rl_trainer.data.files import TRAIN, read
@@ -117,7 +75,7 @@ for side in read(data / TRAIN):
     trained = tokenizer.decode([token for token, weight in pairs if weight])
     print(side.turns, trained.count("ANSWER"), pairs[-1][1] or pairs[-2][1])
 """
-    rows = [line.split() for line in run(here, sys.executable, "-c", code).splitlines()]
+    rows = [line.split() for line in place.run("python", "-c", code).splitlines()]
     assert {turns for turns, *_ in rows} > {"1"}
     assert {(answers, last) for _, answers, last in rows} == {("1", "1.0")}
 
@@ -134,14 +92,18 @@ for side in read(data / TRAIN):
         ),
     ],
 )
-def test_a_mistake_in_its_table_is_named(said: str, here: Path, change: str, message: str) -> None:
-    refused = run(here, "sweet-rl", "run", "tiny-cpu", "--set", change, "--dry-run", code=2)
+def test_a_mistake_in_its_table_is_named(
+    said: str, place: Workplace, change: str, message: str
+) -> None:
+    refused = place.run("sweet-rl", "run", "tiny-cpu", "--set", change, "--dry-run", code=2)
     assert message in refused
 
 
-def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(said: str, here: Path) -> None:
+def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(
+    said: str, place: Workplace
+) -> None:
     words = ("sweet-rl", "run", "tiny-cpu", "--until", "sft-last-turm", "--dry-run")
-    assert "did you mean `sft-last-turn`?" in run(here, *words, code=2)
+    assert "did you mean `sft-last-turn`?" in place.run(*words, code=2)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +113,10 @@ def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(said: str, here:
             "class M(SftLastTurn): name = 'other'",
             "`sft-last-turn` is already used by the method `other`",
         ),
-        ("class M(SftLastTurn): name = 'x'", "or one that differs from its entry point; see docs/new-method"),
+        (
+            "class M(SftLastTurn): name = 'x'",
+            "or one that differs from its entry point; see docs/new-method",
+        ),
         ("class M: pass", "is not a subclass of sweet_rl_trainer.pipeline.method.Method"),
         ("class M(SftLastTurn): name, goals = 'other', {}", "has no `goals`"),
         (
@@ -162,12 +127,12 @@ def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(said: str, here:
     ],
 )
 def test_a_method_that_is_wrong_is_refused_and_named(
-    said: str, here: Path, tmp_path: Path, body: str, message: str
+    said: str, place: Workplace, tmp_path: Path, body: str, message: str
 ) -> None:
     (tmp_path / "wrong.py").write_text(f"from sft_last_turn import SftLastTurn\n{body}\n")
     info = tmp_path / "wrong-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: wrong\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[colbench.methods]\nother = wrong:M\n")
-    path = f"{here / 'site'}{os.pathsep}{tmp_path}"
-    assert message in run(here, "sweet-rl", "show", code=2, PYTHONPATH=path)
+    path = f"{place.site}{os.pathsep}{tmp_path}"
+    assert message in place.run("sweet-rl", "show", code=2, PYTHONPATH=path)

@@ -68,7 +68,7 @@ class StdioRules:
             rule(UNASKED, talk, where=stdio, needs=ready, fix=STANDARD_ERROR),
             rule(REPLIES, talk, where="Messages", needs=ready),
             rule(NAMES, talk, where="Messages", needs=replies),
-            rule(ONCE, talk, where="Who is to blame", needs=replies, fix=STANDARD_ERROR),
+            rule(ONCE, talk, where="Failures", needs=replies, fix=STANDARD_ERROR),
             rule(OVER, talk, where="Messages", needs=ready, fix=STANDARD_ERROR),
             rule(SAME, anew, where="Messages", needs=ready, replies=1),
             rule(UNKNOWN, anew, where="Messages", needs=replies),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
 import pytest
+from code_blocks import blocks
 
 from colbench.messages import Message
 from colbench.models.scripted_server import ScriptedServer
@@ -18,19 +18,14 @@ from colbench_agents.interviewer import Interviewer
 
 pytestmark = pytest.mark.slow
 
-DOC = Path(__file__).parents[3] / "docs" / "agents.md"
-SECTIONS = re.findall(r"^## ([^\n]+)$(.*?)(?=^## |\Z)", DOC.read_text("utf-8"), re.M | re.S)
-FENCES = {
-    title: re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) for title, text in SECTIONS
-}
 EXAMPLES = {
-    "A function": "openai",
-    "OpenAI Agents SDK": "openai-agents",
-    "LangGraph": "langgraph",
+    "openai": "openai",
+    "agents": "openai-agents",
+    "langgraph": "langgraph",
     "smolagents": "smolagents",
-    "CollabLLM": "collabllm",
+    "collabllm": "collabllm",
 }
-"""The headings, and the package that each example needs."""
+"""The modules that the examples of docs/agents.md import, each with the package that it is in."""
 TASKS = 20
 INTERVIEWER = Interviewer(max_questions=4)
 
@@ -108,6 +103,13 @@ class Run:
         }
 
 
+def example(module):
+    """Return the example that imports from a module."""
+    programs = [each.text for each in blocks("docs/agents.md") if each.language == "python"]
+    (found,) = (each for each in programs if f"from {module}" in each)
+    return found
+
+
 def server_for_all():
     return ScriptedServer(script, model="gpt-4o", delay=0.05)
 
@@ -126,13 +128,12 @@ def native(tmp_path_factory):
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("title", EXAMPLES)
+@pytest.mark.parametrize("module", EXAMPLES)
 async def test_an_example_finishes_a_killed_run_with_the_scores_of_the_native_agent(
-    title, native, needs, tmp_path
+    module, native, needs, tmp_path
 ):
-    needs(EXAMPLES[title])
-    [example] = FENCES[title]
-    (tmp_path / "my_agent.py").write_text(example, "utf-8")
+    needs(EXAMPLES[module])
+    (tmp_path / "my_agent.py").write_text(example(module), "utf-8")
     async with server_for_all() as server:
         run = Run(tmp_path, "my_agent.py:agent", server)
         await run.kill_after(3)
@@ -147,6 +148,5 @@ async def test_an_example_finishes_a_killed_run_with_the_scores_of_the_native_ag
 
 
 def test_every_example_is_at_most_ten_lines_long():
-    for title in EXAMPLES:
-        [example] = FENCES[title]
-        assert len([line for line in example.splitlines() if line.strip()]) <= 10
+    for module in EXAMPLES:
+        assert len([line for line in example(module).splitlines() if line.strip()]) <= 10

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
@@ -117,11 +115,3 @@ def test_an_empty_file_and_a_missing_one_are_errors(tmp_path):
         read(tmp_path, "", " ")
     with pytest.raises(DataError, match="gone.jsonl: cannot be read"):
         list(read_own(tmp_path / "gone.jsonl"))
-
-
-def test_the_example_of_the_page_is_read(tmp_path):
-    page = (Path(__file__).parents[3] / "docs" / "own-dialogues.md").read_text("utf-8")
-    (example,) = re.findall(r"```json\n(.*?)\n```", page, re.DOTALL)
-    (found,) = read(tmp_path, example)
-    assert (len(found.replies), found.reward, found.task_id) == (2, 1.0, "booking-17")
-    assert found.privileged

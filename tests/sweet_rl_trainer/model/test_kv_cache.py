@@ -37,25 +37,38 @@ def plain(model, ids):
 @torch.no_grad()
 def test_only_the_rest_of_a_continued_prompt_is_read(model):
     counted, prefixes = Read(model), Prefixes(100)
-    prefixes.read(counted, IDS[:4])
+    prefixes.read(counted, [IDS[:4]])
     assert counted.tokens == 4
-    found = prefixes.read(counted, IDS)
+    (found,) = prefixes.read(counted, [IDS])
     assert counted.tokens == len(IDS)
     for one, other in zip(found, plain(model, IDS), strict=True):
         torch.testing.assert_close(one, other)
-    prefixes.read(counted, IDS)
+    prefixes.read(counted, [IDS, IDS])
     assert counted.tokens == len(IDS)
+
+
+@pytest.mark.parametrize("kind", ["llama", "qwen2", "gemma2"])
+@torch.no_grad()
+def test_prompts_of_several_lengths_are_read_together(make_model, kind):
+    model, prefixes = make_model(kind).eval(), Prefixes(100)
+    prefixes.read(model, [IDS[:4], IDS[:2]])
+    prompts = [IDS, [12, 60, 3], [1, 5, 8], [1], [1, 5, 9, 30, 11, 11, 11, 11, 12], []]
+    for found, ids in zip(prefixes.read(model, prompts), prompts, strict=True):
+        expected = plain(model, ids) if ids else []
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
 @torch.no_grad()
 def test_the_oldest_prompts_are_forgotten(model):
     counted, prefixes = Read(model), Prefixes(8)
     for first in (10, 11, 10, 12):  # 10 is read again, so 11 is the oldest when 12 comes
-        prefixes.read(counted, [first, 5, 9, 4])
+        prefixes.read(counted, [[first, 5, 9, 4]])
     assert counted.tokens == 12
-    prefixes.read(counted, [10, 5, 9, 4, 6])
+    prefixes.read(counted, [[10, 5, 9, 4, 6]])
     assert counted.tokens == 13
-    prefixes.read(counted, [11, 5, 9, 4])
+    prefixes.read(counted, [[11, 5, 9, 4]])
     assert counted.tokens == 17
 
 

@@ -38,25 +38,37 @@ def outcomes(marks, told=2):
 
 
 def tried(arm, rate, seed, marks):
-    return Try(arm=arm, rate=rate, seed=seed, validation=outcomes(marks))
+    return Try(
+        key=f"try {arm} {rate} {seed}", arm=arm, rate=rate, seed=seed, validation=outcomes(marks)
+    )
 
 
 def row(arm, seed, marks, told=2):
-    return Row(arm=arm, seed=seed, rate=1e-3, test=outcomes(marks, told), budget=BUDGET)
+    return Row(
+        key=f"row {arm} {seed}",
+        arm=arm,
+        seed=seed,
+        rate=1e-3,
+        test=outcomes(marks, told),
+        budget=BUDGET,
+    )
 
 
 def exchange(asker, writer, seed, marks):
-    return Exchange(asker=asker, writer=writer, seed=seed, test=outcomes(marks))
+    return Exchange(
+        key=f"{asker} {writer} {seed}", asker=asker, writer=writer, seed=seed, test=outcomes(marks)
+    )
 
 
 def results(rows=(), **parts):
     facts = {
         "name": "asking",
         "world": {"what": "of a test"},
+        "base": "0123",
         "version": "1.2.3",
         "machine": "two cores",
         "seeds": 2,
-        "costs": (Cost(stage="evaluate", runs=4, seconds=120.0),),
+        "costs": tuple(Cost(key=f"{n}", stage="evaluate", seconds=30.0) for n in range(4)),
     }
     return Results(rows=tuple(rows), **(facts | parts))
 
