@@ -157,12 +157,12 @@ class Domain:
         "You are the agent. The human knows what the answer has to be and has not said all of it. "
         "Ask; then answer with /answer, or with a message of `I WANT TO ANSWER:` and the answer."
     )
-    """What `colbench play` tells a person who plays the agent."""
+    """Instructions of `colbench play` for a person who plays the agent."""
     privileged_note: ClassVar[str] = (
         "For your eyes only. The person in the conversation below has exactly this in mind, and the assistant, who "
         "cannot see it, is to find out what it is and give an answer that does the same:\n\n```\n{reference}\n```"
     )
-    """What a critic is told before a conversation; `{reference}` is the task's reference."""
+    """Text that a critic sees before a conversation; `{reference}` is the task's reference."""
 
     def resources(self, config: RunConfig, tasks: Sequence[Task]) -> Resources:  # noqa: ARG002
         """Return the resources for scoring these tasks. Raises UserError if this machine lacks them."""

@@ -1,4 +1,4 @@
-"""What an earlier attempt at a run left in its folder, one key for each dialogue."""
+"""Results of an earlier attempt in a run's folder, one key for each dialogue."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Evaluation:
         self.config = config
         self.agent: Any = agent or find_agent(config)
         self.agent_access = isolate(self.agent, config, out)
-        """What an isolated agent may reach, for people; empty if it is not isolated."""
+        """Description of what an isolated agent may reach; empty if it is not isolated."""
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human: Any = human or find_participant("human", config)

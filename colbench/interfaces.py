@@ -40,7 +40,7 @@ class Episode(Struct, frozen=True, kw_only=True):
     max_turns: int
     domain: str = BACKEND
     record_tokens: bool = False
-    """Whether replies shall carry their tokens (`Message.sampled`); asked only of agents with `records_tokens`."""
+    """True if replies must carry their tokens (`Message.sampled`); set only for agents with `records_tokens`."""
 
 
 @runtime_checkable
@@ -56,9 +56,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Something that is demanded of an agent, and how to see whether it is kept; for `colbench agents check`."""
 
     name: str
-    """What is demanded, in a few words."""
+    """The requirement, in a few words."""
     fix: str
-    """What to do about it where it is broken."""
+    """The fix if it is broken."""
     see: str
     """Where it is told."""
     probe: Callable[[], Awaitable[str | None]]
@@ -68,7 +68,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     replies: int = 0
     """How many the agent is asked for at most; rules that look at the same dialogue count them once."""
     advice: bool = False
-    """Whether it may be broken: no dialogue fails by it."""
+    """True if it is only advice: no dialogue fails by breaking it."""
 
 
 @runtime_checkable
@@ -245,15 +245,15 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Design(Protocol):
-    """What the author of a task knows of its decisions: entry points of the group `colbench.designs` find it.
+    """The author's knowledge of a task's decisions: entry points of the group `colbench.designs` find it.
 
     Each is a function of a task, and gives None for one that it does not know. Everything is by a decision's name.
     """
 
     chosen: Mapping[str, Hashable]
-    """What the reference does."""
+    """The choice in the reference."""
     usual: Mapping[str, Hashable]
-    """What a guess would take."""
+    """The most likely guess."""
     questions: Mapping[str, Sequence[str]]
     """Plain questions about it."""
 

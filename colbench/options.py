@@ -8,9 +8,9 @@ from msgspec import Struct, inspect
 
 Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser"]
 Effect = Literal["pinned", "selection", "execution"]
-"""What a field changes: the numbers, which dialogues a run has, or only how they are run and shown."""
+"""The effect of a field: on the numbers, on the selection of dialogues, or only on execution and display."""
 Kind = Literal["switch", "pairs", "list", "whole", "value"]
-"""What a field takes: nothing, NAME=VALUE several times, several values, a whole number, or another value."""
+"""Values of a field: none, repeated NAME=VALUE, a list, a whole number, or another value."""
 KINDS: dict[type[inspect.Type], Kind] = {
     inspect.BoolType: "switch",
     inspect.DictType: "pairs",
@@ -18,11 +18,11 @@ KINDS: dict[type[inspect.Type], Kind] = {
     inspect.VarTupleType: "list",
     inspect.IntType: "whole",
 }
-"""Of a field, by its type."""
+"""Kind of a field, by its type."""
 
 
 class Option(Struct, frozen=True):
-    """What is declared about a field of a configuration, next to its type and default.
+    """The declaration of a field of a configuration, in addition to its type and default.
 
     Flags with their help, environment variables, docs/configuration.md and `RunConfig.pins` follow from it.
     """
@@ -32,7 +32,7 @@ class Option(Struct, frozen=True):
     metavar: str = ""
     effect: Effect = "pinned"
     default: str = ""
-    """What the default means, where the value alone does not say it."""
+    """Description of the default if its value is not self-explanatory."""
     separator: str = ","
     """Between the values of a list."""
 

@@ -1,4 +1,4 @@
-"""What a domain contributes to the command line, to reports, to the viewer and to the leaderboard's site."""
+"""The contributions of a domain to the command line, reports, the viewer and the leaderboard's site."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     text: str
     suffix: str
-    """Of its file's name, such as `.py`."""
+    """Suffix of its file's name, such as `.py`."""
     required: bool
     """True if the answer must differ from it; otherwise an empty answer repeats what was shown last."""
 
@@ -27,7 +27,7 @@ class ReportPages(Struct, frozen=True, kw_only=True):
     name: str
     """Name of the link to the first page, in lower case, such as `gallery`."""
     description: str
-    """What the pages show."""
+    """The caption on the pages."""
     files: Mapping[str, str]
     """HTML by file name, the first page first. A page is asked for once, so it may be made then."""
     addresses: Mapping[str, str]
@@ -64,7 +64,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     shown: Picture
     difference: Picture
     note: str = ""
-    """What to know of them, such as that they were made by another browser than the run's."""
+    """Remark about them, such as that another browser than the run's made them."""
 
 
 class DialoguePictures(Protocol):

@@ -44,7 +44,7 @@ class RunResources:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """What a number can depend on, for the run's record."""
+        """Everything a number can depend on, for the run's record."""
         found: dict[str, dict[str, str]] = {}
         for resources in self.by_domain.values():
             found |= resources.pins()

@@ -34,7 +34,7 @@ class Leak(Struct, frozen=True, kw_only=True):
 
 
 class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the questions of one dialogue were worth; docs/metrics.md defines each number.
+    """Measures of the questions of one dialogue; docs/metrics.md defines each number.
 
     A question is a turn of the agent that the human replied to. Its classes may overlap, but a hit is not redundant
     and not unanswerable.
@@ -113,7 +113,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     raw: str
     """The agent's output as it came."""
     said: str
-    """What the human saw of it: without the private part, and without the answer."""
+    """The part that the human saw: without private text and without the answer."""
     human: str | None = None
     """The human's reply; None on the last turn."""
     thoughts: str = ""
@@ -135,7 +135,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     told: tuple[str, ...] | None = None
     """Names of the decisions that the human's reply told; None as for `asked`, and without a reply."""
     followed: Followed | None = None
-    """What became of the differences that the human's reply pointed out; None if it named none word for word."""
+    """Outcomes of the differences that the human's reply pointed out; None if it named none word for word."""
     score: Score | None = None
     """The score of the agent's answer in this turn (frontend design: its page); in the last turn of the final answer.
 
@@ -177,12 +177,12 @@ class Rollout(Struct, frozen=True, kw_only=True):
     request: str
     turns: tuple[Turn, ...]
     answer: str | None
-    """What is scored; None when the dialogue failed before there was one."""
+    """The scored answer; None if the dialogue failed before giving one."""
     ended_by: Literal["answer", "limit", "failure"]
     """The agent's answer marker, the turn limit, or `failure`."""
     failure: Failure | None = None
     scores: dict[str, Score] = {}
-    """By scoring mode: `default`, `official`."""
+    """Scores by mode: `default`, `official`."""
     started: str = ""
     """UTC, ISO 8601."""
     seconds: float = 0.0
@@ -192,7 +192,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
 
     @property
     def followed(self) -> Followed | None:
-        """What became of the differences that the human pointed out in all turns; None if none is known."""
+        """Outcomes of the differences that the human pointed out in all turns; None if none is known."""
         known = [turn.followed for turn in self.turns if turn.followed]
         return sum(known, Followed()) if known else None
 

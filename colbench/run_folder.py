@@ -44,7 +44,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     colbench: str = __version__
     commit: str = ""
-    """Of the harness, with `-dirty` if it was changed; empty if it does not run from a checkout."""
+    """Commit of the harness, with `-dirty` if it was changed; empty if it does not run from a checkout."""
     python: str = platform.python_version()
     platform: str = platform.platform()
     started: str
@@ -58,7 +58,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Version and settings of the tools that produce the scores, by domain, such as the browser's."""
     tasks: TaskSource
     learned: dict[str, list[str]] = {}
-    """What was learned of the models and their servers during the run, by role, such as a field that one refuses."""
+    """Properties of the models and their servers found during the run, by role, such as a rejected field."""
 
 
 def make_record(

@@ -1,4 +1,4 @@
-"""What a dialogue was worth. `None` means "not scored" and is never read as 0."""
+"""The score of a dialogue. `None` means "not scored" and is never read as 0."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why there was nothing to measure, as a word of the domain's: in frontend design the outcome of a page that has no
     picture, such as `varies` or `timeout`. Empty if the answer was measured."""
     note: str = ""
-    """What the value does not say: why it is None or 0, or which tests were left out."""
+    """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
     """The domain's other metrics that could be taken, by name."""
     floors: dict[str, dict[str, float]] = {}

@@ -44,14 +44,14 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What only the human, the scorer and the critic may see."""
+    """Information for the human, the scorer and the critic only."""
 
     reference: str
     """The right answer, such as a function's Python source or a page's HTML."""
     tests: tuple[str, ...] = ()
-    """What the domain's scorer runs answers on, such as call expressions in backend programming."""
+    """Input of the domain's scorer, such as call expressions in backend programming."""
     information: str = ""
-    """What the human is told; the reference when the data does not say otherwise."""
+    """The human's information; the reference if the data has nothing else."""
     facts: tuple[Fact, ...] = ()
 
 

@@ -18,7 +18,7 @@ Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
 Tracker = Literal["tensorboard", "wandb", "trackio"]
-"""What transformers logs to besides the file of a run."""
+"""Trackers of transformers, besides the log file of a run."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -59,18 +59,18 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that it does not report."""
 
     score: Score = "log-ratio"
-    """What S is the weighted sum of: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
+    """The weighted summands of S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
     beta: Positive = 0.1
     """β of the preference. Paper."""
     likelihood_weight: NotNegative = 0.01
     """λ of NLL⁺ next to the preference. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
-    """What NLL is the mean over; "everything", system and human too, is the released actor's. Ours: replies."""
+    """The tokens averaged by NLL; "everything", including system and human, is the released actor's. Ours: replies."""
 
     learning_rate: Positive = 2e-7
     """The highest. Paper, for full fine-tuning; LoRA wants about 1e-5 and more."""
     final_rate: Share = 0.1
-    """Of the learning rate, at the end of the cosine. Paper."""
+    """Share of the learning rate at the end of the cosine schedule. Paper."""
     warmup: Share = 0.03
     """Share of the steps in which the learning rate rises from 0. Paper."""
     adam: tuple[Share, Share] = (0.9, 0.95)
@@ -94,7 +94,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Compute the common beginnings of sequences in a row once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
-    """Of the products; trained weights are kept in float32. Paper."""
+    """Precision of matrix products; trained weights are kept in float32. Paper."""
     gradient_checkpointing: bool = True
     """Compute activations again instead of keeping them: less memory, a third more time, same result. Ours."""
 
@@ -109,7 +109,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
     seed: Annotated[int, Meta(ge=0)] = 0
-    """Of the order of the examples and of dropout. Ours."""
+    """Seed of the order of the examples and of dropout. Ours."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "report_to", trackers(self.report_to))
@@ -135,11 +135,11 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     alpha: Count = 32
     """The adapters' product counts alpha / rank times."""
     dropout: Share = 0.0
-    """Of the adapters' inputs."""
+    """Dropout of the adapters' inputs."""
     targets: tuple[str, ...] = ()
     """Ends of the names of the linear layers to adapt; all but the output layer unless given."""
     quantize: Quantize | None = None
-    """What the weights beneath are kept in, if not in their own precision: QLoRA (arXiv 2305.14314)."""
+    """Storage format of the base weights, if not their own precision: QLoRA (arXiv 2305.14314)."""
 
 
 class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,7 +147,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     layers: Count = 2
     width: Annotated[int, Meta(ge=1, multiple_of=32)] = 64
-    """Of the hidden states; there is an attention head for each 32."""
+    """Width of the hidden states; there is an attention head for each 32."""
     inner: Count = 256
     """Width of the feed-forward layers."""
     vocabulary: Annotated[int, Meta(ge=300)] = 1024

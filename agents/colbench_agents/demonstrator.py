@@ -63,7 +63,7 @@ Persona = Literal["dialogue", "turn"]
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Who talks in one dialogue."""
+    """The persona of one dialogue."""
 
     haste: float
     focus: float

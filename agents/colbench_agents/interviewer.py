@@ -100,7 +100,7 @@ def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interv
 
 
 class _Interview:
-    """What there is to ask about one task of a family; nothing of a dialogue is kept."""
+    """The questions about one task of a family; it keeps nothing of a dialogue."""
 
     def __init__(self, request: str, never_asks: frozenset[str], leaves: int) -> None:
         self._family, self._theme = _themes()[_signature(request)]

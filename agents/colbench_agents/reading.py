@@ -1,4 +1,4 @@
-"""What a rule-based agent makes of a human's words: which choice of a decision do they mean?"""
+"""Interpretation of a human's words by a rule-based agent: the choice of a decision that they mean."""
 
 from __future__ import annotations
 

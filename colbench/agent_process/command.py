@@ -20,7 +20,7 @@ from colbench.messages import Message
 
 LOG = "agent-log/stderr.log"
 LOG_BYTES = 10_000_000
-"""Of one file of the log."""
+"""Maximum size of one file of the log."""
 LOG_FILES = 5
 """Files that are kept, the newest."""
 

@@ -1,4 +1,4 @@
-"""What agents behind the protocol have in common: they are asked once who they are, and that holds for the run."""
+"""Code shared by agents behind the protocol: their description is requested once and holds for the run."""
 
 from __future__ import annotations
 

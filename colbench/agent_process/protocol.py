@@ -30,7 +30,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 
 class EpisodeFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What identifies and limits one dialogue for its agent; see `colbench.interfaces.Episode`."""
+    """Identity and limits of one dialogue, for its agent; see `colbench.interfaces.Episode`."""
 
     id: str
     seed: int
@@ -86,7 +86,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     """True if it has several dialogues at a time."""
     accepts_images: bool = False
     domains: tuple[str, ...] | None = None
-    """What it is for; null: every domain."""
+    """The domains it supports; null: every domain."""
     records_tokens: bool = False
     """True if its replies can carry their tokens (`sampled`)."""
     description: dict[str, str] = {}
@@ -119,7 +119,7 @@ class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """What a reply cost, as a model server counted it."""
+    """The cost of a reply, as counted by a model server."""
 
     prompt_tokens: NotNegative = 0
     completion_tokens: NotNegative = 0

@@ -38,7 +38,7 @@ _BOOT = (
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What the host is told on its command line."""
+    """The host's command-line argument."""
 
     path: tuple[str, ...]
     """`sys.path` of the harness."""

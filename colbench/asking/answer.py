@@ -1,4 +1,4 @@
-"""What an answer makes of a task's decisions: those that it has right untold, and those that it contradicts."""
+"""The decisions in an answer: untold ones that it has right, and told ones that it contradicts."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _marked(task: Task, turn: Turn) -> Turn:
 
 
 class _Question(Struct, frozen=True):
-    """What is known of one question."""
+    """The properties of one question."""
 
     asked: frozenset[str]
     told: frozenset[str]

@@ -1,4 +1,4 @@
-"""Which of a task's decisions a reply of the human tells.
+"""The decisions of a task that a reply of the human tells.
 
 A reply tells a decision that it states word for word. A model that plays the human has words of its own: there a reply
 also tells a decision if it holds all numbers and texts of its statement that the request lacks, or most of its words,

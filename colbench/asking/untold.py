@@ -1,4 +1,4 @@
-"""Which of a task's hidden decisions a dialogue never told."""
+"""The hidden decisions of a task that a dialogue never told."""
 
 from __future__ import annotations
 

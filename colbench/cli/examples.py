@@ -128,4 +128,4 @@ colbench agents new my-agent --kind python
 colbench agents new my-agent --kind http --to ~/agents/mine
 """,
 }
-"""By command, without the program's name; "" is the program itself."""
+"""Examples by command, without the program's name; "" is the program itself."""

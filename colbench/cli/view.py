@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PORT = 8642
 FORMATS = ("csv", "jsonl")
 COLUMNS = ("task", "trial", "failed", "turns", "score", "never told")
-"""Of the list of dialogues."""
+"""Columns of the list of dialogues."""
 LONGEST = 20_000
 """Most characters shown of one text; the run folder has all of it."""
 

@@ -67,9 +67,9 @@ class _Taken(NamedTuple):
 
     measure: Measure
     means: list[Interval | None]
-    """By run; None where no cell has it."""
+    """Means by run; None if no cell has the measure."""
     differences: list[Difference | None]
-    """By pair; None where no common cell has it."""
+    """Differences by pair; None if no common cell has the measure."""
 
 
 class _Domain:

@@ -71,9 +71,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     left_out: int
     """Planned cells of the common tasks and trials that one of the two has not scored."""
     verdict: str
-    """By the headline measure."""
+    """The verdict by the headline measure."""
     differences: dict[str, Difference]
-    """By measure; without those that no common cell has."""
+    """Differences by measure, without measures that no common cell has."""
     theirs_failed: dict[str, int] | None
     """Cells in which mine succeeded and theirs did not, by their failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
@@ -133,7 +133,7 @@ class RunName(Struct, frozen=True, kw_only=True):
     tasks: str
     trials: int
     digest: str
-    """Of its configuration."""
+    """Digest of the configuration."""
 
 
 class Mismatch(Struct, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     mismatches: tuple[Mismatch, ...]
     """Pins that differ although the runs are compared; empty unless that was forced."""
     notes: tuple[str, ...]
-    """What to take care of."""
+    """Warnings about the comparison."""
     domains: dict[str, DomainComparison]
 
     def difference(self, measure: str) -> Difference:

@@ -1,4 +1,4 @@
-"""Which executor a run has: this process, several of this machine, or the nodes of a Ray cluster."""
+"""The choice of a run's executor: this process, several of this machine, or the nodes of a Ray cluster."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ ARTICLES = frozenset(("a", "an", "the"))
 EMPTY = 0.3
 PAIR = 0.4
 SYNONYM = 0.25
-"""What an empty word, two words in a row, and a synonym of a word are worth, a word with meaning being worth 1."""
+"""Weights of an empty word, of a pair of neighboring words, and of a synonym, relative to a content word."""
 SHRINKAGE = 1.5
 """Examples of average words that every class is given: a class of few examples proves little."""
 RARE = 0.002
 """Prior share of examples given to every word, so that words rare everywhere carry little evidence."""
 LEAST = -3.0
-"""What a word that a class lacks can prove against it at most, in nats."""
+"""Maximum evidence against a class of a word that it lacks, in nats."""
 STRANGE = 1.0
 """Evidence for "nothing" of a word that no example has, in nats."""
 LIKENESS = 16.0

@@ -50,7 +50,7 @@ ROLLOUT = "colbench_rollout"
 SETTINGS = "colbench_settings"
 """Where the store holds the settings of the session, so that `inspect score` finds it again."""
 SAMPLING = GenerateConfig(temperature=1.0, max_tokens=PLAIN_TOKENS)
-"""As in the paper; what `inspect eval` is told goes before it."""
+"""Sampling as in the paper; the settings of `inspect eval` take precedence."""
 METRICS = [mean(), stderr(cluster="task")]
 
 

@@ -1,4 +1,4 @@
-"""What a model's server takes: learned once from its refusals, and recorded with the run."""
+"""Request fields that a model's server accepts: learned once from its refusals, and recorded with the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the client limits the speed of a run: the openai package takes about 2 ms of CPU time per call."""
+"""Detection of runs whose speed is limited by the client: the openai package uses about 2 ms of CPU time per call."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ from colbench.models.reply import Completion, MalformedError, ReportedError, rea
 from colbench.models.transports import Answer, BrokenError, Client, UnreachableError
 
 PICTURES_REFUSED = {400, 413, 415, 422}
-"""What servers say to pictures that they cannot or will not take."""
+"""Status codes of servers that cannot or will not accept pictures."""
 SCHEMA_REFUSED = {400, 415, 422, 501}
-"""What servers say to `response_format` when they do not have it; they may mean something else."""
+"""Status codes of servers without `response_format`; they may have other causes."""
 EMPTY_TRIES = 3
 """Number of requests after which an empty reply is accepted as the model's reply."""
 REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")

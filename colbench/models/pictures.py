@@ -14,7 +14,7 @@ MAX_EDGE = 2048
 """Pixels. Larger pictures are shrunk by OpenAI's servers, and fill the context of a vLLM: Qwen2-VL makes a token
 of every 28 x 28."""
 MAX_BYTES = 3_500_000
-"""Of one picture; the strictest servers known take 5 MB in base64."""
+"""Maximum size of one picture; the strictest known servers accept 5 MB in base64."""
 LEAST_SCALE = 0.5
 """Text of the usual size can still be read at half size, hardly below."""
 STEP = 0.8

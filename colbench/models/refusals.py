@@ -1,4 +1,4 @@
-"""What a model server's refusals mean: wait, try again, or the user's mistake."""
+"""Meanings of a model server's refusals: wait, retry, or a user's mistake."""
 
 from __future__ import annotations
 

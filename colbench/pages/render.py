@@ -1,4 +1,4 @@
-"""What a browser made of a page."""
+"""The result of rendering a page in a browser."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     width: int
     height: int
     text: str = ""
-    """As shown, white space collapsed; for an input its value or placeholder, for a picture its `alt`."""
+    """The visible text with white space collapsed; for an input its value or placeholder, for a picture its `alt`."""
     color: str = "#000000"
-    """Of the text, `#rrggbb`."""
+    """Color of the text, `#rrggbb`."""
     background: str = "#ffffff"
     """Its background, `#rrggbb`: the nearest opaque background color."""
     font_size: float = 16.0
@@ -47,14 +47,14 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     mode: ScoringMode
     """The window: `default` is 1280 x 720, `official` is that of the paper's release."""
     width: int = 0
-    """Of the picture, in pixels."""
+    """Width of the picture in pixels."""
     height: int = 0
     background: str = "#ffffff"
-    """Of the page as a whole."""
+    """Background of the whole page."""
     blocks: tuple[Block, ...] = ()
-    """What can be seen, in reading order: by y, then x."""
+    """Visible blocks in reading order: by y, then x."""
     cut: bool = False
-    """Whether the page is taller than the picture may be."""
+    """True if the page is taller than the maximum height of the picture."""
     refused: tuple[str, ...] = ()
     """Addresses that the page asked for and did not get."""
     note: str = ""

@@ -1,1 +1,1 @@
-"""What a run is worth: the report, in numbers and as a page."""
+"""The report of a run, in numbers and as a page."""

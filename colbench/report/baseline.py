@@ -34,7 +34,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     agent: str
     """Empty when a rollout file does not say."""
     dialogues: Mapping[str, Sequence[DialogueStats]]
-    """By the hash of their task."""
+    """Dialogues by the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
         """Raise UserError if it shares none of these tasks; `flag` named it."""

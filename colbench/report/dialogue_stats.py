@@ -36,7 +36,7 @@ Reply = tuple[Usage | None, Delivery | None, bool]
 
 
 class Judged(Protocol):
-    """What the verdicts on a dialogue are read from: a whole rollout, or its statistics."""
+    """The source of a dialogue's verdicts: a whole rollout, or its statistics."""
 
     @property
     def domain(self) -> str:
@@ -56,7 +56,7 @@ class Judged(Protocol):
 
     @property
     def asking(self) -> Asking | None:
-        """What the questions were worth."""
+        """Measures of the questions."""
 
 
 class RoleStats(Struct, frozen=True, kw_only=True, gc=False):

@@ -56,7 +56,7 @@ class Fact(Struct, frozen=True, kw_only=True):
     value: str
     note: str = ""
     hint: str = ""
-    """What the number means, where its name does not say."""
+    """Explanation of the number if its name is not enough."""
 
 
 class Section(Struct, frozen=True, kw_only=True):

@@ -24,12 +24,12 @@ class ClassLine(Struct, frozen=True, kw_only=True):
     name: str
     dialogues: int
     share: str
-    """Of all scored dialogues."""
+    """Share of all scored dialogues."""
     meaning: str
 
 
 class FamilyLine(Struct, frozen=True, kw_only=True):
-    """What became of the dialogues about the tasks of one family."""
+    """Outcomes of the dialogues about the tasks of one family."""
 
     name: str
     failed: int
@@ -48,7 +48,7 @@ class DecisionLine(Struct, frozen=True, kw_only=True):
     asked: int
     hidden: int
     became: str
-    """What the answers made of it."""
+    """Outcomes of the decision in the answers."""
 
 
 class FailureView(Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class FailureView(Struct, frozen=True, kw_only=True):
 
 
 class FollowedView(Struct, frozen=True, kw_only=True):
-    """What the pages made of the differences that the human pointed out."""
+    """Outcomes on the pages of the differences that the human pointed out."""
 
     summary: str
     bar: Markup

@@ -198,7 +198,7 @@ class AskingReport(Struct, frozen=True, kw_only=True):
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
-    """What became of the differences that the human pointed out, on the page that the agent showed next."""
+    """Outcomes of the differences that the human pointed out, on the agent's next page."""
 
     dialogues: int
     """Number of dialogues in which a difference was pointed out."""
@@ -212,7 +212,7 @@ class FailedReport(Struct, frozen=True, kw_only=True):
 
     classes: dict[str, int]
     families: dict[str, dict[str, int]]
-    """By family and class."""
+    """Counts by family and class."""
     scored: dict[str, int] = {}
     """Scored dialogues by family, those that succeeded included."""
 
@@ -258,9 +258,9 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     turns: Turns
     words: Words
     tokens: dict[str, Tokens | None]
-    """By `agent` and `human`; None when no server counted."""
+    """Tokens by `agent` and `human`; None if no server counted them."""
     replies: dict[str, Replies] = {}
-    """By role; only those that a model server gave."""
+    """Reply counts by role, only of replies from model servers."""
     cost: Cost
     leaks: Leaks | None
     """None when no dialogue was audited."""
@@ -272,7 +272,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     outcomes: dict[str, int] = {}
     """Answers that could not be measured, by the word for it (`Score.outcome`), such as `varies`."""
     notes: tuple[Reason, ...] = ()
-    """What the verdicts say besides their numbers, the most frequent first."""
+    """Remarks of the verdicts, the most frequent first."""
     win_rate: WinRate | None = None
     """None without a baseline that holds tasks of this domain."""
     asking: AskingReport | None = None

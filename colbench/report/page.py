@@ -37,7 +37,7 @@ class Part(Struct, frozen=True, kw_only=True):
     file: str
     title: str
     name: str
-    """Of the domain."""
+    """Name of the domain."""
     cells: Cells
 
 

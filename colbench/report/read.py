@@ -22,7 +22,7 @@ UNREADABLE = (
     LookupError,
     TypeError,
 )
-"""What reading the file of an earlier version raises where that is not a report."""
+"""Exceptions raised by files of earlier versions that are not reports."""
 
 
 def read_report(path: str | Path) -> RunReport:

@@ -1,4 +1,4 @@
-"""What the verdicts of a domain hold besides the leading number: further metrics, floors, notes."""
+"""Parts of a domain's verdicts besides the leading number: further metrics, floors, notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows of a domain, ready for its template."""
+"""A domain's part of the page, ready for its template."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Tile(Struct, frozen=True, kw_only=True):
     note: str
     """Its interval, or its unit."""
     hint: str = ""
-    """What it means."""
+    """Its meaning."""
     lines: Sequence[tuple[str, str]] = ()
-    """What to compare it with: the kind (`ceiling`, `floor` or empty) and the words."""
+    """Its reference values: the kind (`ceiling`, `floor` or empty) and the words."""
     kind: str = ""
     """`lead`: large. `warn`: a warning."""
     bar: Markup = Markup()

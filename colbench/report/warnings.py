@@ -1,4 +1,4 @@
-"""What a reader must know before the numbers: they are not those asked for, or not the run's own."""
+"""Warnings shown before the numbers: they are not the requested ones, or not measured as in the run."""
 
 from __future__ import annotations
 

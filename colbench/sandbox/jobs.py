@@ -1,4 +1,4 @@
-"""What goes into the sandbox and what comes out of it."""
+"""Inputs and outputs of the sandbox."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """All threads together."""
     wall_seconds: float = 5.0
     threads: int = 128
-    """That are started, whether or not they have ended."""
+    """Maximum number of threads started, including those that have ended."""
     memory_bytes: int = 512 << 20
     """Address space of the process."""
     result_bytes: int = (1 << 20) + 4096
@@ -52,10 +52,10 @@ class CallResult(Struct, frozen=True, kw_only=True):
 
 
 class JobResult(Struct, frozen=True, kw_only=True):
-    """What became of a job."""
+    """The outcome of a job."""
 
     calls: dict[Namespace, tuple[CallResult, ...]]
-    """By namespace, in the order of the job's calls."""
+    """Results by namespace, in the order of the job's calls."""
     invalid: str = ""
     """Why the source does not compile; every call is `skipped` then."""
 

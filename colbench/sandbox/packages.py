@@ -17,7 +17,7 @@ from colbench.errors import UserError
 
 
 class Packages(Struct, frozen=True, kw_only=True):
-    """What is shown of the installed packages."""
+    """The visible part of the installed packages."""
 
     versions: tuple[str, ...] = ()
     """`numpy 2.4.6`, for the packages asked for."""

@@ -1,4 +1,4 @@
-"""What a candidate can read of the host: the interpreter, its standard library, shared libraries, time zones.
+"""Files of the host that a candidate can read: interpreter, standard library, shared libraries, time zones.
 
 Installed packages are hidden, because one of them may hold tasks with their references (this project's
 own does). Programs, settings, home folders and /proc are not shown at all.

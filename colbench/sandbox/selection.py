@@ -39,7 +39,7 @@ _ATTACKS = ("write()", "fork()", "execute()", "connect()", "signal_parent()")
 
 
 class TierReport(Struct, frozen=True, kw_only=True):
-    """Whether a tier works on this machine."""
+    """Report on whether a tier works on this machine."""
 
     tier: str
     words: str

@@ -52,7 +52,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     landlock: bool = False
     seccomp: bool = True
     files: bool = True
-    """Whether files may be opened at all; where nothing else limits which, none may."""
+    """True if files may be opened at all; False if no other mechanism limits which ones."""
     safe: bool = True
     packages: Packages = Packages()
     """Packages shown next to the standard library."""

@@ -22,7 +22,7 @@ from colbench.sandbox.show import show_tree
 
 Policy = Literal["default", "official"]
 MAX_DEPTH = 500
-"""Of the JSON text; `inside.encode` stays far below it."""
+"""Maximum depth of the JSON text; `inside.encode` stays far below it."""
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
 """Decimals beyond ten to this power, or with this many digits, are not turned into integers: a short text

@@ -68,7 +68,7 @@ class Work:
         self._done: dict[Namespace, tuple[CallResult, ...]] = {}
         self._pending = list(job.namespaces) if job.calls else []
         self._results: list[CallResult] = []
-        """Of the calls in the first pending namespace."""
+        """Results of the calls in the first pending namespace."""
         self._invalid = ""
 
     @property

@@ -141,7 +141,7 @@ class Worker:
 
 
 class _Output:
-    """What a child writes: read when it has ended, or meanwhile if it takes longer; never without bound."""
+    """A child's output: read when it has ended, or meanwhile if it takes longer; always bounded."""
 
     def __init__(self, connection: socket.socket, limit: int) -> None:
         self._connection = connection

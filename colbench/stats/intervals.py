@@ -30,7 +30,7 @@ BLOCK = 2**20
 FEW_PAIRS = 64
 """Pairs of trials up to which Python is faster than numpy."""
 ROUNDING = 1e-12
-"""What binary fractions may add to a difference; less than any step that scores are rounded to."""
+"""Possible error of binary fractions in a difference; smaller than any step that scores are rounded to."""
 
 
 class Interval(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_EXACT = 12
 """Tasks with a difference up to which `sign_flips` enumerates all flips of signs."""
 TIE = 1e-7
-"""What rounding may add to a sum; below any step of a score."""
+"""Possible rounding error of a sum; below any step of a score."""
 
 
 def mcnemar(only_mine: int, only_theirs: int) -> float:

@@ -1,4 +1,4 @@
-"""What became of each decision behind a task in one dialogue."""
+"""The outcome of each decision of a task in one dialogue."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):
-    """What the list shows of a dialogue, and where the dialogue is.
+    """A dialogue's entry in the list, and the dialogue's location.
 
     An index holds one for each dialogue; what many have alike is kept once.
     """
@@ -59,7 +59,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     untold: tuple[str, ...]
     """Hidden decisions that were never told; empty where that is not known."""
     labels: tuple[str, ...] = ()
-    """Those that a person left."""
+    """Labels assigned by a person."""
     note: str = ""
     """The beginning of the note that a person left."""
     start: int

@@ -15,7 +15,7 @@ Neighbors = tuple[Row | None, Row | None]
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """What the filters may be set to."""
+    """Possible values of the filters."""
 
     domains: Sequence[str]
     families: Sequence[str]
@@ -31,7 +31,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     runs: Sequence[RunIndex]
     filters: Filters
     rows: Sequence[Row]
-    """Those that fit, in the order asked for."""
+    """Matching rows, in the requested order."""
     counts: Mapping[str, int]
     """Dialogues by outcome, whatever outcome is filtered."""
     everything: int

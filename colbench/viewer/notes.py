@@ -29,7 +29,7 @@ LONGEST_TEXT = 10_000
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person left on one dialogue at a time; empty if they took it back."""
+    """A person's note on one dialogue at a time; empty if it was deleted."""
 
     schema: str = SCHEMA
     key: str

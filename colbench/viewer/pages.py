@@ -54,7 +54,7 @@ class Links(Protocol):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """What was shown in a turn, next to the hidden target."""
+    """The answer shown in a turn, next to the hidden target."""
 
     turn: int
     metrics: str = ""
@@ -65,7 +65,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 class Showing(Struct, frozen=True, kw_only=True):
-    """What a page of a dialogue has besides the dialogue."""
+    """Data of a dialogue's page besides the dialogue."""
 
     neighbors: Neighbors
     filters: Filters = Filters()

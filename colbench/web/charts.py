@@ -56,7 +56,7 @@ class Dot(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     x: float
-    """What it cost; less is better."""
+    """Its cost; lower is better."""
     y: float
     """A share; more is better."""
     reference: bool = False

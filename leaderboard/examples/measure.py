@@ -24,7 +24,7 @@ COLBENCH = (sys.executable, "-m", "colbench.cli")
 BUNDLED = "bundled:backend/test"
 MULTI_TURN = 10
 MAX_TOKENS = "max_tokens=320"
-"""Of a reply; the interviewer's longest answer has fewer than 300 of SmolLM2's tokens."""
+"""Maximum tokens of a reply; the interviewer's longest answer has fewer than 300 of SmolLM2's tokens."""
 ARGS = {
     "vllm": (
         *(MAX_TOKENS, "dtype=bfloat16", "max_model_len=8192", "max_num_batched_tokens=8192"),
@@ -59,7 +59,7 @@ class Row(NamedTuple):
     """`bundled` or `real`."""
     turns: int
     notes: str = ""
-    """What of ColBench the agent was made with."""
+    """The parts of ColBench that the agent was made with."""
     model: str = ""
 
     @property

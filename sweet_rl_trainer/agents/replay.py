@@ -37,9 +37,9 @@ class Script(Struct, frozen=True, kw_only=True):
     """Unique in the plan: it distinguishes equal tasks."""
     task_hash: str
     heard: tuple[str, ...]
-    """What the human says, the request first."""
+    """The human's messages, the request first."""
     replies: tuple[str, ...]
-    """What the agent says; as many."""
+    """The agent's messages, one for each message of the human."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ class Speaker(Protocol):
 
     @property
     def digest(self) -> str:
-        """What identifies it in the record of a run."""
+        """Its identity in the record of a run."""
 
     async def chat(
         self,

@@ -28,4 +28,4 @@ sweet-rl creditbench --quick
 sweet-rl creditbench --policy MODEL --critic sweet=CRITIC
 """,
 }
-"""By command, without the program's name; "" is the program itself."""
+"""Examples by command, without the program's name; "" is the program itself."""

@@ -49,7 +49,7 @@ class Belief:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """What the function of each design returns on each call."""
+        """The values of each design's function on each call."""
         shape = tuple(map(len, self.choices))
         rows = [
             self.returned(dict(zip(self.names, each, strict=True)))

@@ -32,7 +32,7 @@ STATES, TRUTHS = "states.jsonl", "truths.jsonl"
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """Which states are generated."""
+    """The states to generate."""
 
     source: str = SOURCE
     """The source of the tasks."""

@@ -34,7 +34,7 @@ class Turn(Struct, frozen=True):
     known: Facts
     """The open decisions that are known before it."""
     told: Facts
-    """Those that the human's reply adds."""
+    """Facts added by the human's reply."""
     answers: bool
 
 

@@ -1,4 +1,4 @@
-"""What a run of the bench found, as it is kept: `results.json`."""
+"""The results of a run of the benchmark, stored in `results.json`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class EstimatorResult(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     agreements: dict[str, Agreement]
-    """By the truth (`truths`): all measures for `truths.MAIN`, the share of pairs for the others."""
+    """Agreement by truth (`truths`): all measures for `truths.MAIN`, the share of pairs for the others."""
     common: Agreement | None
-    """By `truths.MAIN` on the states that models read; None if no model read any."""
+    """Agreement with `truths.MAIN` on the states that models read; None if no model read any."""
     seconds: float
     """Computing time of the scores."""
 

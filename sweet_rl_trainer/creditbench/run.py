@@ -45,7 +45,7 @@ POLICY = "policy"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What the command line says."""
+    """Settings of the command line."""
 
     selection: data.Selection
     policy: Path | None = None
@@ -110,7 +110,7 @@ def _begun(
 
 
 class _Run:
-    """What every estimator of a run has in common."""
+    """Inputs shared by all estimators of a run."""
 
     def __init__(
         self, settings: Settings, out: Path, benches: Sequence[Bench], read: Sequence[Bench]

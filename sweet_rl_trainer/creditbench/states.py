@@ -27,7 +27,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     kind: Kind
     text: str
     reply: str = ""
-    """What the human says to a question; empty for answers."""
+    """The human's reply to a question; empty for answers."""
     told: tuple[str, ...] = ()
     """The open decisions that the reply tells."""
     reward: float | None = None
@@ -41,9 +41,9 @@ class BenchState(Struct, frozen=True, kw_only=True):
 
     id: str
     heard: tuple[str, ...]
-    """What the human said, the request first."""
+    """The human's messages, the request first."""
     said: tuple[str, ...]
-    """What the agent said: one message fewer."""
+    """The agent's messages: one fewer."""
     told: tuple[str, ...]
     """The decisions that the human has told, besides those in the request."""
     turns_left: int

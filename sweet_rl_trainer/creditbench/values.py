@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 Lattice = NDArray[np.float64]
 """A number for each assignment of told choices, [1 + choices of each decision]."""
 Outputs = NDArray[np.int32]
-"""What a function returns on each call, as a code, [calls, choices of each decision]; -1: it raises an error."""
+"""A function's values on each call, as codes, [calls, choices of each decision]; -1: it raises an error."""
 Weights = Sequence[NDArray[np.float64]]
 """The probability of each choice, for each decision."""
 Measure = Literal["tests", "success"]

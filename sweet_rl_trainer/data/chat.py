@@ -15,7 +15,7 @@ FIXED = {"date_string": "26 Jul 2024"}
 PROBE = "Qzxjkv"
 """A text that no template holds."""
 THOUGHT = "<think>"
-"""What opens a thought. Templates such as DeepSeek-R1's write it at the end of the prompt, so the reply lacks it."""
+"""Opening tag of a thought. Templates such as DeepSeek-R1's put it at the end of the prompt, so the reply lacks it."""
 
 
 class Chat:

@@ -91,13 +91,13 @@ class Report(Struct, frozen=True, kw_only=True):
     dropped: dict[str, int]
     """By reason."""
     tokens: int
-    """Of all examples, once for each time that they are used."""
+    """Tokens of all examples, counted each time an example is used."""
     longest: int
     """Tokens of the longest example."""
     forms: dict[str, int]
-    """Of the trajectories that were taken, each counted once: `tokens.Form`."""
+    """Counts by form of the taken trajectories, each counted once: `tokens.Form`."""
     sources: dict[str, int]
-    """Of their turns: `tokens.Source`."""
+    """Counts by source of their turns: `tokens.Source`."""
 
 
 def pair_examples(
@@ -189,7 +189,7 @@ class _Builder:
         self.layout: Layout = layout
         self.dropped = Counter[str]()
         self._known: dict[int, tuple[Side, Form, tuple[Source, ...]]] = {}
-        """By the identity of the trajectory, which the caller still holds."""
+        """Sides by the identity of the trajectory, which the caller keeps alive."""
 
     @property
     def _too_long(self) -> str:

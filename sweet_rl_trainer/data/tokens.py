@@ -48,7 +48,7 @@ class Encoded(Struct, frozen=True, kw_only=True):
     sequences: tuple[Tokens, ...]
     form: Form
     sources: tuple[Source, ...]
-    """Of each turn."""
+    """The source of each turn."""
 
 
 class DialogueEncoder(Protocol):

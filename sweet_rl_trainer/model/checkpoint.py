@@ -19,7 +19,7 @@ from sweet_rl_trainer.model.digest import WEIGHT_FILES, is_whole
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
-"""What is downloaded: not the same weights in other formats."""
+"""Files to download, without duplicates of the weights in other formats."""
 ADAPTERS = "adapter_config.json"
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 

@@ -25,7 +25,7 @@ SETTLED = 2.0
 """Seconds after which a change of a file shows in its time, on any file system."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
-"""Of each file: name, device, inode, size, and the times of the last change of content and of anything else, in ns."""
+"""For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""
 _known: dict[Signature, str] = {}
 
 

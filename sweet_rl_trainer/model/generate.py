@@ -60,7 +60,7 @@ def _ended(reply: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 class _Batch:
-    """What the model has read of each row: its keys and values, and the mask of the padding, which is on the left."""
+    """Cached state of each row: its keys and values, and the mask of the left padding."""
 
     def __init__(
         self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes

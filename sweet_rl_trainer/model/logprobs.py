@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from colbench.errors import UserError
 
 CHUNK_BYTES = 2**28
-"""Of float32 logits at a time; a power of two of positions that fits is a chunk."""
+"""Bytes of float32 logits at a time; a chunk is the largest power of two of positions that fits."""
 
 
 def token_logprobs(

@@ -31,7 +31,7 @@ QUANTIZED = 0.55
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """What matters of a model."""
+    """Dimensions of a model."""
 
     parameters: int
     linear: tuple[tuple[int, int], ...]
@@ -44,7 +44,7 @@ class Size(Struct, frozen=True, kw_only=True):
 
 
 class Tower(Struct, frozen=True, kw_only=True):
-    """What matters of a vision tower."""
+    """Dimensions of a vision tower."""
 
     layers: int
     width: int

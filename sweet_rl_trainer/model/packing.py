@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""What NLL is the mean over: the tokens with a weight, or (the released actor) all but the first of each sequence."""
+"""Denominator of the NLL: the tokens with a weight, or (the released actor) all but the first of each sequence."""
 
 
 class Weighted(Protocol):
@@ -43,10 +43,10 @@ class Weighted(Protocol):
 
 
 Parts = Sequence[Weighted]
-"""What has one score: a trajectory, in one sequence or in one for each turn."""
+"""A unit with one score: a trajectory, in one sequence or in one for each turn."""
 
 Group = Sequence[Parts]
-"""What stays in one row: a pair, the chosen one first, or the candidates of a turn, or one success."""
+"""A unit that stays in one row: a pair, chosen side first, or the candidates of a turn, or one success."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,9 +60,9 @@ class Row:
     ends: Tensor
     """[T]: the first place in the row that does not see the token any more."""
     lengths: tuple[int, ...]
-    """What each sequence adds to the row, in the row's order."""
+    """The contribution of each sequence to the row, in the row's order."""
     shares: bool
-    """Whether some token belongs to several sequences."""
+    """True if some token belongs to several sequences."""
     predictors: Tensor
     """[N]: the place in the row whose hidden state predicts the token."""
     places: Tensor
@@ -111,7 +111,7 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
     order.sort(key=lambda item: -lengths[item])
     bins: list[list[int]] = []
     rooms: list[tuple[int, int]] = []
-    """What is left of each bin, ascending, and the bin's number."""
+    """The free space of each bin, ascending, and the bin's number."""
     for item in order:
         place = bisect_left(rooms, (lengths[item], 0))
         if place < len(rooms):

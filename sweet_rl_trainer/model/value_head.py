@@ -30,9 +30,9 @@ from torch.nn.functional import linear
 from colbench.errors import UserError
 
 NEW = {"score.weight", "score.bias"}
-"""What a causal language model has not."""
+"""Parameters that a causal language model lacks."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
-"""Of a token classifier, to be a value model."""
+"""Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
 """transformers' names of the architectures that see."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}

@@ -31,14 +31,14 @@ NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
 
 
 class Data(Struct, frozen=True, kw_only=True):
-    """What there is to learn from."""
+    """The data to learn from."""
 
     train: list[Trajectory]
     held_out: list[Trajectory]
     negatives: list[Trajectory]
-    """Of the training side; see `DataSettings.negatives`."""
+    """Extra negatives of the training side; see `DataSettings.negatives`."""
     privileged: list[Trajectory]
-    """Of the training side, by agents that knew c; see `Recipe.collect_privileged`."""
+    """Trajectories of the training side, by agents that knew c; see `Recipe.collect_privileged`."""
     dropped: dict[str, int]
     """Dialogues that were left out, by reason."""
 

@@ -35,14 +35,14 @@ class Method(ABC):
     """A way to train a policy: its tables in a recipe, and its stages. Instances are made without arguments."""
 
     name: ClassVar[str]
-    """As in a recipe, `method = "rft"`."""
+    """The name used in a recipe, `method = "rft"`."""
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
     """Types of its tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
     A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. Of a `train`
     of another type it sets only `report_to`."""
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """By domain, settings of the paper that a recipe must ask for, because the defaults are simpler."""
+    """Settings of the paper by domain that a recipe must set, because the defaults are simpler."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 

@@ -1,4 +1,4 @@
-"""What is missing to train, with the command that makes it."""
+"""Missing inputs of a training, with the command that provides each."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ RESULTS = (
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """What a page is about."""
+    """The subject of a page."""
 
     recipe: Recipe
     paper: Recipe

@@ -35,7 +35,7 @@ FORMAT = 2
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What `done.json` holds."""
+    """The content of `done.json`."""
 
     stage: str
     key: str
@@ -65,11 +65,11 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """What must be made or installed before the stage can be run, and the command that does it."""
+    """Requirements to create or install before the stage can run, and the command that does so."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What is known about a stage before it is run."""
+    """Facts about a stage before it is run."""
 
     inputs: dict[str, Path]
     """The folders of the inputs that exist, by name."""

@@ -30,7 +30,7 @@ class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int
     turns: int = 1
     text: str = ""
-    """What was said; "" for whole dialogues, which are found by their name."""
+    """The reply; "" for whole dialogues, which are identified by their name."""
 
 
 class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,16 +39,16 @@ class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     chosen: ShownSide
     rejected: ShownSide | None = None
     context: str = ""
-    """What the human had said before."""
+    """The human's previous message."""
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What a stage shows."""
+    """The display of a stage."""
 
     tables: tuple[Table, ...] = ()
     pairs: tuple[ShownPair, ...] = ()
     measure: str = "reward"
-    """What the scores of the pairs are."""
+    """The meaning of the pairs' scores."""
     picture: str = ""
     """Name of a picture in the stage's folder, without `.svg` and `.png`."""
 

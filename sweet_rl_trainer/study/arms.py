@@ -1,4 +1,4 @@
-"""What is compared: each arm as changes of the recipe that all share."""
+"""The compared arms, each as changes to the shared recipe."""
 
 from __future__ import annotations
 

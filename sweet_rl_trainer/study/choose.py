@@ -1,4 +1,4 @@
-"""Which learning rate: one rule for all arms.
+"""The choice of the learning rate: one rule for all arms.
 
 The highest success on the validation tasks wins, all seeds together; of equal ones the most tests passed, then the
 lowest rate.

@@ -1,4 +1,4 @@
-"""What a study found, as plain values: all that its report is made of."""
+"""The results of a study as plain values: everything its report needs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     evaluations: int
     """Dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
-    """Of all stages of this row after the base, shared ones included, and without choosing the rate."""
+    """Seconds of all stages of this row after the base, including shared ones, without choosing the rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):

@@ -50,7 +50,7 @@ class Runner:
     def __init__(self, out: Path) -> None:
         self.out = out
         self.part = ""
-        """What the next stages are for, in words."""
+        """The purpose of the next stages, in words."""
 
     def made(self, last: Stage) -> Path:
         """Run a stage after those it needs, each unless it is done; wait for those that other processes run."""

@@ -1,4 +1,4 @@
-"""What a training run shows: a line for each step in a JSONL file, and its progress on the console."""
+"""Output of a training run: a line for each step in a JSONL file, and its progress on the console."""
 
 from __future__ import annotations
 

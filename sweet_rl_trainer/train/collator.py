@@ -36,21 +36,21 @@ class Packed(Struct, frozen=True, kw_only=True):
     reference: Tensor
     """[count]: Σ w log π_ref of each trajectory in it; empty for successes and for values."""
     names: tuple[str, ...]
-    """Of its examples, in order."""
+    """Names of its examples, in order."""
     counts: bool = True
     """False for a row that is only run because other processes have one more."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What one process does in an optimizer step."""
+    """The work of one process in an optimizer step."""
 
     rows: list[Packed]
     size: int
     """Examples of the step in all processes, by which their summed loss is divided."""
     tokens: int
-    """Of all these examples."""
+    """Tokens of all these examples."""
     names: tuple[str, ...]
-    """Of all these examples."""
+    """Names of all these examples."""
 
 
 def group(example: PairExample | Side) -> Group:

@@ -1,4 +1,4 @@
-"""What a training logged, read again: values by step, a summary, and the alarms."""
+"""The log of a training: values by step, a summary, and the alarms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 LOG = "log.jsonl"
 ALARMS = "alarms"
-"""Of a line of the log."""
+"""Key of the alarms in a line of the log."""
 MEASURED = (
     "loss",
     "eval_loss",
@@ -47,7 +47,7 @@ class Range(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """What `summary.json` holds."""
+    """The content of `summary.json`."""
 
     steps: int
     values: dict[str, Range]

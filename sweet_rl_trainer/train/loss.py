@@ -1,4 +1,4 @@
-"""The one objective of critic, actor and multi-turn DPO, and RFT's.
+"""The shared objective of critic, actor and multi-turn DPO, and the objective of RFT.
 
     S(τ) = Σ_i w_i (log π_θ(x_i) − log π_ref(x_i))
     L    = −log σ(β (S(τ⁺) − S(τ⁻))) + λ · NLL(τ⁺)
@@ -25,7 +25,7 @@ from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
 
 Reader = Callable[[nn.Module, Any, Row], Tensor]
-"""Of a model, its configuration and a row: a number for each of the N tokens that count, [N] in float32."""
+"""Reads a model, its configuration and a row; returns a number for each of the N weighted tokens, [N] in float32."""
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
@@ -48,7 +48,7 @@ def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
 
 
 READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
-"""What a score is made of."""
+"""The summands of a score."""
 
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
@@ -65,7 +65,7 @@ def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
 
 
 class PairLosses(Struct, frozen=True, kw_only=True):
-    """Of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in however many rows."""
+    """Losses of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in any rows."""
 
     losses: Tensor
     """With gradients."""

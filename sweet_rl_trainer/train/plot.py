@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "training"
-"""Of the files, `training.svg` and `training.png`."""
+"""Name of the files, `training.svg` and `training.png`."""
 COLUMNS = 3
 MANY = 30
 """From this many points on, a line is a running mean with the values faint behind it."""
@@ -77,7 +77,7 @@ STYLES = {
     "chosen": figures.SERIES[2],
     "rejected": figures.SERIES[3],
 }
-"""By label, so that a legend holds for all panels."""
+"""Styles by label, so that one legend covers all panels."""
 FURTHER = ((figures.BROWN, (0, (6, 1, 1, 1))), (figures.MUTED, (0, (2, 1))))
 """Color and dashes of the lines with other labels, such as two turns."""
 

@@ -46,7 +46,7 @@ SETS = {
     f"{file.parent.name}/{file.stem}": msgspec.toml.decode(file.read_bytes(), type=Frozen)
     for file in sorted(FROZEN.glob("*/*.toml"))
 }
-"""By name, e.g. `backend/test`."""
+"""Sets by name, e.g. `backend/test`."""
 
 
 def load(name: str) -> list[Task]:

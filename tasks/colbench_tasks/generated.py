@@ -35,7 +35,7 @@ INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
     Family.domain: FAMILIES,
     Kind.domain: PAGES,
 }
-"""What tasks can be drawn from: families of functions and kinds of pages, by domain and name."""
+"""Sources of tasks: families of functions and kinds of pages, by domain and name."""
 Make = Callable[[int], Iterator[Task]]
 """Makes the given number of tasks of one family or kind of page."""
 

@@ -140,7 +140,7 @@ def test_a_configuration_that_is_none_is_said(tiny_clip, tmp_path, config):
 def test_a_path_that_leads_nowhere_is_said(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         find_weights(tmp_path / "absent.pt")
-    with pytest.raises(UserError, match="holds no open_clip_config.json"):
+    with pytest.raises(UserError, match="has no open_clip_config.json"):
         find_weights(tmp_path)
     (tmp_path / "open_clip_config.json").write_text(json.dumps({"model_cfg": {}}))
     with pytest.raises(UserError, match="has no weights"):

@@ -33,12 +33,12 @@ def _here(tmp_path, monkeypatch):
         (
             ("--limit", "1", "--out", "thesis"),
             "",
-            "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
+            "--out thesis: the folder is not empty and is not the folder of a run: it contains 'chapter.tex'",
         ),
         (
             ("--dry-run", "--out", "thesis"),
             "",
-            "--out thesis: the folder is not empty and holds no run: it has 'chapter.tex' but no run.json",
+            "--out thesis: the folder is not empty and is not the folder of a run: it contains 'chapter.tex'",
         ),
     ],
 )  # fmt: skip

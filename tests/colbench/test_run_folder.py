@@ -172,7 +172,8 @@ def test_a_folder_that_cannot_be_written_is_the_users_mistake(tmp_path):
 def test_a_folder_with_other_files_is_refused_and_left_as_it_was(tmp_path):
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(
-        UserError, match=r"--out .*: the folder is not empty and holds no run: .*'thesis.tex'"
+        UserError,
+        match=r"--out .*: the folder is not empty and is not the folder of a run: .*'thesis.tex'",
     ):
         begin(RunFolder(tmp_path), record())
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
@@ -180,7 +181,7 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_was(tmp_path):
 
 def test_rollouts_without_their_record_are_refused(tmp_path):
     (tmp_path / "rollouts.jsonl").write_text("")
-    with pytest.raises(UserError, match="it has 'rollouts.jsonl' but no run.json"):
+    with pytest.raises(UserError, match="it contains 'rollouts.jsonl' but no run.json"):
         begin(RunFolder(tmp_path), record())
 
 

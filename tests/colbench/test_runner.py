@@ -181,7 +181,7 @@ async def test_a_run_whose_server_is_gone_stops():
         raise EndpointError("http://h: tried 7 times")
 
     with pytest.raises(
-        EndpointError, match="20 dialogues in a row were lost; http://h: tried 7 times"
+        EndpointError, match="20 dialogues in a row failed; http://h: tried 7 times"
     ):
         await run(Agent(gone), cells=plan(TASKS, 50, "d", 0), concurrency=1)
     assert calls == GIVE_UP_AFTER

@@ -128,5 +128,5 @@ def test_a_package_that_cannot_be_shown_is_the_users_mistake(tmp_path, monkeypat
         CodeSandbox(1, packages=("numpy", "nonesuch"))
     monkeypatch.syspath_prepend(tmp_path)
     install(tmp_path, "linked", "__editable__.linked.pth")
-    with pytest.raises(UserError, match="linked holds no modules that could be shown"):
+    with pytest.raises(UserError, match="linked has no modules that could be made visible"):
         CodeSandbox(1, packages=("linked",))

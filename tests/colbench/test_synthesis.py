@@ -325,7 +325,7 @@ BAD_FLAGS = {
     ("--guess", "nobody"): "--guess nobody: unknown",
     ("--guess", "guesser", "--guess-tries", "0"): "--guess-tries: expected a whole number >= 1",
     ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
-    ("--against", "nowhere"): "--against nowhere: no such file",
+    ("--against", "nowhere"): "--against nowhere: neither a file nor a known source",
     ("--model", "gpt-4o"): "--model gpt-4o: write openai:MODEL[@BASE_URL]",
     ("--model", "openai:@http://x/v1"): "does not name a model",
     ("--model", "openai:m@http://127.0.0.1:9/v1"): "no model server answers",

@@ -173,7 +173,8 @@ def test_the_dialogues_are_pointed_to_by_who_asks_for_them_as_tasks() -> None:
 
 def test_a_folder_without_the_file_is_said(folder: Path) -> None:
     with pytest.raises(
-        UserError, match=r"COLBENCH_OFFICIAL_DIR: .* holds no backend_tasks/test\.jsonl\. Where"
+        UserError,
+        match=r"COLBENCH_OFFICIAL_DIR: .* does not contain backend_tasks/test\.jsonl\. With",
     ):
         official.load("backend/test")
 

@@ -113,7 +113,10 @@ def test_a_goal_that_does_not_exist_is_refused_with_the_nearest(
             "class M(SftLastTurn): name = 'other'",
             "`sft-last-turn` is already used by the method `other`",
         ),
-        ("class M(SftLastTurn): name = 'x'", "not the one of its entry point; see docs/new-method"),
+        (
+            "class M(SftLastTurn): name = 'x'",
+            "or one that differs from its entry point; see docs/new-method",
+        ),
         ("class M: pass", "is not a subclass of sweet_rl_trainer.pipeline.method.Method"),
         ("class M(SftLastTurn): name, goals = 'other', {}", "has no `goals`"),
         (

@@ -1,4 +1,4 @@
-"""Which thing on the page the human speaks of."""
+"""Finding the thing on the page that the human refers to."""
 
 from __future__ import annotations
 

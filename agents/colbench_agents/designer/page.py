@@ -30,17 +30,17 @@ class Thing(Struct, kw_only=True, eq=False):
     size: int = 16
     bold: bool = False
     align: Align = "left"
-    """Of text in its frame."""
+    """Alignment of text in its frame."""
     color: str | None = None
     """The color of the text; None: any color that is readable on its background."""
     background: str | None = None
-    """Of areas, buttons and input fields."""
+    """Background of areas, buttons and input fields."""
     edge: bool = False
     """True if a shadow separates an area from its background."""
     backdrop: bool = False
-    """Whether a picture is behind other things."""
+    """True if a picture is behind other things."""
     asked: bool = False
-    """Whether the human asked for it; otherwise it is the template's."""
+    """True if the human asked for it; otherwise it belongs to the template."""
 
     @property
     def bottom(self) -> float:

@@ -1,4 +1,4 @@
-"""What the human wants changed: one value for each kind of sentence."""
+"""Changes that the human wants: one class for each kind of sentence."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ UNANSWERED = {
 }
 """A server could not be reached, or broke off."""
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
-"""What openai, anthropic and litellm raise where the key or the model is wrong: it would be wrong in every dialogue."""
+"""Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}
 LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
-"""What openai, anthropic, litellm, httpx and requests raise if no answer came in time."""
+"""Exceptions of openai, anthropic, litellm, httpx and requests for a timeout."""
 
 
 @contextmanager

@@ -188,7 +188,7 @@ class AgentRules:
             raise AgentError(str(cause)) from cause
         for name in first.keys() | again.keys():
             if first.get(name) != again.get(name):
-                raise AgentError(f"`{name}` was {first.get(name)!r}, and then {again.get(name)!r}")
+                raise AgentError(f"`{name}` was {first.get(name)!r}, then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return two descriptions of the agent; an agent in its own process gives the second from another process."""

@@ -26,7 +26,7 @@ DONE = "done"
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What became of a run."""
+    """The outcome of a run."""
 
     name: str
     run: Run | None

@@ -24,7 +24,7 @@ class SweepRun(Struct, frozen=True, kw_only=True):
     """One run of a sweep."""
 
     name: str
-    """Of its folder."""
+    """The name of its folder."""
     config: RunConfig
 
 

@@ -1,4 +1,4 @@
-"""What the hidden tests expect: a task's reference, run in the sandbox once a task and kept in the harness.
+"""Expected values of the hidden tests: each task's reference runs once in the sandbox; the harness keeps the values.
 
 It runs twice, the second time under another hash seed, another random seed and another clock. A call whose
 two values differ is `unstable`; one that raises, or whose value cannot be compared, is `unscorable`.
@@ -20,7 +20,7 @@ Standing = Literal["stable", "unstable", "unscorable"]
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What one call should give."""
+    """The expected result of one call."""
 
     call: str
     standing: Standing

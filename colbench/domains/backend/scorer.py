@@ -31,7 +31,7 @@ MODES: tuple[ScoringMode, ...] = tuple(_NAMESPACE)
 
 
 class Validation(Struct, frozen=True, kw_only=True):
-    """What is to be known about one task before it is used."""
+    """Properties of a task that are checked before it is used."""
 
     task_id: str
     scores: dict[str, Score]
@@ -41,9 +41,9 @@ class Validation(Struct, frozen=True, kw_only=True):
     unscorable: tuple[tuple[str, str], ...]
     """Calls on which the reference raises or gives a value that cannot be compared, and which."""
     constant: bool
-    """Whether every call gives the same value, so that an answer need not look at its arguments."""
+    """True if every call returns the same value, so that an answer need not look at its arguments."""
     expected: tuple[Expected, ...]
-    """What each call gives."""
+    """The value of each call."""
 
 
 class UnitTestScorer:

@@ -76,7 +76,7 @@ class ClipEncoder:
         found = find_weights(Path(weights) if weights else None, allow_unpinned=allow_unpinned)
         self.device = _device(device)
         self.identity = found.identity
-        """Which model, and which weights: `ViT-B-32-quickgelu@40d36571`."""
+        """Model and weights: `ViT-B-32-quickgelu@40d36571`."""
         self._tower = load_tower(found).to(self.device)
         self._size = int(self._tower.image_size[0])  # type: ignore[index]
         on_cpu = self.device == "cpu"

@@ -35,7 +35,7 @@ LEAST = 0.5
 NEARBY = 0.1
 """The weight of distance next to equal words, so that of two equal links the nearer one is used."""
 MOST_BLOCKS = 1000
-"""Of a page, in reading order; a page of this many blocks is not a design that a person described."""
+"""Maximum number of blocks of a page, in reading order; no described design has this many."""
 MOST_TEXT = 1000
 """Characters of a block that are compared."""
 

@@ -1,4 +1,4 @@
-"""What CLIP is shown of a page's picture: the paper's crop, and the whole page.
+"""The inputs of CLIP made from a page's picture: the paper's crop, and the whole page.
 
 `crop`: the shorter edge resized to the model's input, then the center cut out, as open_clip and OpenAI do it;
 of a tall page only a square in the middle is seen.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHORT_SIDE = 256
 SIGMA = 1.5
 RADIUS = 5
-"""Of the Gaussian window: 11 x 11 pixels."""
+"""Radius of the Gaussian window: 11 x 11 pixels."""
 C1, C2 = (0.01 * 255) ** 2, (0.03 * 255) ** 2
 
 

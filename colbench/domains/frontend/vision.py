@@ -23,7 +23,7 @@ SPEAKERS = {"user": "Person", "assistant": "Designer"}
 FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
 PAGE = "[a page]"
 QUOTED_CHARS = 2000
-"""Of one message of the designer's, its page not counted, that the human is told."""
+"""Maximum characters of a designer's message, without its page, that the human sees."""
 
 ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
 TWO_PICTURES = (

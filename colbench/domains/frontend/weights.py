@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MODEL = "ViT-B-32-quickgelu"
 SHA256 = "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
-"""Of `ViT-B-32.pt` as OpenAI published it in 2021."""
+"""Hash of `ViT-B-32.pt` as published by OpenAI in 2021."""
 ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
 CACHE = Path("~/.cache/clip")
 """Where OpenAI's own package and open_clip keep the same file."""

@@ -1,4 +1,4 @@
-"""What is put before an agent's command to shut it in."""
+"""The command prefix that isolates an agent."""
 
 from __future__ import annotations
 

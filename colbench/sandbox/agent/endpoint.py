@@ -1,4 +1,4 @@
-"""The one place in the network that an agent may reach, as `--agent-endpoint` names it."""
+"""The one network address that an agent may reach, as named by `--agent-endpoint`."""
 
 from __future__ import annotations
 

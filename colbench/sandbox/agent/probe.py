@@ -1,4 +1,4 @@
-"""Whether agents can be isolated on this machine: tested by isolating a program that tries to escape."""
+"""The self-test of agent isolation on this machine: an isolated program tries to escape."""
 
 from __future__ import annotations
 

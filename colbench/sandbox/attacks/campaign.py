@@ -30,9 +30,9 @@ from colbench.score import Score
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
 """Shorter than in a run, because many attacks use up all of it."""
 BUDGET_SECONDS = 15.0
-"""What an attack may take at most: all calls in both modes at their limits, and as much again for a loaded machine."""
+"""Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
 BUDGET_BYTES = 400 << 20
-"""By which the harness may grow."""
+"""Allowed memory growth of the harness."""
 _LATE = "ran out of time"
 LANES = 4
 """Attacks at a time."""

@@ -1,4 +1,4 @@
-"""What an attack must leave untouched: a folder, and some servers."""
+"""Targets that an attack must leave untouched: a folder, and some servers."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Chromium:
     ) -> None:
         self.browser = browser
         self.pid = pid
-        """Of the topmost process."""
+        """ID of the topmost process."""
         self.memory = 0
         """Private memory of its processes in bytes, at the last check; 0 without /proc."""
         self.rendered = 0

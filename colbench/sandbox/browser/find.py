@@ -1,4 +1,4 @@
-"""Which browser renders: the one that is named, Playwright's own, or the system's; and what it calls itself."""
+"""The choice of the browser: the named one, Playwright's own, or the system's; and its version."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Cage(Struct, frozen=True, kw_only=True):
     words: str
     namespaces: bool
     sandbox: bool
-    """Whether Chromium's own sandbox is on."""
+    """True if Chromium's own sandbox is on."""
 
 
 CAGES = (

@@ -1,4 +1,4 @@
-"""What a page may cost, and a cheap look at its text that turns away what would be slow to lay out."""
+"""Limits of pages, and a cheap check of their text that rejects pages that would be slow to lay out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMORY_EACH = 100_000_000
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one page may cost."""
+    """Limits of one page."""
 
     page_bytes: int = 2_000_000
     elements: int = 30_000
@@ -30,7 +30,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Around everything that the browser does for a page; beyond it the page is tried once more, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
-    """Of a browser with one page in it; one for several may have 100 MB more for each further page."""
+    """Memory of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
         """Return the bytes at which a browser with this many concurrent pages is killed, even with pages open."""

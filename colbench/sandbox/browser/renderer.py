@@ -29,7 +29,7 @@ from colbench.sandbox.browser.visit import Sight, TooBigError, VariesError, visi
 from colbench.sandbox.browser.window import WINDOWS, Window
 
 CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
-"""Of all code that has a part in pictures and blocks."""
+"""Hash of all code that affects pictures and blocks."""
 _ATTEMPTS_ALONE = 2
 
 

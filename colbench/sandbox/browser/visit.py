@@ -42,7 +42,7 @@ class VariesError(Exception):
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """What was seen of a page."""
+    """The result of looking at a page."""
 
     picture: bytes
     width: int

@@ -23,9 +23,9 @@ class Window(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     scrollbar: int = 0
-    """What a page that is taller than the window loses of its width."""
+    """Width that a page loses if it is taller than the window."""
     fills: bool = True
-    """Whether the picture of a shorter page is as tall as the window."""
+    """True if the picture of a shorter page is as tall as the window."""
 
 
 WINDOWS: dict[ScoringMode, Window] = {

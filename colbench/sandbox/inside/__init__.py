@@ -1,1 +1,1 @@
-"""What runs inside the sandbox: standard library only, and nothing of it is ever imported by the harness."""
+"""Code that runs inside the sandbox: standard library only, and never imported by the harness."""

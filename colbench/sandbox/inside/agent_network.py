@@ -1,4 +1,4 @@
-"""The one way out of an agent's network: a socket that listens in there and is served out here.
+"""The only way out of an agent's network: a socket that listens inside and is served outside.
 
 The agent's network namespace has a loopback device and nothing else. The socket is made in there, by a child that
 joins it, and handed out; whoever connects to it is connected to the endpoint from here, and to nothing else.

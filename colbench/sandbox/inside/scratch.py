@@ -36,7 +36,7 @@ class Scratch:
         self._visible = tuple(visible)
         self._held = held
         self._entries: dict[str, int | None] = {ROOT: None}
-        """By path, the descriptor of a file; None for a folder."""
+        """The descriptor of each file by path; None for a folder."""
 
     def install(self) -> None:
         """Replace the functions in this process."""
@@ -296,7 +296,7 @@ class _Entry:
 
 
 class _Listing:
-    """What `os.scandir` returns."""
+    """The return value of `os.scandir`."""
 
     def __init__(self, entries: Iterator[_Entry]) -> None:
         self._entries = entries

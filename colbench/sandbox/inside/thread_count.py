@@ -27,7 +27,7 @@ _NOTIFICATION_BYTES = 80
 _ANSWER = struct.Struct("=QqiI")
 _CONTINUE = 1
 _FIRST_VERSION = (5, 5)
-"""Of Linux, that knows the flag above."""
+"""First Linux version that supports the flag above."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_ANY_BIT = 0x20, 0x06, 0x15, 0x45
 _ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
 _NUMBER_AT, _ARCHITECTURE_AT, _FLAGS_AT = 0, 4, 16

@@ -64,7 +64,7 @@ class Row(Struct, frozen=True, kw_only=True):
     agent_words: Estimate
     human_words: Estimate
     ask_precision: Estimate | None
-    """Of the questions; see docs/metrics.md. None if the tasks' decisions are not known."""
+    """Precision of the questions; see docs/metrics.md. None if the tasks' decisions are not known."""
     ask_recall: Estimate | None
     ask_f1: Estimate | None
     answered: float

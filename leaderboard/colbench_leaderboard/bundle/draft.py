@@ -38,7 +38,7 @@ class Draft(NamedTuple):
     submission: Submission
     lock: Lock
     rollouts: Sequence[Rollout]
-    """By task and trial; each is read from the run's folder when it is asked for."""
+    """Rollouts by task and trial; each is read from the run's folder on demand."""
     left_out: tuple[str, ...]
     """Names of configuration that is not published, or only in part."""
     outside: int

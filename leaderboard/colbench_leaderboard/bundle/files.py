@@ -16,7 +16,7 @@ from colbench_leaderboard.bundle.schema import BLOBS, LOCK, MANIFEST, SUBMISSION
 KIB, MIB = 1 << 10, 1 << 20
 MOST_FILES = 100_000
 MOST_BYTES = 2048 * MIB
-"""Of all files together."""
+"""Maximum size of all files together."""
 SIZES = {
     SUBMISSION: 64 * KIB,
     LOCK: MIB,

@@ -81,7 +81,7 @@ class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     source: str
     count: int
     hash: str
-    """As in `run.json`."""
+    """The hash in `run.json`."""
     domain: str
     trials: int
 

@@ -28,7 +28,7 @@ NUMBERS = ("answered", "undisclosed", "tokens", "cost")
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
-    """What every page of a board shows of it."""
+    """A board's data for each of its pages."""
 
     title: str
     """`Standard · Backend programming`"""
@@ -78,7 +78,7 @@ class Number(NamedTuple):
 
     shown: str
     value: float | None
-    """By which it is sorted."""
+    """The value for sorting."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
     row: Row
     marks: tuple[str, ...]
-    """What a reader must know next to the name."""
+    """Marks that a reader must see next to the name."""
     pass_k: float | None
     """Pass^k for the largest number of trials on the board."""
     numbers: Sequence[Number]

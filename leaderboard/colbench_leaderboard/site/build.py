@@ -50,15 +50,15 @@ from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folde
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 LEVEL = 2
-"""Of the compression of bundles: a third larger than the best, in an eighth of the time."""
+"""Compression level of bundles: a third larger than the best level, in an eighth of the time."""
 Known = Mapping[str, Task]
 """Tasks by their hash, whose references are shown."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]
-"""Of a board's rows and reference lines."""
+"""Scores of a board's rows and reference lines."""
 
 
 class Built(Struct, frozen=True, kw_only=True):
-    """What was written."""
+    """Counts of what was written."""
 
     files: int
     bytes: int

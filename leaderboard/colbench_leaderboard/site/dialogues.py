@@ -51,7 +51,7 @@ class Message(NamedTuple):
     folded: str
     """The text if it is long, else empty."""
     private: str
-    """What the agent wrote for itself."""
+    """The agent's private text."""
 
 
 class Dialogue(NamedTuple):

@@ -30,7 +30,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
     record: Record
     name: str
-    """Of an entry that is on the site; else empty."""
+    """Name of an entry that is on the site, or ""."""
     change: Delta | None
 
 

@@ -21,7 +21,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     row: Row
     scores: Sequence[CellScore]
     place: int
-    """Of the first trial among the entry's dialogues, from 0."""
+    """Position of the first trial among the entry's dialogues, from 0."""
 
     @property
     def value(self) -> float:
@@ -35,7 +35,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 Attempts = Mapping[str, Sequence[Attempt]]
-"""By task id, in the order of the board; reference lines come last."""
+"""Attempts by task ID, in the order of the board; reference lines come last."""
 
 
 class TaskLine(NamedTuple):
@@ -52,7 +52,7 @@ class TaskLine(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What an entry made of a task."""
+    """An entry's result on a task."""
 
     row: Row
     value: float

@@ -53,11 +53,11 @@ class Audit(Struct, frozen=True, kw_only=True):
     standing: int
     """Entries that are on a board."""
     verified: int
-    """Of those, verified again and found the same."""
+    """Number of current entries verified again with the same result."""
     signed: int
     """Records that a valid signed head covers."""
     keepers: tuple[str, ...]
-    """Who signed heads of the log; empty if the store is unsigned."""
+    """Keepers who signed heads of the log; empty if the store is unsigned."""
     faults: tuple[str, ...]
     """Deviations from the log: the file or record, and how it differs."""
 

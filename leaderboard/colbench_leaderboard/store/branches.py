@@ -36,7 +36,7 @@ class Branch(NamedTuple):
     name: str
     commit: str
     folder: str
-    """Of the bundle, in the repository."""
+    """Folder of the bundle in the repository."""
 
 
 @contextmanager

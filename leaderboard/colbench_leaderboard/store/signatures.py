@@ -39,12 +39,12 @@ from colbench_leaderboard.verify.receipt import RECEIPT
 
 
 class Signatures(Struct, frozen=True, kw_only=True):
-    """What is signed in a store, and the faults of its signatures."""
+    """The signed parts of a store, and the faults of its signatures."""
 
     records: int
     """Records that a valid signed head covers."""
     keepers: tuple[str, ...]
-    """Who signed heads, in the order of their first."""
+    """Keepers who signed heads, in the order of their first signature."""
     faults: tuple[str, ...]
 
 

@@ -59,13 +59,13 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_words: int
     human_words: int
     agent_tokens: int | None = None
-    """As the bundle states them; None if it does not."""
+    """Tokens as stated by the bundle; None if it states none."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
     outcome: str = ""
     """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
     asking: dict[str, float] = {}
-    """What the questions were worth, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
+    """Measures of the questions, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
 

@@ -40,7 +40,7 @@ SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
-    """What is compared of a dialogue."""
+    """The compared parts of a dialogue."""
 
     exact: str
     """Hash of all words that the human saw, and of the words of the answer."""

@@ -1,4 +1,4 @@
-"""What an estimator is."""
+"""The interface of estimators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from sweet_rl_trainer.creditbench.states import Bench
 
 Scores = tuple[float | None, ...]
-"""Of the candidates of a state, in their order; None where a candidate cannot be scored."""
+"""Scores of the candidates of a state, in order; None if a candidate cannot be scored."""
 Score = Callable[[Bench], Sequence[Scores]]
 """Returns the scores of each of a task's states."""
 
@@ -21,7 +21,7 @@ class Estimator(Struct, frozen=True, kw_only=True):
     about: str
     """The formula, in a few words, for the page."""
     key: str = ""
-    """What the scores depend on besides the states and the name, such as the digest of a model."""
+    """Dependencies of the scores besides the states and the name, such as the digest of a model."""
     costly: bool = False
     """True if it is run on some of the states only, since a model reads every candidate."""
     score: Score

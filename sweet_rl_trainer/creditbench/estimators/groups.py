@@ -42,9 +42,9 @@ class Dialogue(Struct, frozen=True):
     """A sampled dialogue."""
 
     reward: float
-    """Of its answer, minus κ for each question."""
+    """Reward of its answer, minus κ for each question."""
     told: tuple[Facts, ...]
-    """What the reply to each question told."""
+    """Facts told by the reply to each question."""
 
 
 Group = Sequence[Dialogue]

@@ -73,7 +73,7 @@ class GuessTable:
         self._unusual = tuple(
             name for name in self.hidden if design.chosen[name] != design.usual[name]
         )
-        """Those of them that change the guess when they are told."""
+        """Those decisions that change the guess when they are told."""
         self._design = design
         self._calls = [_arguments(task, call) for call in task.hidden.tests]
         self._stated = frozenset(design.chosen) - frozenset(self.hidden)

@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """What the best of n by score is worth: the mean over groups, with the interval over them."""
+    """Reward of the best of n by score: the mean over groups, with the interval over them."""
 
     count: int
     """n."""
@@ -72,7 +72,7 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
 
 
 class DialogueCurve(Struct, frozen=True, kw_only=True):
-    """What the best of n dialogues of a task is worth; n = 1 is any of them."""
+    """Reward of the best of n dialogues of a task; n = 1 is a random dialogue."""
 
     curve: tuple[BestOf, ...]
     """For n = 1, 2, 4, … up to the fewest dialogues that a task has."""

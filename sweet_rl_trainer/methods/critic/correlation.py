@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Correlation(Struct, frozen=True, kw_only=True):
-    """Of n pairs of numbers; None where one of the two never varies, or there are fewer than two."""
+    """Correlations of n pairs of numbers; None if one of the two is constant, or there are fewer than two."""
 
     pearson: float | None
     spearman: float | None

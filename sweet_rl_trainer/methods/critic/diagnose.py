@@ -34,7 +34,7 @@ TOO_MUCH = 0.5
 DIAGNOSIS = "diagnosis.json"
 """The file in the folder of a stage."""
 Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
-"""What may be missing."""
+"""Parts that may be missing."""
 
 
 def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
@@ -55,11 +55,11 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     accuracy: Interval
     pairs: int
     by_turns: Correlation
-    """Of dialogues' scores with their numbers of turns."""
+    """Correlation of dialogues' scores with their numbers of turns."""
     by_length: Correlation
-    """Of dialogues' scores with their numbers of reply tokens."""
+    """Correlation of dialogues' scores with their numbers of reply tokens."""
     candidates_by_length: Correlation
-    """Of candidates' scores with their tokens, within turns."""
+    """Correlation of candidates' scores with their tokens, within turns."""
     best_of: DialogueCurve | None = None
     states: Preference | None = None
     continuations: Agreement | None = None

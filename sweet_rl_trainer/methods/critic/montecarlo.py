@@ -40,7 +40,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     pairwise: Interval
     """The share of pairs of candidates with different returns in which the better scores higher; ties count half."""
     spearman: Interval
-    """Of the ranks in a turn, where scores and returns vary."""
+    """Rank correlation within a turn, if scores and returns vary."""
     turns: int
     """With returns that vary."""
     candidates: int

@@ -14,7 +14,7 @@ from sweet_rl_trainer.methods.critic.states import Preference
 from sweet_rl_trainer.pipeline.view import Table, View
 
 Line = tuple[str, str, str]
-"""What was measured, the value and a note."""
+"""The name of a measure, its value and a note."""
 NAMES: dict[Part, str] = {
     "accuracy": "pair accuracy",
     "candidates": "candidates",

@@ -36,7 +36,7 @@ QUESTIONS = 4
 
 
 class Preference(Struct, frozen=True, kw_only=True):
-    """What a critic prefers where everything is known. Each task counts the same."""
+    """A critic's preference when every decision is known. Each task counts the same."""
 
     mean: Interval
     """The share of states where the questions' mean score is above the answer's: about a half by chance."""

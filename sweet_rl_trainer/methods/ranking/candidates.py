@@ -25,7 +25,7 @@ from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 
 class Sampler(Struct, frozen=True, kw_only=True):
-    """What replies are sampled from, and how. By default as in the paper."""
+    """Source and settings of sampled replies. By default as in the paper."""
 
     model: str
     """Identity of its weights: `model.digest.model_digest`, or the model's name on the server."""

@@ -29,10 +29,10 @@ Imitate = Literal["chosen", "successes"]
 """The chosen replies that NLL is of: all of them, or only successful answers."""
 
 ROUNDING = 1e-6
-"""What float32 may make of equal scores: they differ by no more."""
+"""Possible float32 difference between equal scores."""
 
 CANDIDATE = ", candidate "
-"""What stands between the name of a turn and the number of a reply."""
+"""Separator between the name of a turn and the number of a reply."""
 Choice = tuple[int, int]
 """The indices of the chosen and of the rejected reply."""
 

@@ -151,7 +151,7 @@ class _Pairing:
         self.shown: list[ShownPair] = []
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()
-        """Of the turns to train on."""
+        """Reasons and numbers of dropped training turns."""
 
     def written(
         self, turns: Iterable[Scored], train: files.Writer, held_out: files.Writer

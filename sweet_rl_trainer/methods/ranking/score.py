@@ -81,7 +81,7 @@ class Term(Struct, frozen=True, kw_only=True):
     header: bool = False
     """True if the mean is over the reply's header and text, without the token that ends it (the released code)."""
     score: Score = "log-ratio"
-    """What the model must have been trained for."""
+    """The score that the model must have been trained for."""
 
 
 TERMS: dict[Preset, tuple[Term, ...]] = {
@@ -109,7 +109,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
 """Credit by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
-"""Those for which dialogues go on after each candidate: they need the dialogues' run, with its tasks and human."""
+"""Scores that continue dialogues after each candidate: they need the dialogues' run, with its tasks and human."""
 
 
 def score_candidates(

@@ -51,19 +51,19 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
-    """What might have been said at a turn."""
+    """Possible replies at a turn."""
 
     turn: Turn
     replies: tuple[Reply, ...]
     prompt: tuple[int, ...] = ()
-    """What they were sampled after; empty where it was not recorded."""
+    """The prompt they were sampled after; empty if it was not recorded."""
 
 
 class Scores(Struct, frozen=True, kw_only=True):
     """The scores of a turn's candidates."""
 
     scores: tuple[float | None, ...]
-    """Of each reply; None where it is too long to be scored."""
+    """Score of each reply; None if it is too long to be scored."""
     lengths: tuple[int, ...]
     """Tokens of each reply."""
     solved: tuple[bool, ...] = ()

@@ -26,11 +26,11 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     mask: list[int]
     """Mask of the completion: 1 for tokens the agent wrote, 0 for the rest."""
     logprobs: list[float]
-    """Of the completion when it was sampled, 0 where `mask` is; empty if they are not known."""
+    """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]
     """For each token of the completion: the number of the turn, from 0, in which the agent wrote it; 0 for the rest."""
     parts: list[Part]
-    """Of each sequence in the row."""
+    """The part of each sequence in the row."""
 
 
 def dialogue_row(rollout: Rollout) -> DialogueRow:

@@ -40,13 +40,13 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     learning_rate: Positive = 1e-6
     """Constant. Paper and TRL, for full fine-tuning."""
     beta: NotNegative = 0.0
-    """Of the KL divergence from the model that training starts from, which costs a second model. TRL; paper 0.04."""
+    """Weight of the KL divergence from the initial model, which costs a second model. TRL; paper 0.04."""
     epsilon: Positive = 0.2
     """How far from 1 the ratio to the probability when sampled counts; at the first of the iterations it is 1. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
     """How tokens are averaged: over each dialogue and then over these (paper), or as TRL's `loss_type` says."""
     scale: Scale = "group"
-    """What a reward less its group's mean is divided by: the standard deviation there, or of the batch. TRL, paper."""
+    """Divisor of a reward minus its group's mean: the standard deviation of the group, or of the batch. TRL, paper."""
 
     credit: Literal["dialogue", "turn"] = "dialogue"
     """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
@@ -56,9 +56,9 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Ours."""
 
     temperature: Positive = 1.0
-    """Of sampling, and of the log-probabilities that are trained. TRL, and the agent of the harness."""
+    """Temperature of sampling, and of the trained log-probabilities. TRL, and the agent of the harness."""
     max_new_tokens: Count = 1024
-    """Of one reply. The agent of the harness."""
+    """Maximum tokens of one reply. The agent of the harness."""
     server: str | None = None
     """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None: in this
     process. See `samplers`."""
@@ -72,7 +72,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     optimizer: str = "adamw_torch_fused"
     """Any that transformers knows by name. TRL."""
     precision: Precision = "bfloat16"
-    """Of the products; trained weights are kept in float32. TRL."""
+    """Precision of matrix products; trained weights are kept in float32. TRL."""
     gradient_checkpointing: bool = True
     """Compute activations again instead of keeping them. TRL."""
 
@@ -85,7 +85,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
     seed: Annotated[int, Meta(ge=0)] = 0
-    """Of the order of the tasks, and of sampling in this process. Ours."""
+    """Seed of the order of the tasks, and of sampling in this process. Ours."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "report_to", trackers(self.report_to))

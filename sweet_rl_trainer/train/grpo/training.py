@@ -136,7 +136,7 @@ def _check_model(model: Any, settings: GrpoSettings) -> None:
 
 
 class _Run:
-    """What TRL calls back: dialogues and their rewards."""
+    """Callbacks of TRL: dialogues and their rewards."""
 
     environment: Environment
 
@@ -151,7 +151,7 @@ class _Run:
         self.chat, self.settings, self.config, self.folder = chat, settings, config, folder
         self.tasks = {task.id: task for task in tasks}
         self.measured: dict[str, float] = {}
-        """Of the latest dialogues."""
+        """Measures of the latest dialogues."""
         if len(self.tasks) < len(tasks):
             raise UserError("two tasks have the same id; see colbench.task.distinguish")
         self._prompts = system_prompts(config)

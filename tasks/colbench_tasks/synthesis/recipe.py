@@ -27,7 +27,7 @@ SIGNATURE = "The signature of the function is: "
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the model writes."""
+    """The model's output."""
 
     request: str
     signature: str

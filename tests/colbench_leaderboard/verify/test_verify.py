@@ -184,7 +184,7 @@ def test_numbers_are_aligned_also_next_to_a_long_name():
     [
         (("--replay", "2"), "--replay: expected a share from 0 to 1; given: 2"),
         (("--replay", "nan"), "--replay: expected a share from 0 to 1; given: nan"),
-        (("--tasks", "nowhere.jsonl"), "--tasks nowhere.jsonl: no such file"),
+        (("--tasks", "nowhere.jsonl"), "--tasks nowhere.jsonl: neither a file"),
         (("--against", "nowhere"), "nowhere"),
     ],
 )

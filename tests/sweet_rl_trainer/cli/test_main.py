@@ -130,7 +130,7 @@ def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
     (tmp_path / "r.toml").write_text('method = "rft"')
     assert fails("run", tmp_path / "r.toml").startswith(f"{tmp_path}/r.toml: model.name: give the")
     assert fails("run", "tiny-cpu", "--iterations", "2").startswith(
-        "recipe tiny-cpu: iterations: a [[collect]] table with {model} in its agent is needed"
+        "recipe tiny-cpu: iterations: collecting from the actor needs a [[collect]] table"
     )
 
 
@@ -165,14 +165,14 @@ def test_runs_without_rewards_are_named(fails, small_recipe, collected, tmp_path
 def test_dialogues_without_a_pair_are_counted_by_reason(fails, small_recipe, collected, tmp_path):
     out = ("--out", tmp_path / "out", "--runs", collected[1])
     said = fails("run", small_recipe, *CRITIC, *out)
-    assert said.startswith("pairs best-vs-worse: no task has one (one dialogue only: ")
+    assert said.startswith("pairs best-vs-worse: no task has a pair (only one dialogue: ")
 
 
 def test_dialogues_that_are_all_too_long_are_counted(fails, small_recipe, tmp_path):
     said = fails(
         "run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--set", "critic.max_length=10"
     )
-    assert "none is left to train on (longer than 10 tokens: " in said
+    assert "none remains for training (longer than 10 tokens: " in said
 
 
 def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small_model, tmp_path):
@@ -208,15 +208,15 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, t
     (tmp_path / "thesis.tex").write_text("mine")
     said = fails(*words, "--out", tmp_path)
     assert said == (
-        f"--out {tmp_path}: the folder is not empty and holds no training: it has 'thesis.tex' but no folder of a "
-        "stage; name a new or empty folder"
+        f"--out {tmp_path}: the folder is not empty and is not the folder of a training: it contains "
+        "'thesis.tex' but no folder of a stage; name a new or empty folder"
     )
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
     before = sorted(collected[0].iterdir())
-    assert "holds no training" in fails("run", "tiny-cpu", "--out", collected[0])
+    assert "is not the folder of a training" in fails("run", "tiny-cpu", "--out", collected[0])
     assert sorted(collected[0].iterdir()) == before
 
 

@@ -111,7 +111,7 @@ def test_a_wrong_line_is_named_with_file_line_and_reason(said, tmp_path):
 
 
 def test_an_empty_file_and_a_missing_one_are_errors(tmp_path):
-    with pytest.raises(DataError, match="my.jsonl: it holds no dialogue; write one JSON object"):
+    with pytest.raises(DataError, match="my.jsonl: contains no dialogue; write one JSON object"):
         read(tmp_path, "", " ")
     with pytest.raises(DataError, match="gone.jsonl: cannot be read"):
         list(read_own(tmp_path / "gone.jsonl"))

@@ -220,7 +220,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "method=dpo",
-            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; there are fic, grpo,",
+            r"^recipe tiny-cpu: method: dpo is not installed; did you mean `mtdpo`\?; installed: fic, grpo,",
         ),
         (
             "domain=mobile",
@@ -258,9 +258,12 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
         (
             "critic.privileged=none",
-            r"rank\.scores 'critic' do not fit a critic that does not see c",
+            r"rank\.scores 'critic' is incompatible with a critic that does not see c",
         ),
-        ("rank.scores=critic-unprivileged", r"do not fit a critic that sees c \(critic\.priv"),
+        (
+            "rank.scores=critic-unprivileged",
+            r"is incompatible with a critic that sees c \(critic\.priv",
+        ),
         (
             "critic.token_weights=sum",
             r"rank\.scores 'critic' is incompatible with critic\.token_weights 'sum'$",
@@ -300,7 +303,9 @@ def test_scores_of_dialogues_that_cannot_be_continued_are_refused(source, scores
 
 def test_an_actor_of_values_is_refused():
     changes = ["actor.train.score=value", "actor.train.likelihood_weight=0.0"]
-    with pytest.raises(UserError, match=r"actor\.train\.score: only a critic can be a value model"):
+    with pytest.raises(
+        UserError, match=r"actor\.train\.score: only the critic can be a value model"
+    ):
         read("tiny-cpu", changes)
 
 

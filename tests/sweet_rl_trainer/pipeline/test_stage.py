@@ -68,7 +68,7 @@ def test_a_stage_that_another_process_is_at_is_waited_for_and_not_done_again(tmp
 
 def test_a_folder_with_a_stage_is_written_to_again(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UserError, match="holds no training: it has 'notes.txt'"):
+    with pytest.raises(UserError, match="is not the folder of a training: it contains 'notes.txt'"):
         refuse_foreign_folder(tmp_path)
     do(chain([]), tmp_path)
     refuse_foreign_folder(tmp_path)

@@ -452,12 +452,14 @@ def test_checkpoints_that_do_not_fit_are_refused(make_value_model, make_model, t
     config = make_model().config
     config.num_labels = 3
     AutoModelForTokenClassification.from_config(config).save_pretrained(folder)
-    with pytest.raises(UserError, match=r"score\.bias, score\.weight of the checkpoint do not fit"):
+    with pytest.raises(
+        UserError, match=r"score\.bias, score\.weight of the checkpoint do not match"
+    ):
         load_value_model(folder)
     part = dict(make_model().state_dict())
     del part["model.norm.weight"]
     make_model().save_pretrained(tmp_path / "part", state_dict=part)
-    with pytest.raises(UserError, match=r"model\.norm\.weight of the checkpoint do not fit"):
+    with pytest.raises(UserError, match=r"model\.norm\.weight of the checkpoint do not match"):
         load_value_model(tmp_path / "part")
 
 

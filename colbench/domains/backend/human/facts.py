@@ -40,7 +40,7 @@ class CodeFact(Struct, frozen=True, kw_only=True):
 
 
 class Context(Struct, frozen=True):
-    """What a statement stands under: a condition, "otherwise", or a loop."""
+    """The context of a statement: a condition, "otherwise", or a loop."""
 
     kind: str
     phrase: str

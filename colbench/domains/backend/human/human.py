@@ -30,15 +30,15 @@ GOOD_ENOUGH = 0.4
 """Share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
-"""What an unmatched word of a question weighs: one that the task knows nothing of, one from the request."""
+"""Weights of an unmatched word of a question: a word unknown to the task, and a word of the request."""
 BY_SYNONYM = 0.6
 BY_CONCEPT = 0.7
 AGREEMENT = 0.05
-"""What each further concept word adds to a match, to tell apart facts that are as good otherwise."""
+"""Bonus for each further matching concept word, to distinguish facts that match equally well otherwise."""
 OFF_CONCEPT = 0.4
-"""What is left of a match when the question asks for something special that the fact is not about."""
+"""Remaining share of a match if the question asks for something special that the fact is not about."""
 OFF_TOPIC = 0.5
-"""What is left of a match with a fact about none of the things that the question names."""
+"""Remaining share of a match with a fact about none of the things that the question names."""
 SHAPE_UNASKED = 0.5
 """The remaining share of a match with a parameter's format when the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What the parts of the paraphrase need of the speaker that joins them."""
+"""The interface of the speaker that joins the parts of a paraphrase."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 WIDTH = 640
-"""Of every picture, in pixels; the height keeps the page's proportions."""
+"""Width of every picture in pixels; the height keeps the page's proportions."""
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
-"""Of the WebP; see Pillow's manual."""
+"""WebP options; see Pillow's manual."""
 FADING = 0.6
 """How far a difference is faded to white, so that its colors stand out."""
 CONTRAST = 3

@@ -23,7 +23,7 @@ NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
     for hue, values in _SHADES.items()
     for shade, value in zip(("very light ", "light ", "", "dark "), values, strict=True)
 }
-"""What is meant by each name; the hues are Tailwind's, as pages mostly have them."""
+"""The colors of the names; the hues are Tailwind's, which most pages use."""
 _GREYISH, _GREY = 0.06, 0.005
 """Chroma above which a color has a named hue; higher for dark colors."""
 _GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))

@@ -1,4 +1,4 @@
-"""What differs between two pages, the most outstanding first."""
+"""Differences between two pages, the most noticeable first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from colbench.pages.render import Render
 
 _SAME_HEIGHT = 0.03
 _REST = 0.3
-"""What further differences of a group add to its first."""
+"""Weight of further differences of a group relative to its first."""
 
 
 def differences(target: Render, made: Render) -> list[Difference]:

@@ -1,4 +1,4 @@
-"""What became of the differences that the human pointed out, on the page that the agent showed next."""
+"""Outcomes of the differences that the human pointed out, on the agent's next page."""
 
 from __future__ import annotations
 

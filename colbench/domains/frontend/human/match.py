@@ -43,7 +43,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 class Matching(Struct, frozen=True, kw_only=True):
-    """What became of each block."""
+    """The outcome of each block."""
 
     bands: tuple[tuple[Pair, ...], ...]
     """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""

@@ -13,7 +13,7 @@ _NEAR_BELOW = 260
 """Maximum pixels between two things for one to be described as next to or below the other."""
 _WIDE = 0.6
 _EDGE = 120
-"""What is so close to the top or the bottom of the page is there, pixels."""
+"""Distance in pixels within which a block counts as being at the top or the bottom of the page."""
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:

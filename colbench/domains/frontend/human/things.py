@@ -23,7 +23,7 @@ _CLOSE = 40
 _SEEN = 5.0
 _DARK = 25.0
 _MISSING, _ROW, _SURPLUS = 0.25, 0.2, 0.12
-"""What it matters that something is missing, that it is a whole row of things, and that something is too much."""
+"""Severities of a missing thing, of a missing row of things, and of a surplus thing."""
 
 Where = Callable[[Block], str]
 

@@ -36,12 +36,12 @@ _LARGEST_RENDER = 16 << 20
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What an attack may take at most before it counts as a success."""
+    """Limits above which an attack counts as a success."""
 
     seconds: float = 60.0
     """For one page: the renderer's own limit, for each browser that the page may bring down, and the waiting."""
     memory_bytes: int = 3 << 30
-    """Of all processes below this one together."""
+    """Memory of all processes below this one together."""
 
 
 class PageFinding(Finding, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 COLOR = (201, 24, 143)
-"""Of every canary file; on no page of the corpus."""
+"""Color of every canary file; it is on no page of the corpus."""
 _HEX = "#{:02x}{:02x}{:02x}".format(*COLOR)
 _PAINT = f"html,body{{background:{_HEX}!important}}"
 _SQUARE = f'<rect width="64" height="64" fill="{_HEX}"/>'

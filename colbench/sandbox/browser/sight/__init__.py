@@ -1,1 +1,1 @@
-"""What can be seen of a page: its visible blocks, from the browser's layout and checked against the picture."""
+"""The visible blocks of a page, from the browser's layout and checked against the picture."""

@@ -19,7 +19,7 @@ MOST_BLOCKS = 2000
 _ENOUGH = 2 * MOST_BLOCKS
 """Maximum number of blocks, found in document order; the topmost ones are used."""
 MOST_CHARS = 2000
-"""Of the text of a block."""
+"""Maximum characters of a block's text."""
 _MOST_ALT = 200
 _SMALLEST = 8
 """Width and height of a picture or an area, pixels."""
@@ -32,7 +32,7 @@ _LINES = 0.6
 """Share of its height by which the middle of a text varies from line to line."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
-"""Of the font size; a field shows no more of its text than fits."""
+"""Width of the narrowest letter as a share of the font size; a field shows only the text that fits."""
 _LARGEST_BUTTON = (600, 100)
 _ALIGNS: dict[str, Align] = {
     "center": "center", "-webkit-center": "center", "right": "right", "end": "right", "-webkit-right": "right",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 TEXT_CONTRAST = 20
-"""Of a channel from 0 to 255; fainter text is not read."""
+"""Contrast in levels of a channel (0 to 255) below which text is not read."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
 """How far from their color, as a share of the contrast, thin strokes may be drawn."""

@@ -1,4 +1,4 @@
-"""What the browser laid out: its snapshot as a tree of items, each with what its ancestors do to it.
+"""The browser's layout: its snapshot as a tree of items, each with the effects of its ancestors.
 
 The snapshot is the browser's own (CDP `DOMSnapshot.captureSnapshot`): nothing of it runs in the page, so that a
 page can neither tamper with it nor shadow a property that it reads.
@@ -21,7 +21,7 @@ STYLES = (
 )  # fmt: skip
 """Computed styles that are asked for."""
 MOST_ITEMS = 10_000
-"""Of a page, in document order; what comes after is not looked at."""
+"""Maximum number of items of a page, in document order; the rest is ignored."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
 _ROLES = {"button": "button", "heading": "heading", "link": "link"}
 _ROOTS = ("HTML", "BODY")
@@ -117,7 +117,7 @@ class Item:
         self.attributes: Mapping[str, str] = {}
         self.lines: tuple[Line, ...] = ()
         self.own_text = ""
-        """What a field holds."""
+        """The content of a field."""
         self.display = style["display"]
         positioned = style["position"] != "static"
         moved = style["transform"] != "none" or style["filter"] != "none"

@@ -21,7 +21,7 @@ _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "f
 """Parts of a drawing that may hide what is below; they are treated as large as their bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
-"""What is less opaque is not seen."""
+"""Opacity below which something is invisible."""
 _LEAST_THROUGH = 1 / 256
 _CELL = 8
 """Pixels: how finely it is known what covers what."""
