@@ -22,6 +22,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     """The goal of a method (`pipeline.method.goals`) that trains the policy; "": none, the base itself."""
     changes: Mapping[str, Any] = {}
     """Settings of the recipe, by key."""
+    rate_of: str = ""
+    """The arm whose rate it takes; "": its own is chosen."""
     iterations: int = 3
     """Repetitions, each with new dialogues of the present policy and from it as the reference."""
     dialogues: int = 1
@@ -91,6 +93,7 @@ ARMS: tuple[Arm, ...] = (
         label="Unfiltered RFT ×3",
         what="imitates all dialogues of the policy that have an answer",
         goal="rft",
+        rate_of="rft",
         changes=UNFILTERED,
     ),
     Arm(
@@ -98,6 +101,7 @@ ARMS: tuple[Arm, ...] = (
         label="Rejection fine-tuning ×1, with as many dialogues and steps",
         what="imitates successful dialogues of the base in one iteration",
         goal="rft",
+        rate_of="rft",
         iterations=1,
         dialogues=3,
         changes={"rft.train.max_steps": 48},
@@ -108,6 +112,7 @@ ARMS: tuple[Arm, ...] = (
         what="scores a candidate by the increase in its log-likelihood given the privileged "
         "information",
         goal="actor",
+        rate_of="sweet",
         changes={"rank.scores": "pmi"},
     ),
 )

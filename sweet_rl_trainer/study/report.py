@@ -189,6 +189,9 @@ def rates(results: Results) -> str:
                 for rate, each in outcomes.items()
             )
             lines.append([escape(arm.label), " · ".join(shown)])
+    for arm in _arms(results):
+        if arm.rate_of:
+            lines.append([escape(arm.label), f"that of {escape(NAMED[arm.rate_of].label)}"])
     return table(("arm", "rate: success on the validation tasks"), lines)
 
 

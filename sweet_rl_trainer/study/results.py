@@ -117,4 +117,5 @@ class Results(Struct, frozen=True, kw_only=True):
     @property
     def parts(self) -> dict[str, Part]:
         """All parts by their keys."""
-        return {each.key: each for each in (*self.rows, *self.tries, *self.exchanges)}
+        every: list[Part] = [*self.rows, *self.tries, *self.exchanges]
+        return {each.key: each for each in every}

@@ -50,23 +50,22 @@ class Study:
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
-        for seed in range(self._seeds):
-            yield from self._rows_and_exchanges(bases, seed)
+        yield from self._rows_and_exchanges(bases)
         for arm in trained:
             for rate, seed in product(self._rates(arm), range(world.chosen_on)):
                 yield Part(
                     name=f"{arm.name}, rate {rate:g}, seed {seed}",
                     make=partial(self._try, arm, rate, seed),
                 )
-        for seed in range(self._seeds):
-            yield from self._rows_and_exchanges(trained, seed)
+        yield from self._rows_and_exchanges(trained)
 
-    def _rows_and_exchanges(self, arms: list[Arm], seed: int) -> Iterator[Part]:
-        fewer = self._graph.world.fewer
-        members = [arm for arm in arms if seed < fewer.get(arm.name, self._seeds)]
-        for arm in members:
-            yield Part(name=f"{arm.name}, seed {seed}", make=partial(self._row, arm, seed))
-        for asker, writer in self._pairs(members):
+    def _rows_and_exchanges(self, arms: list[Arm]) -> Iterator[Part]:
+        world = self._graph.world
+        for seed, arm in product(range(self._seeds), arms):
+            if seed < world.fewer.get(arm.name, self._seeds):
+                yield Part(name=f"{arm.name}, seed {seed}", make=partial(self._row, arm, seed))
+        pairs = list(self._pairs(arms))
+        for seed, (asker, writer) in product(range(min(self._seeds, world.exchanged_on)), pairs):
             yield Part(
                 name=f"{asker} asks, {writer} writes, seed {seed}",
                 make=partial(self._exchange, asker, writer, seed),
@@ -81,7 +80,8 @@ class Study:
                 yield name, BASE
 
     def _rates(self, arm: Arm) -> tuple[float, ...]:
-        return self._graph.world.rates[arm.goal] if arm.goal else ()
+        """Return the rates that are tried for an arm: none for the base, and where another arm's rate is taken."""
+        return self._graph.world.rates[arm.goal] if arm.goal and not arm.rate_of else ()
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
         policy = self._graph.policy(arm, seed, rate)
@@ -93,7 +93,9 @@ class Study:
         return Try(key=stage.key, arm=arm.name, rate=rate, seed=seed, validation=found)
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the rate chosen by an arm's tries; 0 for the base, which has none."""
+        """Return the rate that the tries of an arm choose; 0 for the base, which has none."""
+        if arm.rate_of:
+            return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)
         tries = [
             self._try(arm, rate, seed, made) for rate, seed in product(self._rates(arm), seeds)
@@ -108,7 +110,7 @@ class Study:
         if isinstance(known, Row):
             return known
         test = written(made(stage))
-        tries = len(self._rates(arm)) * self._graph.world.chosen_on
+        tries = len(self._rates(NAMED[arm.rate_of or arm.name])) * self._graph.world.chosen_on
         return Row(
             key=stage.key,
             arm=arm.name,

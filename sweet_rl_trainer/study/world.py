@@ -44,6 +44,8 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Arms that have fewer seeds than the study, and how many at most."""
     exchanged: tuple[str, ...] = ()
     """Arms whose questions are answered by other writers (`separation`), and whose answers follow an oracle's."""
+    exchanged_on: Count = 3
+    """Seeds on which these are exchanged, at most."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2

@@ -25,11 +25,12 @@ def parts(tmp_path, arms, seeds, **changes):
     return [part.name for part in study.parts(chosen(world.arms))]
 
 
-def test_rates_are_tried_on_two_seeds_and_some_arms_have_fewer(tmp_path):
+def test_rates_are_tried_on_two_seeds_and_some_parts_have_fewer(tmp_path):
     names = parts(
         tmp_path,
-        ("zero-shot", "rft", "pmi"),
+        ("zero-shot", "rft", "sweet", "pmi"),
         3,
+        exchanged_on=2,
         exchanged=("zero-shot", "rft"),
         rates={"rft": (1e-3, 3e-3), "actor": (1e-4,)},
         fewer={"pmi": 1},
@@ -37,15 +38,17 @@ def test_rates_are_tried_on_two_seeds_and_some_arms_have_fewer(tmp_path):
     base = ("zero-shot asks, oracle writes", "oracle asks, zero-shot writes")
     rft = ("rft asks, oracle writes", "oracle asks, rft writes", "rft asks, zero-shot writes")
     assert names == [
-        *(f"{part}, seed {seed}" for seed in range(3) for part in ("zero-shot", *base)),
+        *(f"zero-shot, seed {seed}" for seed in range(3)),
+        *(f"{part}, seed {seed}" for seed in range(2) for part in base),
         "rft, rate 0.001, seed 0",
         "rft, rate 0.001, seed 1",
         "rft, rate 0.003, seed 0",
         "rft, rate 0.003, seed 1",
-        "pmi, rate 0.0001, seed 0",
-        "pmi, rate 0.0001, seed 1",
-        *(f"{part}, seed 0" for part in ("rft", "pmi", *rft)),
-        *(f"{part}, seed {seed}" for seed in (1, 2) for part in ("rft", *rft)),
+        "sweet, rate 0.0001, seed 0",
+        "sweet, rate 0.0001, seed 1",
+        *(f"{part}, seed 0" for part in ("rft", "sweet", "pmi")),
+        *(f"{part}, seed {seed}" for seed in (1, 2) for part in ("rft", "sweet")),
+        *(f"{part}, seed {seed}" for seed in range(2) for part in rft),
     ]
 
 
