@@ -133,9 +133,9 @@ def _made_base(graph: Graph, runner: Runner, before: Results | None) -> str:
     digest = model_digest(folder)
     if before and before.parts and before.base != digest:
         raise UserError(
-            f"{runner.out / RESULTS}: these results are of the base {before.base[:12]}, but the base made here is "
+            f"{runner.out / RESULTS}: these results belong to the base {before.base[:12]}, but the base made now is "
             f"{digest[:12]}: the world has changed, or another processor or version of torch rounds sums differently; "
-            "move the file away to begin the study anew"
+            "move the file away to start the study again"
         )
     return digest
 
