@@ -91,7 +91,7 @@ class Dialect:
             if name in self.dropped:
                 yield f"it rejects `{name}`, so this field is not sent"
         if set(LIMITS) & self.dropped:
-            yield f"it refuses `{'` and `'.join(sorted(set(LIMITS) & self.dropped))}`"
+            yield f"it rejects `{'` and `'.join(sorted(set(LIMITS) & self.dropped))}`"
         if self.thinks:
             yield "it reasons before it replies"
 
