@@ -326,7 +326,7 @@ def test_each_rule_has_its_line_and_a_broken_one_what_to_do():
     assert lines[2] == "kept    Says `ready`"
     assert lines[7] == "broken  Sends nothing after a dialogue ends"
     assert re.search(
-        "standard error.*docs/agent-protocol.md, Messages", ended.stdout.replace("\n", " ")
+        r"standard\s+error.*docs/agent-protocol.md, Messages", ended.stdout.replace("\n", " ")
     )
     assert lines[-1] == "19 kept, 1 broken, 2 not applicable"
 

@@ -98,7 +98,7 @@ def test_a_changed_schema_is_told_by_row_and_column(folder: Path) -> None:
     del bad["ground_truth"]
     write(folder / TRAIN, [row(0), bad])
     said = (
-        r"train\.jsonl, line 2: the schema changed: `ground_truth` is missing, `test_cases` is of another type "
+        r"train\.jsonl, line 2: the schema changed: `ground_truth` is missing, `test_cases` has another type "
         r"\(Expected `object`, got `array`\), `reference` is new"
     )
     with pytest.raises(DataError, match=said):
@@ -182,7 +182,7 @@ def test_a_folder_without_the_file_is_said(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["backend/test", "frontend/test"])
 def test_a_folder_that_is_not_there_is_said(folder: Path, name: str) -> None:
     shutil.rmtree(folder)
-    with pytest.raises(UserError, match="COLBENCH_OFFICIAL_DIR: there is no folder"):
+    with pytest.raises(UserError, match="COLBENCH_OFFICIAL_DIR: the folder .* does not exist"):
         official.load(name)
 
 
@@ -199,7 +199,7 @@ def test_pages_that_the_released_recipe_wrote_are_read(folder: Path) -> None:
 def test_offline_and_not_cached_says_how_to_get_it(run_alone: Any, switch: str) -> None:
     ran = run_alone(SHOW, **{switch: "1"})
     assert (
-        "cannot be fetched (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE keeps"
+        "cannot be fetched (not cached, and HF_HUB_OFFLINE or HF_DATASETS_OFFLINE forbids"
         in ran.stdout
     )
     assert "hf download facebook/collaborative_agent_bench --repo-type dataset" in ran.stdout
