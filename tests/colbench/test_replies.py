@@ -89,7 +89,7 @@ async def test_the_thoughts_of_either_side_are_kept_and_never_said():
 
 async def test_a_human_that_refuses_or_says_nothing_is_a_simulator_failure():
     for said, words in (
-        (reply(content=None, refusal="I cannot."), "refuses to speak: I cannot."),
+        (reply(content=None, refusal="I cannot."), "refused to reply: I cannot."),
         (reply("length", content=""), "--human-arg max_tokens=N"),
         (reply("content_filter", content=""), "the provider's filter withheld"),
     ):
