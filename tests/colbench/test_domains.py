@@ -101,7 +101,7 @@ def test_a_name_that_two_packages_use_is_refused(tmp_path: Path):
     install(tmp_path / "two", "two", "mine = two:Mine")
     said, _ = json.loads(python(SHOW, tmp_path / "one", tmp_path / "two")[0])
     assert said == (
-        "the domain `mine` is in several packages: one:Mine and two:Mine; uninstall all but one"
+        "several packages define the domain `mine`: one:Mine and two:Mine; uninstall all but one"
     )
 
 

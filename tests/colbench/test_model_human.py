@@ -59,7 +59,7 @@ async def test_a_human_that_refuses_is_asked_again_with_another_seed(refusals):
             if refusals == 2:
                 assert (await human.respond(TASK, DIALOGUE)).content == "It returns one."
             else:
-                with pytest.raises(SimulatorError, match="refuses to speak: No."):
+                with pytest.raises(SimulatorError, match="refused to reply: No."):
                     await human.respond(TASK, DIALOGUE)
     assert seeds == [0, 1, 2]
 

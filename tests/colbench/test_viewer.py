@@ -309,8 +309,8 @@ def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
         ([str(tmp_path)], "is not a run folder"),
         ([folder, folder, "--list"], "the terminal shows one run at a time"),
         ([folder, "--trial", "1"], "--trial: selects a trial of --task; give --task as well"),
-        ([folder, "--list", "--open"], "--open: belongs to the web viewer"),
-        ([folder, "--notes", "--port", "0"], "--port: belongs to the web viewer"),
+        ([folder, "--list", "--open"], "--open: configures the web viewer"),
+        ([folder, "--notes", "--port", "0"], "--port: configures the web viewer"),
     ):
         assert main(["view", *words]) == 2
         assert message in capsys.readouterr().err
