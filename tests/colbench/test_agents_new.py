@@ -167,15 +167,15 @@ def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
         ("größe", "use letters from a to z"),
         ("my-agent\n", "use letters from a to z"),
         ("", "use letters from a to z"),
-        ("Class", "is a keyword of Python; choose another name, such as Class-agent"),
-        ("Interviewer", "--agent interviewer exists already (colbench_agents.interviewer:"),
-        ("http", "--agent http exists already"),
-        ("json", "Python has a module json already"),
+        ("Class", "is a Python keyword; choose another name, such as Class-agent"),
+        ("Interviewer", "--agent interviewer already exists (colbench_agents.interviewer:"),
+        ("http", "--agent http already exists"),
+        ("json", "a Python module json already exists"),
         (
             "sys",
-            "Python has a module sys already (built-in); choose another name, such as sys-agent",
+            "a Python module sys already exists (built-in); choose another name, such as sys-agent",
         ),
-        ("colbench", "Python has a module colbench already"),
+        ("colbench", "a Python module colbench already exists"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused_with_the_reason(here, capsys, name, why):
@@ -194,10 +194,10 @@ def test_a_program_may_be_called_like_a_module(here, name):
 @pytest.mark.parametrize(
     ("to", "why"),
     [
-        ("full", "--to full: has files in it; name a new or an empty folder"),
+        ("full", "--to full: the folder is not empty; name a new or empty folder"),
         ("full/file", "--to full/file: is a file; name a new or empty folder"),
-        ("none/deep", "--to none/deep: there is no folder none"),
-        ("x" * 300, "cannot be made: File name too long"),
+        ("none/deep", "--to none/deep: the folder none does not exist"),
+        ("x" * 300, "cannot be created: File name too long"),
     ],
 )
 def test_a_folder_that_cannot_be_is_refused_and_nothing_is_touched(here, capsys, to, why):

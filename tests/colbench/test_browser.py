@@ -174,7 +174,7 @@ async def test_no_page_is_no_page(renderer: Renderer) -> None:
         ("x" * 2_000_001, "2,000,001 bytes"),
         ("<br>" * 30_001, "30,001 elements"),
         ("<div>" * 1_001, "1,001 deep"),
-        ("".join(f"<img src=https://a.example/{n}>" for n in range(301)), "more than 300 things"),
+        ("".join(f"<img src=https://a.example/{n}>" for n in range(301)), "more than 300 requests"),
     ],
 )
 async def test_too_big_pages_are_told(renderer: Renderer, page: str, note: str) -> None:

@@ -166,7 +166,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
-    said = "--scoring official: no page has a verdict of that mode, so default"
+    said = "--scoring official: no page was scored in that mode, so default"
     assert f"Warning: {said}" in capsys.readouterr().out
     assert said.replace("'", "&#x27;") in Path("out/report.html").read_text()
     assert main(["report", "out", "--scoring", "default"]) == 0
@@ -202,7 +202,7 @@ def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
     capsys.readouterr()
     assert main(["score", "out"]) == 1
     said = " ".join(capsys.readouterr().err.split())
-    assert "1 dialogue could not be scored again and keeps its verdict: renders cannot be" in said
+    assert "1 dialogue could not be rescored and keeps its score: renders cannot be" in said
     assert Path("out/rollouts.jsonl").read_bytes() == before
 
 
@@ -269,7 +269,7 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
         (
             ["eval", "--domain", "frontend", "--agent", "interviewer"],
-            "--agent interviewer: is for backend tasks, and bundled:frontend has frontend ones; name another agent, "
+            "--agent interviewer: supports backend tasks, but bundled:frontend has frontend tasks; name another agent, "
             "such as designer",
         ),
         (["eval", "--agent", "designer"], "such as interviewer, or choose tasks with --domain"),

@@ -102,7 +102,7 @@ def test_the_paper_s_hash_stands_for_the_paper_s_architecture_whatever_lies_besi
         lambda state: state.update({"visual.proj": torch.zeros(64, 31)}),
         lambda state: state.clear() or state.update({"encoder.weight": torch.zeros(1)}),
     ],
-    ids=["too few", "too many", "another shape", "no CLIP"],
+    ids=["too few", "too many", "wrong shape", "no CLIP"],
 )
 def test_weights_that_do_not_fit_are_refused_and_never_filled_up(tiny_clip, tmp_path, change):
     folder = shutil.copytree(tiny_clip, tmp_path / "changed")

@@ -238,7 +238,7 @@ def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
         "\n".join(json.dumps({"problem_description": p[12:15], "ground_truth": p}) for p in pages)
     )
     cells, _ = sheet(path, "--browser", str(browser), "--browser-workers", "1")
-    name = "the page does not render twice to the same picture (of the 2 pages rendered)"
+    name = "two renders of the page differ (of the 2 pages rendered)"
     assert cells[name] == ["0"]
 
 

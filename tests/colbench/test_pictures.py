@@ -76,9 +76,7 @@ async def test_a_refused_picture_is_the_servers_failure_in_its_own_words(status)
     def fault(_):
         return Fault(status=status, body="cannot identify image file")
 
-    refusal = (
-        rf"/v1/chat/completions: the server refuses the pictures \(HTTP {status}: cannot identify"
-    )
+    refusal = rf"/v1/chat/completions: the server rejects images \(HTTP {status}: cannot identify"
     with pytest.raises(EndpointError, match=refusal):
         await ask(shown(picture(8, 8)), fault=fault)
     with pytest.raises(EndpointError, match=f"HTTP {status}: cannot identify image"):

@@ -178,9 +178,9 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
     [
         (
             ["--agent", "blank"],
-            "--agent: that is you; leave it out, or take the other role with --as",
+            "--agent: you play this role; leave the flag out, or take the other role with --as",
         ),
-        (["--as", "human", "--human-arg", "a=b"], "--human: that is you"),
+        (["--as", "human", "--human-arg", "a=b"], "--human: you play this role"),
         (["--task-ids", "nothing"], "--task-ids: bundled:backend has no nothing"),
         (["--as", "human", "--agent", "designer"], "is for frontend tasks"),
         (["--human", "nobody"], "--human nobody: unknown"),

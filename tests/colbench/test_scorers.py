@@ -139,7 +139,7 @@ def test_a_scorer_that_fails_leaves_the_dialogue_unscored():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("elegance", "--scorers elegance: no such scorer; installed are .*brevity"),
+        ("elegance", "--scorers elegance: unknown scorer; installed: .*brevity"),
         ("gone", "--scorers gone: it cannot be built"),
     ],
 )

@@ -165,7 +165,7 @@ def test_gaps_are_counted_and_named_and_the_printed_command_fills_them(runs, tmp
     assert main(["merge", *shards(runs, 1, 2, 4), "--out", str(out)]) == 1
     said = capsys.readouterr().err
     missing = len(cells(runs / "3"))
-    assert f"{missing} of 36 dialogues are in no shard: trial " in said
+    assert f"{missing} of 36 dialogues are missing from all shards: trial " in said
     command = said.splitlines()[-1].split()
     assert command[:2] == ["colbench", "eval"]
     assert main(command[1:]) == 0
@@ -189,7 +189,9 @@ def test_a_dialogue_that_two_shards_have_differently_is_refused_and_both_are_nam
     path.write_bytes(b"".join(map(encode_rollout, [other, *rest])))
     with pytest.raises(UserError) as refused:
         colbench.merge([*shards(runs), copied / "1"], out=tmp_path / "merged")
-    assert f"trial {first.trial} of {first.task_id} is in {runs / '1'} and in" in str(refused.value)
+    assert f"trial {first.trial} of {first.task_id} is in both {runs / '1'} and" in str(
+        refused.value
+    )
     assert str(copied / "1") in str(refused.value)
     assert list(tmp_path.glob("*merg*")) == []
 

@@ -331,7 +331,7 @@ BAD_FLAGS = {
     ("--model", "openai:m@http://127.0.0.1:9/v1"): "no model server answers",
     ("--source", "no.jsonl"): "--source no.jsonl: cannot be read: No such file",
     ("--out", "new.json"): "--out new.json: give a name that ends in .jsonl",
-    ("--out", "nodir/new.jsonl"): "--out nodir/new.jsonl: there is no folder nodir",
+    ("--out", "nodir/new.jsonl"): "--out nodir/new.jsonl: the folder nodir does not exist",
 }
 
 

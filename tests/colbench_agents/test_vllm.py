@@ -252,7 +252,7 @@ def test_a_missing_executable_is_named_with_the_way_to_get_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setenv("COLBENCH_VLLM", str(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match="COLBENCH_VLLM: .*nowhere is no executable"):
+    with pytest.raises(UserError, match="COLBENCH_VLLM: .*nowhere is not an executable"):
         find_vllm()
     monkeypatch.delenv("COLBENCH_VLLM")
     monkeypatch.setenv("PATH", str(tmp_path))

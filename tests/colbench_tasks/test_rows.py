@@ -115,9 +115,7 @@ def test_a_damaged_place_in_a_parquet_file_is_named_by_the_rows_before_it(column
 
 def test_only_wanted_columns_are_read_and_all_must_be_there(columns: Path) -> None:
     assert next(parquet_rows(columns, columns=["text"])).fields == {"text": "Row 0"}
-    said = (
-        "rows.parquet: the columns changed: `idea`, `page` missing; there are number, text, tests"
-    )
+    said = "rows.parquet: the columns changed: `idea`, `page` missing; found: number, text, tests"
     with pytest.raises(DataError, match=said):
         next(parquet_rows(columns, columns=["idea", "text", "page"]))
 

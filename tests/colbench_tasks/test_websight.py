@@ -92,7 +92,9 @@ def test_another_schema_is_refused_and_the_columns_are_named(tmp_path: Path) -> 
     rows = [{"html": "<html>", "text": "An idea."}]
     with pytest.raises(DataError, match="line 1: .*`llm_generated_idea` is missing, `html` is new"):
         load(str(write_lines(tmp_path / "rows.jsonl", rows)))
-    said = r"rows.parquet: the columns changed: `llm_generated_idea` missing; there are image, html, text"
+    said = (
+        r"rows.parquet: the columns changed: `llm_generated_idea` missing; found: image, html, text"
+    )
     with pytest.raises(DataError, match=said):
         load(str(write_parquet(tmp_path / "rows.parquet", rows)))
 
@@ -232,7 +234,7 @@ def test_a_hub_whose_columns_changed_is_said(hub: Any, run_alone: Any) -> None:
     table = pa.table({"text": ["<html>"] * 10_500, "idea": ["A page."] * 10_500})
     pq.write_table(table, hub.root / websight.REPOSITORY / "v0.2/train-00000-of-00738-f00.parquet")
     said = run_alone(SHOW, HF_ENDPOINT=hub.url).stdout
-    assert "the columns changed: `llm_generated_idea` missing; there are text, idea" in said
+    assert "the columns changed: `llm_generated_idea` missing; found: text, idea" in said
     assert len(said.splitlines()) == 1
 
 

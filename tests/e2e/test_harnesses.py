@@ -211,7 +211,7 @@ async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
         found = await in_verifiers(harnesses, server, tmp_path, wanted)
     assert found == {}
     (trace,) = json.loads(lines_of_verifiers(tmp_path)[0])["traces"]
-    assert trace["errors"][0]["message"].startswith("there is no cosine to be the reward")
+    assert trace["errors"][0]["message"].startswith("no cosine is available as the reward")
 
 
 async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: Path):

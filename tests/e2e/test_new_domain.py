@@ -154,7 +154,10 @@ def test_scoring_again_changes_nothing(runs: Path, run: Run):
 def test_the_library_runs_it(run: Run):
     scores, warning = run("python", "-c", LIBRARY).splitlines()
     assert scores == "{'success': 0.0, 'databases': 0.0, 'rows': 0.0}"
-    assert "is not isolated from the tasks: it is in a package or folder of tasks" in warning
+    assert (
+        "is not isolated from the tasks: its own file is in a package or folder that holds tasks"
+        in warning
+    )
 
 
 def test_entries_stand_on_a_board(place: Path, runs: Path, run: Run):

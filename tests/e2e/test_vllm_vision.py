@@ -90,7 +90,7 @@ async def test_the_models_words_depend_on_the_pictures(
 
 async def refuses_what_is_no_picture(chat: OpenAIChat, picture: bytes) -> None:
     broken = Message(role="user", content="look", images=(picture[: len(picture) // 2],))
-    with pytest.raises(EndpointError, match=r"refuses the pictures \(HTTP 400"):
+    with pytest.raises(EndpointError, match=r"rejects images \(HTTP 400"):
         await chat.chat([broken], temperature=0, max_tokens=8, seed=0)
 
 

@@ -27,7 +27,7 @@ def test_entries_close_to_each_other_share_an_interval():
     assert found.inseparable == ((1,), (0,), ())
     assert (
         describe_separability(found.place.index(2), found)
-        == "not separable from 1 other, at place 3"
+        == "not separable from 1 other, at rank 3"
     )
 
 
@@ -36,7 +36,7 @@ def test_the_same_results_share_the_place_and_its_whole_interval():
     found = places(np.hstack([column, column, column - 0.3]))
     assert found.place == (1, 1, 3)
     assert (found.low[:2], found.high[:2]) == ((1, 1), (2, 2))
-    assert describe_separability(0, found) == "not separable from 1 other, at place 1"
+    assert describe_separability(0, found) == "not separable from 1 other, at rank 1"
 
 
 @pytest.mark.parametrize("tasks", [1, 3, 5])
@@ -68,11 +68,11 @@ def test_words_name_runs_of_places_and_gaps():
     found = places(columns(*[0.5] * 4))
     assert (
         describe_separability(found.place.index(1), found)
-        == "not separable from 3 others, at places 2 to 4"
+        == "not separable from 3 others, at ranks 2 to 4"
     )
     assert (
         describe_separability(found.place.index(3), found)
-        == "not separable from 3 others, at places 1 to 2 and 4"
+        == "not separable from 3 others, at ranks 1 to 2 and 4"
     )
 
 

@@ -89,7 +89,7 @@ def test_args_for_what_is_built_already_are_refused(agent_of):
 
 def test_a_function_that_needs_no_messages_is_refused_with_the_reason(agent_of):
     with pytest.raises(
-        UserError, match="no method `reply`; an agent function takes the messages without"
+        UserError, match="no method `reply`; an agent function takes the messages as"
     ):
         agent_of("def agent(messages=None):\n    return 'hi'")
 

@@ -87,7 +87,7 @@ def test_an_executor_that_cannot_be_copied_is_refused(agent_of):
 
 def test_an_agent_that_cannot_be_copied_is_refused(agent_of):
     text = f"{CODE_AGENT}\nimport threading\nagent.lock = threading.Lock()"
-    with pytest.raises(UserError, match="needs a copy of the agent, which fails: TypeError"):
+    with pytest.raises(UserError, match="needs a copy of the agent, and copying fails: TypeError"):
         agent_of(HEAD + text)
 
 

@@ -164,7 +164,9 @@ def test_what_cannot_go_on_is_said_with_the_log(played, tmp_path):
     config, tasks, trajectories = played
     begun = opening(Turn(trajectory=trajectories[0], number=0), "Hm?", tasks)
     nobody = msgspec.structs.replace(config, agent="nobody")
-    with pytest.raises(UserError, match=r"came to nothing:\n(.|\n)*--agent nobody: unknown"):
+    with pytest.raises(
+        UserError, match=r"produced no scored dialogue:\n(.|\n)*--agent nobody: unknown"
+    ):
         HarnessContinuations(tmp_path, nobody)([begun], 1)
 
 
@@ -175,10 +177,10 @@ def plan(**changes):
 
 def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refused(tmp_path):
     path = tmp_path / "plan.json"
-    with pytest.raises(DataError, match="plan.json is no plan of continuations"):
+    with pytest.raises(DataError, match="plan.json is not a plan of continuations"):
         PrefixAgent(plan=str(path))
     path.write_text("{}")
-    with pytest.raises(DataError, match="plan.json is no plan of continuations"):
+    with pytest.raises(DataError, match="plan.json is not a plan of continuations"):
         PrefixHuman(plan=str(path))
     script = Script(task_id="a", task_hash="b", heard=("Write it.",), replies=("Late?",))
     path.write_bytes(msgspec.json.encode(plan(scripts=(script, script))))

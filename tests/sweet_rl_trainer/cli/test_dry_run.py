@@ -118,7 +118,7 @@ def test_one_trial_a_task_is_said_with_the_command_that_adds_more(
 ):
     code, said = planned(small_recipe, *CRITIC, "--runs", collected[1])
     assert code == 2
-    assert said.startswith("Missing: pairs best-vs-worse: no task has one (one dialogue only: ")
+    assert said.startswith("Missing: pairs best-vs-worse: no task has a pair (only one dialogue: ")
     (command,) = commands(said)
     assert command[command.index("--trials") + 1] == "3"
     assert command[command.index("--out") + 1] == str(collected[1])
@@ -165,7 +165,7 @@ def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capf
     words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
     said = (
         "model 'gone/to/nowhere': neither an existing folder nor a Hub ID (OWNER/NAME, "
-        "OWNER/NAME@REVISION); name another one by --set critic.vision.model=MODEL"
+        "OWNER/NAME@REVISION); give another model with --set critic.vision.model=MODEL"
     )
     code, printed = planned(*words)
     assert code == 2

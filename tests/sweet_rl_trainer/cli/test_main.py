@@ -312,7 +312,7 @@ def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
     said = fails("study", "--world", world, "--out", tmp_path / "out")
-    assert said.endswith("out: is a file; name a new folder, or that of the study")
+    assert said.endswith("out: is a file; name a new folder or the folder of the study")
 
 
 def test_without_its_libraries_the_program_says_what_to_install():

@@ -181,7 +181,7 @@ def test_a_run_that_is_killed_in_the_critics_training_ends_with_the_same_critic(
     assert main(["run", str(recipe), "--out", str(again), *until]) == 0
     folders = [stage(out, "critic") / "run" / "model" for out in (whole, again)]
     assert model_digest(folders[0]) == model_digest(folders[1])
-    assert "critic-data: done already" in capsys.readouterr().err
+    assert "critic-data: already done" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("config", ["fsdp2", "ddp"])

@@ -293,5 +293,5 @@ def test_a_value_head_scores_by_itself(bench, folders, tmp_path):
 def test_gain_in_units_of_the_reward_is_refused_where_the_reward_does_not_rise(bench, readers):
     from colbench.errors import UserError
 
-    with pytest.raises(UserError, match=r'rank\.scale "fit": 1 answered dialogues'):
+    with pytest.raises(UserError, match=r'rank\.scale "fit": only 1 answered dialogues'):
         policy.scaled_gain(bench, readers[0], [bench])

@@ -140,9 +140,9 @@ def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, traje
     assert [side.trajectory for side in taken] == [dialogues[0].id]
     assert report.dropped == {"a reward below 1": 2}
     assert len(success_examples(dialogues, chat, at_least=0.9, max_length=1000)[0]) == 2
-    with pytest.raises(DataError, match=r"of 2 dialogues none is left .*a reward below 1: 2"):
+    with pytest.raises(DataError, match=r"of 2 dialogues none remains .*a reward below 1: 2"):
         success_examples(dialogues[1:], chat, max_length=1000)
-    with pytest.raises(DataError, match=r"of 0 pairs none is left to train on \(none was given"):
+    with pytest.raises(DataError, match=r"of 0 pairs none remains for training \(none was given"):
         pair_examples([], chat, "sum", max_length=1000)
 
 

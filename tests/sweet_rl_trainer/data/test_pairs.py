@@ -138,7 +138,7 @@ def test_why_tasks_have_no_pair_is_counted(dialogue):
 
 def test_mistakes_are_named(dialogue):
     equal = [dialogue("b", 1.0), dialogue("b", 1.0)]
-    with pytest.raises(DataError, match=r"no task has one \(equal rewards: 1\)"):
+    with pytest.raises(DataError, match=r"no task has a pair \(equal rewards: 1\)"):
         make_pairs(equal)
     with pytest.raises(DataError, match="there are no trajectories"):
         make_pairs([])

@@ -200,7 +200,7 @@ def test_what_a_tokenizer_cannot_write_is_refused(tokenizer, trajectory):
 
 
 def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer):
-    with pytest.raises(DataError, match="tiny-none has no chat template; take the tokenizer of"):
+    with pytest.raises(DataError, match="tiny-none has no chat template; use the tokenizer of"):
         Chat(tokenizer("none"))
 
 
@@ -280,7 +280,9 @@ def test_turns_without_recorded_tokens_are_rendered(tokenizer, trajectory):
 def test_tokens_of_another_tokenizer_are_refused(ids, tokenizer, trajectory):
     tokens = (Sampled(prompt=(1,), ids=ids, logprobs=(0.0,) * len(ids)),)
     dialogue = trajectory(HEARD[:1], REPLIES[:1], sampled=tokens)
-    with pytest.raises(DataError, match="turn 1: its recorded tokens are not the reply 'Is the"):
+    with pytest.raises(
+        DataError, match="turn 1: its recorded tokens do not decode to the reply 'Is the"
+    ):
         encode(dialogue, Chat(tokenizer("chatml")))
 
 

@@ -121,7 +121,7 @@ def test_a_folder_with_something_in_it_is_refused(base, adapters, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("")
-    with pytest.raises(UserError, match="out is there already; choose another folder"):
+    with pytest.raises(UserError, match="out already exists; choose another folder"):
         export(adapters, base, out)
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
 

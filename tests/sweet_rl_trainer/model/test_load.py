@@ -192,7 +192,7 @@ def test_weights_that_are_not_there_are_not_made_up(base):
 def test_weights_of_another_shape_are_an_error(base):
     edit(base, vocab_size=68)
     with pytest.raises(
-        UserError, match=r"in another shape, lm_head\.weight, model\.embed_tokens\.weight$"
+        UserError, match=r"have the wrong shape: lm_head\.weight, model\.embed_tokens\.weight$"
     ):
         load_model(base)
 

@@ -161,9 +161,13 @@ def test_adapters_are_merged_into_the_weights_as_they_were(base, make_model, tmp
 
 @needs_it
 def test_what_was_loaded_must_be_what_the_settings_say(base, make_model):
-    with pytest.raises(ValueError, match="quantize 4bit: the model was loaded otherwise"):
+    with pytest.raises(
+        ValueError, match="quantize 4bit: the model was loaded with a different quantization"
+    ):
         adapt(make_model(**SHAPE), QLORA)
-    with pytest.raises(ValueError, match="quantize None: the model was loaded otherwise"):
+    with pytest.raises(
+        ValueError, match="quantize None: the model was loaded with a different quantization"
+    ):
         adapt(load_model(base, quantize="4bit"), LoraSettings())
 
 

@@ -39,8 +39,8 @@ def seen(*lines):
             {"eval_kl": KL_MOST + 0.1},
             "KL to the reference is 0.40 nats per token",
         ),
-        ({"turns": 6.0}, {"turns": 2.0}, "6 turns a dialogue at first, 2 now"),
-        ({"reply_tokens": 50.0}, {"reply_tokens": 90.0}, "50 tokens a reply at first, 90 now"),
+        ({"turns": 6.0}, {"turns": 2.0}, "6 turns per dialogue at first, 2 now"),
+        ({"reply_tokens": 50.0}, {"reply_tokens": 90.0}, "50 tokens per reply at first, 90 now"),
         ({"unanswered": 0.1}, {"unanswered": 0.3}, "30 % of the dialogues ended without an answer"),
     ],
 )
