@@ -182,7 +182,7 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
         ),
         (["--as", "human", "--human-arg", "a=b"], "--human: you play this role"),
         (["--task-ids", "nothing"], "--task-ids: bundled:backend has no nothing"),
-        (["--as", "human", "--agent", "designer"], "is for frontend tasks"),
+        (["--as", "human", "--agent", "designer"], "supports frontend tasks"),
         (["--human", "nobody"], "--human nobody: unknown"),
     ],
 )
