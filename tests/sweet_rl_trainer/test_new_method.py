@@ -33,7 +33,7 @@ def test_the_page_works_as_it_is_written(said: str, place: Workplace) -> None:
     (model,) = place.folder.glob("training/export-*/model/model.safetensors")
     assert str(model.parent.relative_to(place.folder)) in said
     assert "evaluate: done" in said
-    assert "sft-last-turn: done already" in said
+    assert "sft-last-turn: already done" in said
 
 
 def test_the_plan_counts_its_steps(said: str, place: Workplace) -> None:
@@ -88,7 +88,7 @@ for side in read(data / TRAIN):
         ("method=sft-last-trun", "did you mean `sft-last-turn`?"),
         (
             'sft-last-turn.train={score="value", likelihood_weight=0}',
-            "sft-last-turn.train.score: only a critic",
+            "sft-last-turn.train.score: only the critic can be a value model",
         ),
     ],
 )
