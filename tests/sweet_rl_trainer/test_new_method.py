@@ -88,7 +88,7 @@ for side in read(data / TRAIN):
         ("method=sft-last-trun", "did you mean `sft-last-turn`?"),
         (
             'sft-last-turn.train={score="value", likelihood_weight=0}',
-            "sft-last-turn.train.score: only the critic",
+            "sft-last-turn.train.score: only the critic can be a value model",
         ),
     ],
 )
