@@ -272,7 +272,7 @@ def test_in_a_terminal(here):
     terminal.type(
         "\x1b[200~I WANT TO ANSWER:\ndef f():\n\n    return 1\x1b[201~\r", after="2 of 10"
     )
-    terminal.type(".\r", after="ends it.")
+    terminal.type(".\r", after="ends the message.")
     terminal.type("/quit\r", after="next task")
     code, settings = terminal.close()
     assert (code, settings) == (0, terminal.settings)
@@ -289,7 +289,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
     assert terminal.close()[0] == 0
     terminal = Terminal("--task-ids", TASKS, "--out", "out")
     terminal.type("I WANT TO ANSWER: x\r", after="> ")
-    terminal.type("\x04", after="ends it.")
+    terminal.type("\x04", after="ends the message.")
     terminal.type("\r", after="next task")
     terminal.type("half a wo\x03", after="> ")
     code, settings = terminal.close()
