@@ -188,7 +188,7 @@ def test_where_bubblewrap_is_missing_nothing_runs_without_it(here, monkeypatch, 
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("crashes", "ended with code 3; its last words: the weights are gone"),
+        ("crashes", "ended with code 3; end of its standard error: the weights are gone"),
         ("is-killed", "signal 9 ended it"),
         ("half-a-line", 'ended with code 0 in the middle of a line: {"type": "reply", "e'),
         ("closes-output", "closed its standard output"),

@@ -227,7 +227,7 @@ def test_questions_hold_nothing_hidden() -> None:
 
 def test_a_decision_that_no_family_has_is_the_users_mistake() -> None:
     with pytest.raises(UserError, match="never_asks: no family has the decision 'color'"):
-        Interviewer(never_asks="rounding,colour")
+        Interviewer(never_asks="rounding,color")
 
 
 @pytest.mark.parametrize("most", [-1, 2.5, "three", None])

@@ -71,8 +71,8 @@ async def test_a_crash_in_python_quotes_the_error_and_names_the_log(play, tmp_pa
     (done,) = await play(agent)
     assert done.failure.kind == "exception"
     assert done.failure.reason == (
-        "it ended with code 1; its last words: RuntimeError: cannot read (raises.py:13); "
-        "all of them: agent-log/stderr.log in the run's folder"
+        "it ended with code 1; end of its standard error: RuntimeError: cannot read (raises.py:13); "
+        "full log: agent-log/stderr.log in the run's folder"
     )
 
 

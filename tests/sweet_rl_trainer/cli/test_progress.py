@@ -50,7 +50,7 @@ def test_each_stage_says_what_it_made_and_what_it_left_out(tmp_path, capsys, mon
     run_all(stages, tmp_path, pages.append)
     again = said_of(capsys)
     assert again[0].startswith("[1/2] sample: already done (turns 1,234, ")
-    assert again[1] == "[2/2] critic: done already (step 10, loss 0.7123)"
+    assert again[1] == "[2/2] critic: already done (step 10, loss 0.7123)"
     assert pages == [*stages, None, None]
 
 
