@@ -106,7 +106,7 @@ def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
     assert taken.rejected.trajectory == fine.id
     assert report.dropped == {f"longer than {limit} tokens": 1}
     assert (report.taken, report.longest) == (1, limit)
-    said = rf"of 2 pairs none is left to train on \(longer than {limit - 1} tokens: 2\)"
+    said = rf"of 2 pairs none remains for training \(longer than {limit - 1} tokens: 2\)"
     with pytest.raises(DataError, match=said):
         pair_examples(pairs, chat, "sum", max_length=limit - 1)
 

@@ -66,7 +66,7 @@ def test_privileged_text_is_stated_in_words_for_any_task_or_in_those_of_the_doma
 
 def test_a_missing_privileged_text_is_named_with_its_line(tmp_path):
     (found,) = read(tmp_path, line())
-    said = r"my.jsonl:1: privileged information is missing .*critic.privileged = .none."
+    said = r"my.jsonl:1: privileged information is missing; .*critic.privileged = .none."
     with pytest.raises(UserError, match=said):
         preface_of(found, "preamble")
 
@@ -79,11 +79,11 @@ WRONG = {
         "messages": [{"role": "user", "contents": "A."}],
         "reward": 1,
     },
-    r"messages\[0\].text: unknown key; the key is `content` here": {
+    r"messages\[0\].text: unknown key; use the key `content`": {
         "messages": [{"role": "user", "text": "A."}],
         "reward": 1,
     },
-    r"messages\[0\].from: unknown key; the key is `role` here": {
+    r"messages\[0\].from: unknown key; use the key `role`": {
         "messages": [{"from": "human", "value": "A."}],
         "reward": 1,
     },
@@ -95,7 +95,7 @@ WRONG = {
     r"messages\[0\]: the first message is the assistant's": line(*TALK[1:]),
     r"messages\[2\]: assistant after assistant; .* expected user": line(*TALK[:2], TALK[1]),
     r"messages\[2\]: system after assistant": line(*TALK[:2], ("system", "Be kind."), *TALK[2:]),
-    "messages: the last one is the user's; .* add the assistant's reply": line(*TALK[:3]),
+    "messages: the last message is the user's; .* add the assistant's reply": line(*TALK[:3]),
     "domain: unknown domain `backnd`; .* backend": line(domain="backnd"),
     "with finite numbers": json.dumps(line(reward=float("nan"))),
     "out of range .* finite numbers": json.dumps(line()).replace("1.0", "1e999"),

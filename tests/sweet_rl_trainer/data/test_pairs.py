@@ -142,7 +142,7 @@ def test_mistakes_are_named(dialogue):
         make_pairs(equal)
     with pytest.raises(DataError, match="there are no trajectories"):
         make_pairs([])
-    with pytest.raises(UserError, match="pairs 'best': there are best-vs-worse, all-ordered"):
+    with pytest.raises(UserError, match="pairs 'best': expected one of best-vs-worse, all-ordered"):
         make_pairs(equal, "best")
     with pytest.raises(UserError, match=r"the margin -0\.1 is negative"):
         make_pairs(equal, "all-ordered", margin=-0.1)

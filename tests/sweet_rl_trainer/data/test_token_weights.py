@@ -51,5 +51,5 @@ def test_without_a_turn_nothing_weighs_anything(rule):
 
 
 def test_an_unknown_rule_is_refused_and_the_known_ones_named():
-    with pytest.raises(UserError, match="'mean': there are turn-mean, .*, sum"):
+    with pytest.raises(UserError, match="'mean': expected one of turn-mean, .*, sum"):
         weigh([0], "mean")

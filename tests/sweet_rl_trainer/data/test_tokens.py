@@ -205,7 +205,7 @@ def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer):
 
 
 def test_a_template_that_refuses_the_messages_is_named_with_the_turn(tokenizer, trajectory):
-    said = r"x, turn 1: the chat template of tiny-mistral refuses .*\(system, user …\).*alternate"
+    said = r"x, turn 1: the chat template of tiny-mistral rejects .*\(system, user …\).*alternate"
     with pytest.raises(DataError, match=said):
         encode(trajectory(HEARD, REPLIES, SYSTEM, id="x"), Chat(tokenizer("mistral")))
 

@@ -150,7 +150,7 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
 def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
     tasks = resolve_tasks(str(keyless / "tasks.jsonl"))
     assert read_run(run, tasks=tasks[::-1]) == read_run(keyless / "run")
-    with pytest.raises(DataError, match=r"1 of its tasks are missing \(such as .*\); give the tas"):
+    with pytest.raises(DataError, match=r"1 of its tasks are missing \(such as .*\); give the unchanged tas"):
         read_run(run, tasks=tasks[:2])
 
 
@@ -194,7 +194,7 @@ def test_a_run_without_rewards_is_refused(run):
     ):
         read_run(run)
     (run / "rollouts.jsonl").unlink()
-    with pytest.raises(DataError, match="has no rollout with a reward .it is empty."):
+    with pytest.raises(DataError, match="has no rollout with a reward .the run is empty."):
         read_run(run)
     with pytest.raises(DataError, match="is not a run folder"):
         read_run(run / "nothing")

@@ -98,7 +98,7 @@ def test_what_is_drawn_depends_on_the_seed_and_the_turn(scored):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rule": "best"}, "there are halves"),
+        ({"rule": "best"}, "expected one of halves"),
         ({"pairs_per_turn": 0}, "must be at least 1"),
         ({"rule": "margin", "margin": -0.5}, "not negative"),
     ],

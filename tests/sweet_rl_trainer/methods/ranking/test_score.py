@@ -287,7 +287,7 @@ def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
 
 @pytest.mark.parametrize(
     ("preset", "words"),
-    [("best", "there are critic"), ("returns", "there are critic"), ("critic", "none")],
+    [("best", "expected one of critic"), ("returns", "expected one of critic"), ("critic", "need a critic, which is missing")],
 )
 def test_other_presets_and_critics_that_are_not_there_are_refused(
     preset, words, candidates, byte_model, make_scorer, chat
@@ -407,7 +407,7 @@ def test_a_critic_of_the_other_kind_is_refused(
 
 def test_a_critic_without_values_needs_its_reference(candidates, byte_model, make_scorer, chat):
     critic = make_scorer(byte_model())
-    with pytest.raises(UserError, match="scores 'pmi' are a reference's, and there is none"):
+    with pytest.raises(UserError, match="scores 'pmi' need a reference, which is missing"):
         score_candidates(candidates, chat, "pmi", **LIMITS)
     with pytest.raises(UserError, match="need the reference model that it was trained from"):
         score_pairs([], critic=critic, budget=900)
