@@ -56,9 +56,9 @@ def test_the_page_of_a_comparison_has_the_dialogues_of_the_tasks_that_differ_mos
     assert len(domain.differing) > 3
     most, other = domain.differing[1].task_id, domain.differing[2].task_id
     page = render_page(found, pair, large=2 * 2 * FEW)
-    assert f"out of {len(domain.differing)}" in page
+    assert f"are listed, of {len(domain.differing)};" in page
     assert most in page
     assert other not in page
     whole = render_page(found, pair)
-    assert "out of" not in whole
+    assert "are listed, of" not in whole
     assert other in whole

@@ -27,9 +27,9 @@ async def test_a_rate_limit_is_told_while_it_is_waited_for_and_what_it_cost_as_i
     assert "HTTP 429" in printed[waits[0]]
     assert waits[0] < lost[0]
     assert any(line.startswith("1/3 · ") for line in printed[: lost[0]])
-    assert printed[lost[0]].startswith("unscored: 1 dialogue, the last one ")
+    assert printed[lost[0]].startswith("unscored: 1 dialogue, last: ")
     assert "endpoint: " in printed[lost[0]]
-    assert printed[lost[-1]].startswith("unscored: 3 dialogues, the last one ")
+    assert printed[lost[-1]].startswith("unscored: 3 dialogues, last: ")
 
 
 async def test_what_goes_well_is_told_without_waits(capsys):

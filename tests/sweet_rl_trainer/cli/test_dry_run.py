@@ -73,7 +73,7 @@ def test_a_malformed_file_of_chats_is_an_error_and_no_plan_is_printed(small_reci
     said = capfd.readouterr()
     assert said.out == ""
     assert (
-        "sweet-rl: chats.jsonl:1: messages[0].text: unknown key; the key is `content`" in said.err
+        "sweet-rl: chats.jsonl:1: messages[0].text: unknown key; use the key `content`" in said.err
     )
 
 
@@ -158,7 +158,7 @@ def test_tasks_that_are_not_found_are_said(small_recipe, collected, planned, tmp
 def test_dialogues_that_all_failed_leave_nothing_to_imitate(small_recipe, collected, planned):
     code, said = planned(small_recipe, "--until", "rft", "--runs", collected[1])
     assert code == 2
-    assert "none is left to train on (a reward below 1: " in said
+    assert "none remains for training (a reward below 1: " in said
 
 
 def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capfd):

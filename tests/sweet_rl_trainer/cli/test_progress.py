@@ -90,7 +90,9 @@ def test_the_end_names_the_checkpoint_the_page_and_the_evaluation(
 ):
     recipe = convert({"model": {"name": "m"}, "evaluate": evaluate}, "recipe")
     stages = [Stage(name="export", act=lambda _: {}, settings=1)]
-    show_result(Run(recipe=recipe, paper=recipe, goal="actor", stages=stages, out=tmp_path))
+    show_result(
+        Run(recipe=recipe, paper=recipe, goal="actor", stages=stages, out=tmp_path), as_json=False
+    )
     model = stages[0].folder(tmp_path) / "model"
     said = capsys.readouterr()
     assert said.out == f"{model}\n"

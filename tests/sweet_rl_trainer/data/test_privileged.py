@@ -26,7 +26,9 @@ def test_the_templates_differ_in_where_the_text_stands():
 
 
 def test_an_unknown_template_and_an_empty_reference_are_refused():
-    with pytest.raises(UserError, match="privileged 'suffix': expected one of preamble, released-order"):
+    with pytest.raises(
+        UserError, match="privileged 'suffix': expected one of preamble, released-order"
+    ):
         state("def f(): 0", "backend", "suffix")
     with pytest.raises(UserError, match="privileged information is missing"):
         state(" \n", "backend", "preamble")

@@ -150,7 +150,9 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
 def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
     tasks = resolve_tasks(str(keyless / "tasks.jsonl"))
     assert read_run(run, tasks=tasks[::-1]) == read_run(keyless / "run")
-    with pytest.raises(DataError, match=r"1 of its tasks are missing \(such as .*\); give the unchanged tas"):
+    with pytest.raises(
+        DataError, match=r"1 of its tasks are missing \(such as .*\); give the unchanged tas"
+    ):
         read_run(run, tasks=tasks[:2])
 
 

@@ -287,7 +287,11 @@ def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
 
 @pytest.mark.parametrize(
     ("preset", "words"),
-    [("best", "expected one of critic"), ("returns", "expected one of critic"), ("critic", "need a critic, which is missing")],
+    [
+        ("best", "expected one of critic"),
+        ("returns", "expected one of critic"),
+        ("critic", "need a critic, which is missing"),
+    ],
 )
 def test_other_presets_and_critics_that_are_not_there_are_refused(
     preset, words, candidates, byte_model, make_scorer, chat
