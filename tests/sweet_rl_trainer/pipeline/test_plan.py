@@ -306,7 +306,7 @@ def test_what_is_not_there_is_named(change, message, small):
 
 def test_a_folder_that_is_no_model_is_named(small, tmp_path):
     with pytest.raises(
-        UserError, match=r"is not a complete checkpoint: it needs config\.json and model"
+        UserError, match=r"is not a complete checkpoint: it needs config\.json and all files of"
     ):
         plan(small(f"model.name={tmp_path}"))
 

@@ -60,7 +60,7 @@ def test_a_world_has_what_it_does_not_say_from_the_one_it_is_like():
     assert asking.recipe == plain.recipe
     assert asking.base["rft"] == plain.base["rft"]
     own = [each["agent_args"] for each in asking.base["collect"]]
-    assert own == [{"slips": False, "persona": "turn"}]
+    assert own == [{"slips": False, "persona": "turn"}] * 2
     assert "agent_args" not in plain.base["collect"][0]
 
 

@@ -93,7 +93,7 @@ def test_a_template_continues_its_prompts_or_not(make_chat, thinking_templates):
 
 def test_a_template_that_refuses_the_system_prompt_is_named(make_chat):
     refusing = "{{- raise_exception('no') if messages[0].role == 'system' else '' }}"
-    with pytest.raises(DataError, match="the chat template of words refuses"):
+    with pytest.raises(DataError, match="the chat template of words rejects"):
         continues(make_chat(refusing), "Ask.")
 
 
