@@ -22,12 +22,12 @@ def seen(*lines):
         (
             {"entropy": 2.0},
             {"entropy": 1.0},
-            "Entropy changed from 2 to 1 nats per token: replies lose",
+            "Entropy changed from 2 to 1 nats per token: replies are losing",
         ),
         (
             {"entropy": 2.0},
             {"entropy": 4.0},
-            "Entropy changed from 2 to 4 nats per token: replies beco",
+            "Entropy changed from 2 to 4 nats per token: replies are becoming",
         ),
         (
             {"eval_entropy_turn_3": 1.0},
@@ -76,7 +76,7 @@ def test_lengths_of_the_sides_count_over_several_steps():
     found = seen(*[line] * (LINES + 1))
     assert found[: LINES - 1] == [[]] * (LINES - 1)
     assert found[LINES - 1][0].startswith(
-        "Chosen replies are longer than rejected ones, 200 tokens"
+        "Chosen replies are longer than rejected ones (200 tokens"
     )
     balanced = {"length_chosen": 100.0, "length_rejected": 200.0}
     assert seen(*[line, balanced] * LINES) == [[]] * (2 * LINES)
