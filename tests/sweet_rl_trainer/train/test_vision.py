@@ -184,7 +184,7 @@ def test_special_tokens_in_what_was_said_are_dropped(make_chat, processor):
 
 def test_a_hidden_page_that_cannot_be_shown_is_an_error(processor):
     chat = VisionChat(processor, lambda _: None)
-    with pytest.raises(DataError, match="good: the hidden page of the task cannot be shown"):
+    with pytest.raises(DataError, match="good: the hidden page of the task cannot be rendered"):
         chat.encode_trajectory(GOOD)
 
 
