@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from inspect import signature
 from typing import Any
 
@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 from transformers.cache_utils import Cache, DynamicLayer
 
-TOGETHER = 64
-"""Prompts that are read in one batch, at most."""
+TOGETHER = 8192
+"""Tokens that are read in one batch, at most, with those that fill up its shorter rows."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
@@ -42,8 +42,7 @@ class Prefixes:
         by_length = sorted(known, key=lambda ids: len(ids) - len(known[ids]))
         found = {ids: self._cached.get(known[ids], []) for ids in by_length}
         rest = [ids for ids in by_length if len(ids) > len(known[ids])]
-        for begin in range(0, len(rest), TOGETHER):
-            chunk = rest[begin : begin + TOGETHER]
+        for chunk in _chunks(rest, [len(ids) - len(known[ids]) for ids in rest]):
             rows = [ids[len(known[ids]) :] for ids in chunk]
             found |= zip(chunk, _read(model, [found[ids] for ids in chunk], rows), strict=True)
         for ids in wanted:
@@ -63,6 +62,20 @@ class Prefixes:
             oldest = next(iter(self._cached))
             self._size -= len(oldest)
             del self._cached[oldest]
+
+
+def _chunks(
+    prompts: Sequence[tuple[int, ...]], lengths: Sequence[int]
+) -> Iterator[list[tuple[int, ...]]]:
+    """Yield the prompts in batches of at most `TOGETHER` tokens, or of one prompt; `lengths` ascend."""
+    chunk: list[tuple[int, ...]] = []
+    for ids, length in zip(prompts, lengths, strict=True):
+        if chunk and (len(chunk) + 1) * length > TOGETHER:
+            yield chunk
+            chunk = []
+        chunk.append(ids)
+    if chunk:
+        yield chunk
 
 
 def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) -> list[Layers]:

@@ -96,9 +96,13 @@ def run(
     (out / PROMPT).write_bytes(b"")
     graph, runner = Graph(world, out / PROMPT), Runner(out)
     before = read_results(out / RESULTS)
-    study = Study(graph, out, seeds=seeds, recorded=before.parts if before else {})
-    left = [part for part in study.parts(arms) if _found(part, runner) is None]
-    base = _made_base(graph, runner, before) if left or not before else before.base
+    recorded = before.parts if before else {}
+    study = Study(graph, out, seeds=seeds, recorded=recorded)
+    found = {part: _found(part, runner) for part in study.parts(arms)}
+    left = [part for part, result in found.items() if result is None]
+    kept = any(result and result.key in recorded for result in found.values())
+    wanted = before.base if before and kept else ""
+    base = _made_base(graph, runner, wanted) if left or not wanted else wanted
     head = Results(
         name=name,
         world=msgspec.to_builtins(world),
@@ -122,20 +126,20 @@ def read_results(path: Path) -> Results | None:
     return read_json(path, Results)
 
 
-def _made_base(graph: Graph, runner: Runner, before: Results | None) -> str:
+def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
     """Make the base, link it, and return its digest.
 
-    Raises UserError if recorded results are of a base with other weights.
+    Raises UserError if it is not the one `wanted` by recorded results; "": there are none for this world.
     """
     runner.part = BASE
     folder = model_in(runner.made(graph.base))
     _link(runner.out / BASE, folder)
     digest = model_digest(folder)
-    if before and before.parts and before.base != digest:
+    if wanted not in ("", digest):
         raise UserError(
-            f"{runner.out / RESULTS}: these results belong to the base {before.base[:12]}, but the base made now is "
-            f"{digest[:12]}: the world has changed, or another processor or version of torch rounds sums differently; "
-            "move the file away to start the study again"
+            f"{runner.out / RESULTS}: these results belong to the base {wanted[:12]}, but the base made now is "
+            f"{digest[:12]}: another processor or version of torch rounds sums differently; move the file away to "
+            "start the study again"
         )
     return digest
 

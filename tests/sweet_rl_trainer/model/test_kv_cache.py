@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-from sweet_rl_trainer.model.kv_cache import GrowingLayer, Prefixes, batched
+from sweet_rl_trainer.model.kv_cache import TOGETHER, GrowingLayer, Prefixes, batched
 
 IDS = [1, 5, 9, 30, 4, 7, 8]
 
@@ -22,10 +22,12 @@ class Read:
 
     def __init__(self, model):
         self.model, self.device, self.tokens = model, model.device, 0
+        self.calls = self.largest = 0
         self.forward = model.forward
 
     def __call__(self, input_ids, **rest):
         self.tokens += input_ids.numel()
+        self.calls, self.largest = self.calls + 1, max(self.largest, input_ids.numel())
         return self.model(input_ids=input_ids, **rest)
 
 
@@ -58,6 +60,15 @@ def test_prompts_of_several_lengths_are_read_together(make_model, kind):
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
             torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_a_batch_of_prompts_is_bounded_in_tokens(model):
+    counted, prefixes = Read(model), Prefixes(10**6)
+    prompts = [[1, first] * (TOGETHER // 6) for first in range(3, 10)]
+    prefixes.read(counted, [*prompts, [1, 2]])
+    assert counted.calls == 3  # the short one and two, three, and two
+    assert counted.largest <= TOGETHER
 
 
 @torch.no_grad()

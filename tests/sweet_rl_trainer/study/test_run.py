@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
+from colbench.errors import UserError
 from colbench.run_folder import hold
-from sweet_rl_trainer.pipeline.stage import LOCK, Stage
+from sweet_rl_trainer.pipeline.base import MODEL
+from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage
 from sweet_rl_trainer.study.arms import chosen
 from sweet_rl_trainer.study.graph import Graph
-from sweet_rl_trainer.study.run import RESULTS, Runner, costs, each_made, read_results, run, write
+from sweet_rl_trainer.study.run import (
+    PROMPT,
+    RESULTS,
+    Runner,
+    costs,
+    each_made,
+    read_results,
+    run,
+    write,
+)
 from sweet_rl_trainer.study.study import NotMadeError, Part, Study
 from sweet_rl_trainer.study.world import read
 
@@ -122,3 +135,14 @@ def test_parts_of_other_settings_are_not_taken_from_the_record(tmp_path, make):
 def test_results_of_an_earlier_format_are_not_read(tmp_path):
     (tmp_path / RESULTS).write_text('{"schema": "colbench.study/3"}')
     assert read_results(tmp_path / RESULTS) is None
+
+
+def test_results_of_a_base_with_other_weights_are_refused(tmp_path, make, small_model):
+    world = replace(read("quick"), arms=("zero-shot",), exchanged=())
+    write(recorded(world, tmp_path, make), tmp_path)
+    base = Graph(world, tmp_path / PROMPT).base
+    shutil.copytree(small_model, base.folder(tmp_path) / MODEL)
+    report = Report(stage=base.name, key=base.key, settings={}, inputs={}, seconds=1.0, said={})
+    (base.folder(tmp_path) / DONE).write_bytes(msgspec.json.encode(report))
+    with pytest.raises(UserError, match="belong to the base 0123, but the base made now is"):
+        list(run("quick", world, tmp_path, seeds=2))
