@@ -7,8 +7,8 @@ The process frees the memory of the models that took part when it ends.
 
 from __future__ import annotations
 
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,15 +35,13 @@ def run_dialogues(
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(config), indent=2))
-    return run(
-        [sys.executable, "-m", __name__, str(file), str(out)],
-        stdout=log,
-        stderr=None if log is None or progress else subprocess.STDOUT,
-    )
+    errors = None if progress else log
+    return run(__name__, (str(file), str(out)), stdout=log, stderr=errors)
 
 
-def main(config: str, out: str) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Make or resume a run, and print its report."""
+    config, out = arguments
     exit_with_parent()
     try:
         return _run(msgspec.json.decode(Path(config).read_bytes()), out)
@@ -66,4 +64,4 @@ def _run(config: dict[str, Any], out: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -8,7 +8,6 @@ FOLDER/summary.json, training.svg, training.png     what was logged: the range o
 
 from __future__ import annotations
 
-import sys
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -92,18 +91,20 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
     stops with an error, which it has printed.
     """
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
-    if code := run([*command(launch), entry, str(job.folder)]):
+    if code := run(WORKER, (entry, str(job.folder)), launcher=launcher(launch)):
         raise UserError(f"{job.folder}: training stopped with code {code}, see above")
 
 
-def command(launch: LaunchSettings) -> list[str]:
-    """Return the command that starts the processes. Raises UserError for a configuration that does not exist."""
-    python = [sys.executable, "-m"]
+def launcher(launch: LaunchSettings) -> list[str]:
+    """Return the module that starts several processes, and its arguments; nothing if one process is to train.
+
+    Raises UserError for a configuration that does not exist.
+    """
     if not launch.config:
-        return [*python, WORKER]
-    count = [f"--num_processes={launch.processes}"]
+        return []
+    count = f"--num_processes={launch.processes}"
     config = f"--config_file={_config(launch.config)}"
-    return [*python, "accelerate.commands.launch", config, *count, *launch.args, "-m", WORKER]
+    return ["accelerate.commands.launch", config, count, *launch.args, "-m"]
 
 
 def _config(name: str) -> Path:

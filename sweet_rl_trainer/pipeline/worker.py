@@ -25,9 +25,9 @@ from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent
 USER_MISTAKE = 2
 
 
-def main(argv: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Train, and return the exit code: 2 if the user's settings or data are at fault."""
-    entry, folder = argv[0], Path(argv[1])
+    entry, folder = arguments[0], Path(arguments[1])
     try:
         exit_with_parent()
         quiet()

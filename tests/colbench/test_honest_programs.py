@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from sandbox_tiers import WORKING
 
-from colbench.sandbox import CodeSandbox, Job, Limits, probe
+from colbench.sandbox import CodeSandbox, Job, Limits
 
 FILE = Path(__file__).with_name("honest_programs.txt")
 HEADING = re.compile(r"^#### (\w+): (.+)\n", re.MULTILINE)
-WORKING = [report.tier for report in probe() if report.works]
 PATIENT = Limits(cpu_seconds=4.0, wall_seconds=60.0)
 """On a loaded machine, too, nothing here runs out of time."""
 SCRIPT = """

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from sandbox_tiers import SAFE
 
 from colbench.cli import main
 from colbench.cli.attack import print_report
 from colbench.domains.backend.answers import banned_text
 from colbench.domains.backend.scorer import UnitTestScorer
-from colbench.sandbox import probe
 from colbench.sandbox.attacks import Canary, Finding, Report, attack_sandbox, attacks, controls
 from colbench.sandbox.attacks.campaign import LANES
 from colbench.sandbox.attacks.victim import VICTIM
@@ -26,7 +26,6 @@ from colbench.score import Check
 
 NAIVE = Path(__file__).with_name("naive_evaluator.py")
 TASK = json.dumps({"reference": VICTIM.hidden.reference, "calls": VICTIM.hidden.tests})
-WORKING = [report.tier for report in probe() if report.works and report.safe]
 
 
 def on_the_naive_evaluator(attack, folder):
@@ -76,7 +75,7 @@ def test_every_control_is_honest(bites, control):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", WORKING)
+@pytest.mark.parametrize("tier", SAFE)
 async def test_no_attack_succeeds_and_every_control_scores_1(tier):
     report = await attack_sandbox(UnitTestScorer, tier=tier)
     assert report.environment.startswith(f"{tier} ")
@@ -140,7 +139,7 @@ class Slow(UnitTestScorer):
 async def test_an_honest_answer_that_ran_out_of_time_counts_if_it_does_so_again(late, faults):
     told = chain([False] * LANES, late, repeat(False))
     attack = attacks()[0]
-    report = await attack_sandbox(lambda box: Slow(box, told), tier=WORKING[0], chosen=[attack])
+    report = await attack_sandbox(lambda box: Slow(box, told), tier=SAFE[0], chosen=[attack])
     assert [found.faults for found in report.findings if found.name == attack.name] == [faults]
     assert report.sound == (not faults)
 

@@ -7,11 +7,10 @@ import platform
 import textwrap
 
 import pytest
+from sandbox_tiers import SAFE
 
-from colbench.sandbox import probe
 from colbench.sandbox.attacks import attacks, controls
 
-WORKING = [report.tier for report in probe() if report.works and report.safe]
 PROBE = """
     import asyncio
     from colbench.sandbox import CodeSandbox, Job, probe
@@ -109,7 +108,7 @@ def test_so_it_does_for_an_ordinary_user(as_nobody):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", WORKING)
+@pytest.mark.parametrize("tier", SAFE)
 def test_honest_jobs_beside_thread_bombs_are_scored_where_the_user_may_have_500_processes(
     as_nobody, tier
 ):
@@ -128,7 +127,7 @@ def assert_all_stopped(done, tier):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", WORKING)
+@pytest.mark.parametrize("tier", SAFE)
 def test_an_ordinary_users_sandbox_stops_every_attack(as_nobody, tier):
     done = as_nobody(ATTACK, "--tier", tier)
     assert_all_stopped(done, tier)

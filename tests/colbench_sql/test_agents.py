@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from colbench.facts.human import answer
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.task import Task
@@ -26,11 +24,11 @@ def has_query(answer: str, query: str) -> bool:
     return answer == f"{ANSWER_MARKER}\n```sql\n{query}\n```"
 
 
-@pytest.mark.parametrize("task", load("test"), ids=lambda task: task.id)
-async def test_the_asker_asks_about_each_hidden_decision_and_finds_the_query(task: Task):
-    *questions, last = await talk(Asker(), task)
-    assert len(questions) == task.difficulty
-    assert has_query(last, task.hidden.reference)
+async def test_the_asker_asks_about_each_hidden_decision_and_finds_the_query():
+    for task in load("test"):
+        *questions, last = await talk(Asker(), task)
+        assert len(questions) == task.difficulty, task.id
+        assert has_query(last, task.hidden.reference), task.id
 
 
 async def test_the_guesser_asks_nothing_and_seldom_finds_the_query():

@@ -1,4 +1,4 @@
-"""Child processes exit with their parent, however it ends."""
+"""Child processes exit with their parent, however it ends, and write where they are told to."""
 
 from __future__ import annotations
 
@@ -7,28 +7,48 @@ import subprocess
 import sys
 import time
 
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
+pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
+
+from sweet_rl_trainer.subprocesses import run
+
 PARENT = """
 import sys
 from sweet_rl_trainer.subprocesses import run
-sys.exit(run([sys.executable, *sys.argv[1:]]))
+sys.exit(run("sleeper", sys.argv[2:], launcher=sys.argv[1].split()))
 """
 CHILD = """
 import os, sys, time
 from sweet_rl_trainer.subprocesses import exit_with_parent
-exit_with_parent()
-print(os.getpid(), sys.argv[1:], flush=True)
-time.sleep(float(sys.argv[1]))
-sys.exit(3)
+
+def main(arguments):
+    exit_with_parent()
+    print(os.getpid(), arguments, flush=True)
+    time.sleep(float(arguments[0]))
+    return 3
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+"""
+LAUNCHER = """
+import runpy, sys
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
+LAUNCHERS = pytest.mark.parametrize("launcher", ["", "launcher"])
 
-def start(folder, seconds):
-    child = folder / "sleeper.py"
-    child.write_text(CHILD)
+
+def start(folder, seconds, launcher):
+    (folder / "sleeper.py").write_text(CHILD)
+    (folder / "launcher.py").write_text(LAUNCHER)
     return subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(child), str(seconds)],
+        [sys.executable, "-c", PARENT, launcher, str(seconds)],
         stdout=subprocess.PIPE,
         text=True,
+        cwd=folder,
     )
 
 
@@ -40,14 +60,16 @@ def alive(pid):
     return True
 
 
-def test_a_command_is_run_with_its_arguments_and_its_exit_code_comes_back(tmp_path):
-    with start(tmp_path, 0.1) as parent:
+@LAUNCHERS
+def test_a_program_gets_its_arguments_and_its_exit_code_comes_back(launcher, tmp_path):
+    with start(tmp_path, 0.1, launcher) as parent:
         assert parent.stdout.readline().split(maxsplit=1)[1].strip() == "['0.1']"
         assert parent.wait() == 3
 
 
-def test_a_child_does_not_outlive_a_parent_that_is_killed(tmp_path):
-    with start(tmp_path, 600) as parent:
+@LAUNCHERS
+def test_a_child_does_not_outlive_a_parent_that_is_killed(launcher, tmp_path):
+    with start(tmp_path, 600, launcher) as parent:
         pid = int(parent.stdout.readline().split()[0])
         assert alive(pid)
         parent.kill()
@@ -55,3 +77,23 @@ def test_a_child_does_not_outlive_a_parent_that_is_killed(tmp_path):
         while alive(pid) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not alive(pid)
+
+
+def test_a_child_has_the_present_environment_and_folder_and_writes_to_the_given_files(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "sayer.py").write_text(
+        "import os, sys\n"
+        "def main(arguments):\n"
+        "    print(os.environ['SAID'], os.getcwd())\n"
+        "    os.write(2, b'error')\n"
+        "    return 0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for said in ("one", "two"):
+        monkeypatch.setenv("SAID", said)
+        with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
+            assert run("sayer", (), stdout=out, stderr=err) == 0
+        assert (tmp_path / "out").read_text() == f"{said} {tmp_path}\n"
+        assert (tmp_path / "err").read_text() == "error"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
@@ -19,9 +18,12 @@ torch.set_num_threads(1)
 
 CHILD = """
 from colbench.console import console, errors, inherited_output
-with inherited_output():
-    console().print("result")
-    errors().print("progress")
+
+def main(arguments):
+    with inherited_output():
+        console().print("result")
+        errors().print("progress")
+    return 0
 """
 
 
@@ -63,9 +65,13 @@ def test_quiet_commands_print_errors(capsys):
         ({"as_json": False, "quiet": True}, "", ""),
     ],
 )
-def test_a_child_process_prints_in_the_mode_of_its_parent(mode, out, err, capfd):
+def test_a_child_process_prints_in_the_mode_of_its_parent(
+    mode, out, err, capfd, tmp_path, monkeypatch
+):
+    (tmp_path / "printing_child.py").write_text(CHILD)
+    monkeypatch.syspath_prepend(tmp_path)
     with output(**mode):
-        assert run_child([sys.executable, "-c", CHILD]) == 0
+        assert run_child("printing_child", ()) == 0
     printed = capfd.readouterr()
     assert (printed.out, printed.err) == (out, err)
 
