@@ -1,0 +1,120 @@
+"""A process that has imported torch and transformers, and forks children that begin at once.
+
+    python -m sweet_rl_trainer.fork_server      its standard input is a socket: requests come in, exit codes go out
+
+Importing these packages takes seconds of CPU time, more than a small stage of a training does. Unlike multiprocessing's
+fork server this one does not import the main script again, so that script needs no `if __name__ == "__main__"`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+
+import msgspec
+from msgspec import Struct
+
+PRELOADED = (
+    "transformers.models.llama.modeling_llama",
+    "sweet_rl_trainer.pipeline.train_examples",
+    "sweet_rl_trainer.agents.dialogues",
+)
+"""Modules that the server imports, and with them what they import."""
+STREAMS = 3
+LENGTH = 8
+"""Bytes of a request's length, which goes before it, and of an exit code."""
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """A program to run: a module with a function `main(arguments)` that returns the exit code."""
+
+    program: str
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: str
+    path: list[str]
+    """`sys.path`."""
+
+
+class ForkServer:
+    """A running server. It exits with this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket, end = socket.socketpair()
+        command = (sys.executable, "-m", __name__)
+        with end:
+            self._process = subprocess.Popen(command, stdin=end)  # noqa: S603 - this file
+        atexit.register(self._close)
+
+    def run(self, request: Request, streams: Sequence[int]) -> int:
+        """Run a program with these descriptors as its standard streams, and return its exit code.
+
+        One program runs at a time. Raises RuntimeError if the server is gone.
+        """
+        body = msgspec.json.encode(request)
+        with self._lock:
+            socket.send_fds(self._socket, [len(body).to_bytes(LENGTH)], list(streams))
+            self._socket.sendall(body)
+            try:
+                return self._exit_code()
+            except KeyboardInterrupt:
+                self._exit_code()  # the child was interrupted as well
+                raise
+
+    def _exit_code(self) -> int:
+        code = self._socket.recv(LENGTH)
+        if not code:
+            raise RuntimeError("the process that starts the stages of a training has ended")
+        return int.from_bytes(code, signed=True)
+
+    def _close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+def serve(connection: socket.socket) -> int:
+    """Run requested programs one after another until the other end is closed. Return an exit code.
+
+    It also returns in each child, with the exit code of its program.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for module in PRELOADED:
+        import_module(module)
+    while True:
+        length, streams, _, _ = socket.recv_fds(connection, LENGTH, STREAMS)
+        if not length:
+            return 0
+        body = connection.recv(int.from_bytes(length), socket.MSG_WAITALL)
+        child = os.fork()
+        if not child:
+            connection.close()
+            return _run(msgspec.json.decode(body, type=Request), streams)
+        for stream in streams:
+            os.close(stream)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        connection.sendall(code.to_bytes(LENGTH, signed=True))
+
+
+def _run(request: Request, streams: Sequence[int]) -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    os.chdir(request.folder)
+    sys.path[:] = request.path
+    return int(import_module(request.program).main(request.arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(serve(socket.socket(fileno=os.dup(0))))
