@@ -1,4 +1,4 @@
-"""What several tests need: the real tasks and a browser, where there are some."""
+"""Fixtures that several tests share: the real tasks and a browser, if available."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def peak_memory() -> Callable[..., int]:
 
 @pytest.fixture
 def soon() -> Iterator[None]:
-    """For hostile texts: what goes through one anew at every place takes minutes of processor time, not ten seconds."""
+    """Limit a test to 10 s of processor time: on hostile texts, code that rescans at every position takes minutes."""
     started = time.process_time()
     yield
     assert time.process_time() - started < 10

@@ -1,4 +1,4 @@
-"""What a release needs: a tag that fits, a citation, and workflows that call what exists and hold no secret."""
+"""Requirements of a release: a tag that fits, a citation, and workflows that call what exists and hold no secret."""
 
 from __future__ import annotations
 

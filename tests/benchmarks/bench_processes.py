@@ -37,7 +37,7 @@ BUNDLED = 1000
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """What holds the dialogues of a run: processes, or nodes of a Ray cluster."""
+    """The processes, or the nodes of a Ray cluster, that run the dialogues."""
 
     processes: int = 1
     nodes: int = 0

@@ -88,7 +88,7 @@ def _hidden(source: random.Random, domain: str, number: int) -> Hidden:
 
 
 class Entrant(msgspec.Struct, kw_only=True):
-    """What an entry of the store is."""
+    """The description of an entry of the store."""
 
     name: str
     skill: float

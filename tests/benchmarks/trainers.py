@@ -24,7 +24,7 @@ PAD = 0
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """What is trained."""
+    """The model, data and optimizer steps of a training."""
 
     vocabulary: int = 128_256
     hidden: int = 256
@@ -55,7 +55,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """What trains it."""
+    """A trainer and its options."""
 
     trainer: Literal["ours", "trl"]
     rows: int = 2048
@@ -73,7 +73,7 @@ class Contestant(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, kw_only=True):
-    """What a contestant took; memory in bytes."""
+    """The measurements of one contestant; memory is in bytes."""
 
     losses: list[float]
     """Of each step."""
@@ -236,7 +236,7 @@ def _full_logits(model: Any, inputs: Any, predictors: Any, targets: Any) -> Any:
 
 
 def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
-    """As TRL is used: texts through a tokenizer, whose every word is one token, and its own trainer and collator.
+    """Train with TRL: texts through a tokenizer with one token per word, and TRL's own trainer and collator.
 
     The collator is told, as it lets itself be told, to leave out what the human said.
     """
@@ -273,7 +273,7 @@ def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
 
 
 def _adapters() -> Any:
-    """As in `lora.adapt`."""
+    """Return the LoRA configuration that `lora.adapt` uses."""
     from peft import LoraConfig
 
     from sweet_rl_trainer.settings import LoraSettings

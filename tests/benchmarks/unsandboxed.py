@@ -22,7 +22,7 @@ _FORK = multiprocessing.get_context("fork")
 
 
 def output(source: str, call: str) -> Any:
-    """What the call gives, None where it raises; no name of the top level is seen by a function."""
+    """Return the value of a call, or None if it raises; functions see no names of the top level."""
     try:
         exec(source)
         return eval(call)

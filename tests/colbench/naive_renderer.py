@@ -85,7 +85,7 @@ class NaiveRenderer:
         return descendants(self.process) | {self.process}
 
     async def reached(self, attack):
-        """What this attack reaches, its aim if it can."""
+        """Return what this attack reaches; repeat it until it reaches its aim, at most TRIES times."""
         for _ in range(TRIES):
             found = await self.attempt(attack)
             if attack.aim in found or attack.aim == "honest":
@@ -93,7 +93,7 @@ class NaiveRenderer:
         return found
 
     async def attempt(self, attack):
-        """What it reaches at once; what may be left of it is killed."""
+        """Return what the attack reaches in one attempt; kill whatever it leaves running."""
         if self.browser is None or len(self.processes) > MOST_PROCESSES:
             await self.kill()
             await self.start()
@@ -166,7 +166,7 @@ class _Window:
         return await self.page.screenshot()
 
     async def answer(self, route):
-        """What the web would give, without the web."""
+        """Answer a request as the web would, without the network."""
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset and route.request.resource_type == "image":
             await asyncio.sleep(self.web_seconds)
@@ -178,7 +178,7 @@ class _Window:
             )
 
     async def wait(self):
-        """For what a page does once it has been pictured."""
+        """Wait for effects that a page has after its picture was taken."""
         until = time.monotonic() + AFTERMATH
         while self.attack.aim not in self.found and time.monotonic() < until:
             await asyncio.sleep(0.05)

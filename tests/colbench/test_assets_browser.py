@@ -1,4 +1,4 @@
-"""What a real browser makes of prepared pages: the same picture as from the whole sheet, and the vendored fonts."""
+"""Prepared pages in a real browser: the same picture as with the full stylesheet, and the vendored fonts."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def roots() -> list[int]:
 
 
 def gone(pids: set[int]) -> bool:
-    """Whether all have ended before patience does; a zombie has."""
+    """Return True if all processes end within PATIENCE; a zombie counts as ended."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if not any(running(pid) for pid in pids):
@@ -118,7 +118,7 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
 async def test_nothing_is_left_when_a_renderer_is_cancelled(
     browser: Path, tmp_path: Path, moment: float, cancels: int
 ) -> None:
-    """Whether its driver, its browser or the check of fonts is being started, or all of it has started."""
+    """Cancel while the driver, the browser or the font check starts, and after all have started."""
 
     async def hold() -> None:
         async with Renderer(str(browser), cache=tmp_path):

@@ -34,7 +34,7 @@ ROUNDING = 1e-5
 
 
 def drawing(width, height, seed=0):
-    """Something with edges, colors and noise in it."""
+    """Return a picture with edges, colors and noise."""
     draws = np.random.default_rng(seed)
     noise = draws.integers(0, 256, (height // 8 + 1, width // 8 + 1, 3), dtype=np.uint8)
     image = Image.fromarray(noise).resize((width, height), Image.Resampling.BICUBIC)

@@ -23,7 +23,7 @@ SHARDS = 4
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """What every part is started with, and a `colbench` on the path."""
+    """Return the environment that every part starts with; its PATH has a `colbench`."""
     place = tmp_path_factory.mktemp("cluster")
     (place / "bin").mkdir()
     command = place / "bin" / "colbench"

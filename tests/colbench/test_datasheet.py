@@ -175,7 +175,7 @@ def decision(task, name):
 
 
 def by_the_book(task):
-    """By decision, the choice that the words of the task's fact mean, and whether it is the usual one."""
+    """Return by decision the choice that the task's fact states, and True if it is the usual choice."""
     family, theme = recognise(task.request)
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     chosen = {

@@ -57,7 +57,7 @@ Row = Mapping[str, Any]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What became of one question, with regard to one hidden decision of one task."""
+    """The result of one question for one hidden decision of one task."""
 
     family: str
     kind: str

@@ -69,7 +69,7 @@ def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role:
 
 
 class Drill(NamedTuple):
-    """What became of two dialogues in which one role's server has a fault."""
+    """The results of two dialogues in which one role's server has a fault."""
 
     server: FaultServer
     rollouts: Sequence[Rollout]

@@ -314,7 +314,7 @@ def test_a_gallery_that_cannot_be_written_is_named(tmp_path, store):
 
 
 def colors(target: bytes, final: bytes, *points: tuple[int, int]) -> list[tuple[int, ...]]:
-    """Of the difference picture, at points of the pages."""
+    """Return the colors of the difference picture at points of the pages."""
     with Image.open(BytesIO(pictures.difference(target, final))) as image:
         return [image.convert("RGB").getpixel((x // 2, y // 2)) for x, y in points]
 

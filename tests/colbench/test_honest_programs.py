@@ -60,7 +60,7 @@ def on(tier):
 
 
 def differing(chosen, told):
-    """What was expected and told instead, by program and call."""
+    """Return the expected and the actual outcome where they differ, by program and call."""
     return {
         (program.name, call): (wanted, outcome(*result))
         for program, results in zip(chosen, told, strict=True)

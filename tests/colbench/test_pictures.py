@@ -38,7 +38,7 @@ def shown(*pictures: bytes) -> list[Message]:
 
 
 async def ask(messages, *, fault=None, sees=True, **options):
-    """What the scripted server said and the messages that it was sent."""
+    """Return the scripted server's reply and the messages that were sent to it."""
     async with ScriptedServer(
         lambda heard: f"{len(heard[-1].images)} pictures", fault=fault, sees=sees
     ) as server:

@@ -97,7 +97,7 @@ def mine(name, **settings):
 
 
 def same(one, other):
-    """Whether two runs have the same rollouts and the same report, but for times."""
+    """Return True if two runs have the same rollouts and the same report, except for times."""
     texts = [
         [msgspec.json.encode(without_times(each)) for each in run.rollouts] for run in (one, other)
     ]

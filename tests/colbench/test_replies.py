@@ -1,4 +1,4 @@
-"""How replies of model servers came: recorded in each turn, counted in the report, told while they are waited for."""
+"""Properties of model servers' replies: recorded in each turn, counted in the report, shown during the run."""
 
 from __future__ import annotations
 

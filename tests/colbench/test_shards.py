@@ -77,7 +77,7 @@ def test_each_cell_is_in_one_shard_and_shards_have_nearly_the_same_size():
 
 
 def test_a_cell_is_in_the_same_shard_for_ever():
-    """Another shard would tear apart the runs of an earlier version."""
+    """Pin the shard of a cell: a different one would break runs made by an earlier version."""
     task = TASKS[0]
     named = f'["shard","{task.id}","{task.hash}",2]'.encode()
     place = int(sha256(named).hexdigest()[:16], 16) % 7 + 1

@@ -65,7 +65,7 @@ async def rendered(pages: list[str], browser: Path, cache: Path, workers: int) -
 
 
 async def rendered_by_two(pages: list[str], browser: Path, folder: Path) -> list[list[Render]]:
-    """What a renderer, and after it another one that does more at once, makes of the pages."""
+    """Return the renders of one renderer, and then those of another one with more pages in parallel."""
     one = await rendered(pages, browser, folder / "one", 1)
     return [one, await rendered(pages, browser, folder / "other", 3)]
 

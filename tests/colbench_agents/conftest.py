@@ -1,4 +1,4 @@
-"""What tests of agents outside the process share: a short run of the real runner, and a look at the processes."""
+"""Shared parts of tests of agents in their own process: a short run of the real runner, and a view of processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from colbench.task import Hidden, Task
 
 
 class Human:
-    """Says the same to everything."""
+    """A human who gives the same reply to every message."""
 
     async def respond(self, task, dialogue):
         return "No."
@@ -81,7 +81,7 @@ class Named:
         return self._until(lambda found: not found, seconds)
 
     def begun(self, count: int, seconds: float = 20.0) -> bool:
-        """Whether there are so many: one that is just starting is not seen for a moment."""
+        """Return True once there are `count` processes; a process that is just starting is not visible for a moment."""
         return len(self._until(lambda found: len(found) >= count, seconds)) >= count
 
     def _until(self, enough: Callable[[list[int]], bool], seconds: float) -> list[int]:

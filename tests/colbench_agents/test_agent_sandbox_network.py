@@ -38,7 +38,7 @@ class Mirror(BaseHTTPRequestHandler):
         self.wfile.write(body[::-1])
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def own_address() -> str:

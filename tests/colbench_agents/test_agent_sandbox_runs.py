@@ -76,7 +76,7 @@ class Site(BaseHTTPRequestHandler):
         self.wfile.write(b"Are there limits?")
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def evaluate(*flags: str, out: str) -> int:

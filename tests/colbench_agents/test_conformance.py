@@ -120,7 +120,7 @@ WRONG = {"broken", "advice"}
 
 
 class Enough(Exception):
-    """Something wrong was found."""
+    """Raised at the first wrong verdict, to stop the check."""
 
 
 def check(agent: object, patience: float = 20.0) -> list[Verdict]:
@@ -148,7 +148,7 @@ def check_server(case: Case, address: str) -> list[Verdict]:
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a server of agents."""
+    """Yield the address of a server of agents."""
     command = [sys.executable, "-S", str(HERE / "unruly_server.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
@@ -230,7 +230,7 @@ class Restless(Silent):
 
 
 class Locked:
-    """Its lock stays closed when a reply is canceled."""
+    """An agent whose lock stays closed when a reply is canceled."""
 
     def __init__(self):
         self.free = asyncio.Event()

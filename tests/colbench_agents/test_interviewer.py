@@ -31,7 +31,7 @@ FOREIGN = Task(
 
 
 async def talk(task: Task, agent: Any, human: Any = None) -> tuple[list[Message], str]:
-    """What was said, and the answer; empty if there was none in ten turns."""
+    """Return the dialogue and the answer; the answer is empty if none came within TURNS turns."""
     dialogue = [Message(role="user", content=task.request)]
     for _ in range(TURNS):
         said = await agent.reply(tuple(dialogue))
@@ -73,7 +73,7 @@ async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
 
 
 def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
-    """What the request states, and the most frequent choice of all else in the training set."""
+    """Answer with what the request states, and else with the most frequent choice in the training set."""
     usual: dict[str, Counter[Any]] = defaultdict(Counter)
     for family in FAMILIES.values():
         for task in generate(family, 40, "train"):

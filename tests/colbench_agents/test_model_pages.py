@@ -46,7 +46,7 @@ async def talk(renderer, *, agent_sees=True, **options):
 
 
 def pictures(server):
-    """How many pictures each request had."""
+    """Return the number of pictures in each request."""
     return [str(request).count("'type': 'image_url'") for request in server.requests]
 
 

@@ -26,7 +26,7 @@ DIALOGUES = 20
 
 
 def wanted(program: str) -> str:
-    """Where a program is; without it the test is skipped, but in CI it fails."""
+    """Return the path of a program; skip the test if it is not installed, but fail in CI."""
     found = shutil.which(program)
     if not found:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{program} is not there")
@@ -46,7 +46,7 @@ def running(*command: object) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def spec_of(example: str) -> Iterator[str]:
-    """What `--agent` is for an example."""
+    """Yield the value of `--agent` for an example."""
     if example == "http":
         with running(sys.executable, EXAMPLES / "http" / "agent.py", 0) as server:
             assert server.stdout

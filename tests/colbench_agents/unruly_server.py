@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     """The four requests."""
 
     def do_GET(self) -> None:
-        """Who it is."""
+        """Send the agent's description."""
         ready = {**READY, "concurrent": self.fault != "alone"}
         if self.fault == "is-never-the-same":
             ready["version"] = str(time.time_ns())
@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(201)
 
     def reply(self, episode: str, messages: int) -> None:
-        """What it says next."""
+        """Send the agent's next message."""
         said = "What else?" if messages == 1 else "I WANT TO ANSWER: x = 1"
         reply = {"type": "reply", "episode": episode, "content": said}
         if self.fault == "names-another":
@@ -92,12 +92,12 @@ class Handler(BaseHTTPRequestHandler):
 
     @property
     def fault(self) -> str:
-        """Of the agent that is asked."""
+        """Return the fault of the requested agent."""
         return self.path.split("/")[1]
 
     @property
     def begun(self) -> Begun:
-        """Its dialogues."""
+        """Return the dialogues of the requested agent."""
         return BEGUN[self.fault]
 
     def send(self, status: int, body: object = None, more: int = 0) -> None:

@@ -70,7 +70,7 @@ class Outline(HTMLParser):
             self.texts.append(data.strip())
 
     def has(self, *names: str) -> bool:
-        """Whether one element has all these classes."""
+        """Return True if one element has all these classes."""
         every = (classes for group in self.classes.values() for classes in group)
         return any(all(f" {name} " in classes for name in names) for classes in every)
 
@@ -85,7 +85,7 @@ def outline(task: Task) -> Outline:
 
 
 def design(task: Task) -> dict[str, Choice]:
-    """What was decided, found from the words of the facts."""
+    """Return the design decisions, found from the words of the facts."""
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     return {
         decision.name: next(

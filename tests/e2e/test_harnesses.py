@@ -51,7 +51,7 @@ def harnesses() -> Path:
 
 
 class Wanted(NamedTuple):
-    """Of which dialogues a run is made, next to their agent."""
+    """The dialogues of a run, without their agent."""
 
     domain: str = "backend"
     tasks: int = TASKS
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What came of one run, and how often the model was sent what."""
+    """The rollouts of one run, and how often each message was sent to the model."""
 
     rollouts: Rollouts
     heard: Counter[str]
@@ -377,7 +377,7 @@ def stores(folder: Path) -> dict[str, str]:
 
 
 async def command(*words: Any, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """What a command prints, which must end well."""
+    """Return the output of a command, which must succeed."""
     process = await asyncio.create_subprocess_exec(
         *map(str, words),
         cwd=cwd,

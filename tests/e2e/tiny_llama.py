@@ -105,7 +105,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausal
 
 
 def says(tokenizer: PreTrainedTokenizerFast, token: int) -> bool:
-    """Whether a token is more than white space or a mark.
+    """Return True if a token is more than white space or a mark.
 
     Those that are not get the score 0, which is never the highest of all: at temperature 0 the model is
     never at a loss for words, as the human of a run must not be.

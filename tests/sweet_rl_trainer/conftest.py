@@ -223,7 +223,7 @@ def small_recipe(tmp_path, collected, small_model, one_thread):
 
 @pytest.fixture
 def one_thread(monkeypatch):
-    """For processes that a test starts: several threads of each would be in one another's way."""
+    """Limit processes that a test starts to one thread, so that they do not slow each other down."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 

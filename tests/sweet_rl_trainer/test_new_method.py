@@ -23,7 +23,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
 
 @pytest.fixture(scope="module")
 def said(place: Workplace) -> str:
-    """What the commands of the page print."""
+    """Return the output of the page's commands."""
     return place.follow("docs/new-method.md")
 
 

@@ -44,7 +44,7 @@ def agent_of(tmp_path: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 def dialogues() -> Opener:
-    """So many dialogues with an agent at a time."""
+    """Return a context manager that opens a number of dialogues with an agent at once."""
 
     @asynccontextmanager
     async def open_all(agent: Any, count: int = 1) -> AsyncIterator[list[Talk]]:
@@ -84,7 +84,7 @@ class Talk:
 
     @property
     def usage(self) -> tuple[int, int, int] | None:
-        """Of the last reply: tokens in, tokens out, requests."""
+        """Return the tokens in, tokens out and requests of the last reply."""
         counted = self.messages[-1].usage
         if counted is None:
             return None

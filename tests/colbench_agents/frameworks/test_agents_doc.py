@@ -92,7 +92,7 @@ class Run:
         return self.rollouts.read_text().splitlines() if self.rollouts.exists() else []
 
     def results(self):
-        """By task: the turns, the answer, the scores."""
+        """Return by task the turns, the answer and the scores."""
         return {
             each.task_id: (
                 [(turn.said, turn.human) for turn in each.turns],
@@ -116,7 +116,7 @@ def server_for_all():
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory):
-    """What the native agent comes to with the same model."""
+    """Return the results of the native agent with the same model."""
 
     async def run():
         async with server_for_all() as server:

@@ -1,4 +1,4 @@
-"""What holds for an agent of any framework, with the real libraries and a scripted model server.
+"""Properties of an agent of any framework, with the real libraries and a scripted model server.
 
 Its person says "look up X", and the model calls a tool; "what did I say?", and it repeats all that it was given.
 """
@@ -116,7 +116,7 @@ def made(agent_of, needs):
 
 
 def module_of(agent):
-    """Where the object is that the agent was made of."""
+    """Return the module that holds the object from which the agent was made."""
     return next(m for m in sys.modules.values() if m.__dict__.get("agent") is agent.own)
 
 

@@ -121,7 +121,7 @@ def agent(messages):
 
 
 async def test_an_async_function_that_blocks_does_not_stop_the_run(agent_of, dialogues):
-    """It only comes back when the run has gone on meanwhile."""
+    """Check with a function that returns only once the run has continued."""
     text = """
 import threading
 went_on = threading.Event()

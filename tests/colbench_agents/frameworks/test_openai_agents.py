@@ -1,4 +1,4 @@
-"""What is special about agents of the OpenAI Agents SDK."""
+"""Behavior specific to agents of the OpenAI Agents SDK."""
 
 from __future__ import annotations
 

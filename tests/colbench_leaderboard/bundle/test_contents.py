@@ -1,4 +1,4 @@
-"""What is in a bundle: JSON that can be read in two ways, dialogues out of order, false blobs, texts that lie."""
+"""The contents of a bundle: ambiguous JSON, dialogues out of order, false blobs, and false texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the audits take for known, told, copied and improbable, on small cases worked out by hand."""
+"""The audits' notion of known, told, copied and improbable, on small cases computed by hand."""
 
 from __future__ import annotations
 

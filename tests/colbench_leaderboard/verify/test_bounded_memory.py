@@ -1,4 +1,4 @@
-"""What a verification keeps of each dialogue, and its comparison with other bundles, a part at a time."""
+"""Memory of a verification for each dialogue, and its comparison with other bundles in parts."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def played(tmp_path_factory) -> tuple[RunConfig, dict[str, Task], list[Trajector
 
 
 def scored(turn, replies):
-    """As `ranking.score.Scored`, whose module needs torch; the better half has the higher scores."""
+    """Return a `ranking.turns.Scored`, whose module needs torch; earlier replies have higher scores."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.methods.ranking.turns import Scored
 

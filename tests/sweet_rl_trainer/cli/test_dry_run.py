@@ -27,7 +27,7 @@ CRITIC = ("--until", "critic")
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch, tmp_path):
-    """No network, and nothing in the cache."""
+    """Disable the network and use an empty cache."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")

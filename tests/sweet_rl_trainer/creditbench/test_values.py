@@ -57,7 +57,7 @@ class World:
         return passed / total
 
     def after(self, known, possible, asked):
-        """What the human may say, with its chance."""
+        """Yield each possible reply of the human, with its probability."""
         total = sum(self.weight[each] for each in possible)
         for choice in {each[asked]: None for each in possible}:
             left = [each for each in possible if each[asked] == choice]

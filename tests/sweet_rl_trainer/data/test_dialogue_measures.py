@@ -1,4 +1,4 @@
-"""How dialogues went, by hand."""
+"""Measures of dialogues, against values computed by hand."""
 
 from __future__ import annotations
 

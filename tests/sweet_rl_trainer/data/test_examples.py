@@ -1,4 +1,4 @@
-"""What is trained on: weights, lengths, what is left out, and what is counted."""
+"""Training examples: weights, lengths, what is left out, and what is counted."""
 
 from __future__ import annotations
 

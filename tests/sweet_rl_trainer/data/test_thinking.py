@@ -23,7 +23,7 @@ START, END = "<|im_start|>", "<|im_end|>"
 
 
 def replies(name):
-    """As they are sampled: DeepSeek's prompt opens the thought."""
+    """Return the replies as they are sampled: DeepSeek's prompt opens the thought."""
     opening = "" if name == "deepseek" else "<think>\n"
     pairs = zip(THOUGHTS, SAID, strict=True)
     return tuple(f"{opening}{thought}\n</think>\n\n{said}" for thought, said in pairs)

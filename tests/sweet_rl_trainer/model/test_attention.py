@@ -92,7 +92,7 @@ def test_shared_is_as_separate(make_model, kind, attention):
 
 
 def by_lengths(module, query, key, value, mask, cu_seq_lens_q, max_length_q, scaling, **kwargs):
-    """What flash attention with variable lengths computes, one sequence and one query at a time."""
+    """Compute variable-length flash attention, one sequence and one query at a time."""
     assert mask is None
     assert kwargs["cu_seq_lens_k"].tolist() == cu_seq_lens_q.tolist()
     assert max_length_q == kwargs["max_length_k"] == cu_seq_lens_q.diff().max()

@@ -1,4 +1,4 @@
-"""What is exported is the trained model, whole."""
+"""The exported model is the trained one, complete."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Kind(t.StopAt):
 
 
 def three_steps(model, folder, *callbacks, **changes):
-    """Of rows that two processes cannot halve; the last one is of one pair."""
+    """Train on rows that two processes cannot split evenly; the last row has one pair."""
     return t.run(
         model,
         t.pairs(7),

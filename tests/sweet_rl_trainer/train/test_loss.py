@@ -187,7 +187,7 @@ def test_where_the_model_is_the_reference_the_loss_is_the_logarithm_of_two(make_
 
 @pytest.mark.parametrize("rule", RULES)
 def test_human_and_system_tokens_get_no_gradient(both, rule):
-    """In the loops: of the loss with respect to the logits that predict them. The gradients are equal, see above."""
+    """Check gradients of the predicting logits in the plain loops; their gradients equal ours, see above."""
     model, reference = both("llama")
     found, likelihoods, kept = naive(model, reference, pairs(rule), rule)
     sum(naive_losses(found, likelihoods)).backward()

@@ -1,4 +1,4 @@
-"""What is measured next to the loss, against plain loops on a tiny model."""
+"""Measures computed next to the loss, against plain loops on a tiny model."""
 
 from __future__ import annotations
 

@@ -520,7 +520,7 @@ FSDP2 = {
 
 
 def three_steps(base, folder):
-    """Of rows that two processes cannot halve; the last one is of one pair."""
+    """Train on rows that two processes cannot split evenly; the last row has one pair."""
     model = load_value_model(base).train()
     return run(model, pairs(7), folder, held_out=pairs(3, seed=1), epochs=1)
 

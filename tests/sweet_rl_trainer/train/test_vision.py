@@ -124,7 +124,7 @@ def pixels(processor, tmp_path):
 
 
 def own_inputs(processor, trajectory, folder, names):
-    """What the processor makes of a whole dialogue and its pictures in one call."""
+    """Return the processor's output for a whole dialogue and its pictures in one call."""
     content = [
         {"type": "text", "text": NOTE},
         {"type": "image"},

@@ -31,7 +31,7 @@ def start(task):
 
 
 def test_shares_are_those_of_the_scorer(tasks):
-    """For every subset of the facts of a few tasks, as functions in the sandbox."""
+    """Compare every subset of the facts of a few tasks with functions run in the sandbox."""
 
     async def scored(task, sources):
         async with CodeSandbox(1) as box:

@@ -1,4 +1,4 @@
-"""Which replies become pairs."""
+"""The choice of replies that become pairs."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def results(rows=(), **parts):
 
 
 def marks(successes, of=20):
-    """So many tasks of which the first ones succeed."""
+    """Return the marks of `of` tasks, of which the first `successes` succeed."""
     return {f"task-{n:02}": "1" if n < successes else "0" for n in range(of)}
 
 

@@ -52,7 +52,7 @@ class Policy:
         return chosen - self.logits[places].logsumexp(0)
 
     def probabilities(self):
-        """Of the dialogues, which are all there are."""
+        """Return the probabilities of all possible dialogues."""
         logprobs = [sum(self.logprob(*action) for action in actions) for actions, *_ in DIALOGUES]
         return torch.stack(logprobs).exp()
 
@@ -105,7 +105,7 @@ def credited(weight):
 
 
 def remaining(groups, weight=1.0):
-    """What each dialogue has still to gain, 0 after its end, and which turns it has."""
+    """Return the reward that remains in each turn, 0 after a dialogue's end, and the mask of its turns."""
     lasting = torch.arange(TURNS) < LENGTHS[groups].unsqueeze(-1)
     return (REWARDS[groups].unsqueeze(-1) - weight * TOLD[groups]) * lasting, lasting
 
@@ -123,7 +123,7 @@ def test_the_expectation_is_the_gradient_of_the_expected_reward(weight, size):
 
 
 def unlike(expected, gradient):
-    """How far an expectation is from any multiple of the gradient, as a share of it."""
+    """Return the distance of an expectation from the nearest multiple of the gradient, as a share of its norm."""
     along = (expected @ gradient) / (gradient @ gradient) * gradient
     return ((expected - along).norm() / expected.norm()).item()
 
