@@ -29,7 +29,7 @@ def names(stages):
 
 
 def keys(recipe, goal=None):
-    """Return the key of each stage; the second diagnosis is named "`diagnose, ranked`"."""
+    """Return the key of each stage; the second diagnosis is named `diagnose, ranked`."""
     found = {}
     for stage in plan(recipe, goal):
         name = f"{stage.name}, ranked" if "ranked" in stage.inputs else stage.name
