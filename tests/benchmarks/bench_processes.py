@@ -57,7 +57,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Meter(Observer):
-    """Reads the CPU seconds of all processes of a run when its dialogues begin and when they end."""
+    """An observer of the CPU seconds of all processes of a run, when its dialogues begin and when they end."""
 
     def __init__(self) -> None:
         self.first = usage()

@@ -92,22 +92,22 @@ class Measured(Struct, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Tokens per second."""
+        """Return tokens per second."""
         return self.tokens / self.seconds
 
     @property
     def cpu_rate(self) -> float:
-        """Tokens per second of CPU."""
+        """Return tokens per second of CPU."""
         return self.tokens / self.cpu
 
     @property
     def above(self) -> int:
-        """Peak memory above that of the model."""
+        """Return peak memory above that of the model."""
         return self.peak - self.before
 
 
 def pairs(job: Job) -> list[Any]:
-    """Random pairs of dialogues of several turns with one request, enough for all steps, no two sides as long.
+    """Return random pairs of dialogues of several turns with one request, enough for all steps, no two sides as long.
 
     The agent speaks tokens of the upper half of the vocabulary, of which the last one ends its turns; all weigh 1.
     """
@@ -132,7 +132,7 @@ def _words(job: Job, chance: random.Random, count: int, *, agent: bool = False) 
 
 
 def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any:
-    """Questions and replies, then an answer of a third of what the length leaves after the request."""
+    """Return questions and replies, then an answer of a third of what the length leaves after the request."""
     from sweet_rl_trainer.data.examples import Example, Side
 
     length = chance.randint(job.shortest, job.longest)
@@ -152,7 +152,7 @@ def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any
 
 
 def _model(job: Job) -> Any:
-    """A Llama with random weights, in float32 as far as it is trained."""
+    """Return a Llama with random weights, in float32 as far as it is trained."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -289,7 +289,7 @@ def _adapters() -> Any:
 
 
 def in_order(job: Job) -> list[Any]:
-    """The pairs as our trainer takes them."""
+    """Return the pairs as our trainer takes them."""
     from sweet_rl_trainer.train.collator import Packer, Plan
 
     examples, known = pairs(job), _settings(job, Contestant(trainer="ours"))
@@ -372,7 +372,7 @@ def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
 
 
 def _clock(job: Job) -> Any:
-    """A callback that begins to measure memory now, and time after the first step."""
+    """Return a callback that begins to measure memory now, and time after the first step."""
     import torch
     from transformers import TrainerCallback
 
@@ -428,7 +428,7 @@ def _resident() -> int:
 
 
 def in_child(job: Job, contestant: Contestant) -> Measured:
-    """`measure` in its own process. Raises CalledProcessError if that fails."""
+    """Run `measure` in its own process. Raises CalledProcessError if that fails."""
     given = msgspec.json.encode([job, contestant]).decode()
     run = subprocess.run(
         [sys.executable, __file__, given], check=True, stdout=subprocess.PIPE, env=_environment()

@@ -31,7 +31,7 @@ def output(source: str, call: str) -> Any:
 
 
 def serial_score(task: Task, source: str) -> float:
-    """The share of a task's tests passed, found in this process."""
+    """Return the share of a task's tests passed, found in this process."""
     tests = task.hidden.tests
     return sum(_passes(task.hidden.reference, source, call) for call in tests) / len(tests)
 
@@ -60,7 +60,7 @@ def _on_alarm(_number: int, _frame: object) -> None:
 
 
 def process_score(task: Task, source: str, at_once: int) -> float:
-    """The same with a process for every test, some of them at once."""
+    """Return the same with a process for every test, some of them at once."""
     waiting = iter(task.hidden.tests)
     passed = 0
     while batch := list(islice(waiting, at_once)):

@@ -126,7 +126,7 @@ class _Window:
         self.web_seconds = WEB_SECONDS
 
     async def visit(self):
-        """A good page, twice the attack, and the good page again."""
+        """Show a good page, twice the attack, and the good page again."""
         good, aim = page_controls()[0], self.attack.aim
         seconds = SECONDS.get(aim, PATIENCE)
         before = await self.picture(good, "before") if aim == "next" else b""
@@ -148,7 +148,7 @@ class _Window:
                 self.found.add("next")
 
     async def picture_elsewhere(self, page):
-        """The picture as another user has it: later, from a lower window, with the pointer on it, in the dark."""
+        """Return the picture as another user has it: later, in a lower window, with the pointer on it, in the dark."""
         await self.page.emulate_media(**OTHER_TASTE)
         await self.page.mouse.move(200, 200)
         self.web_seconds = 0.0

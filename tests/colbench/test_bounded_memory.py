@@ -14,7 +14,7 @@ BYTES = 2_000
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, multiplied):
-    """Folders by agent and number of trials."""
+    """Return folders by agent and number of trials."""
     home = tmp_path_factory.mktemp("runs")
     found = {}
     for agent in ("demonstrator", "guesser"):

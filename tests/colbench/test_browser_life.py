@@ -39,7 +39,7 @@ asyncio.run(main())
 
 @pytest.fixture(autouse=True)
 def orphans() -> Iterator[None]:
-    """Processes whose parents are gone count as descendants, too."""
+    """Count orphaned processes as descendants, too."""
     with adopting_orphans():
         yield
 
@@ -49,7 +49,7 @@ def descendants() -> set[int]:
 
 
 def roots() -> list[int]:
-    """The topmost processes of browsers below this one: the driver starts each in its own session."""
+    """Return the topmost processes of browsers below this one: the driver starts each in its own session."""
     return [
         pid for pid in descendants() if os.getpgid(pid) == pid and parent_of(pid) != os.getpid()
     ]
@@ -188,7 +188,7 @@ def running_with(text: bytes) -> Iterator[int]:
 
 
 def program(path: Path, *lines: str) -> Path:
-    """A shell script in the browser's stead, which tells the version of one."""
+    """Return a shell script in the browser's stead, which tells the version of one."""
     version = '[ "$1" = --version ] && echo Chromium 1.2.3.4 && exit'
     path.write_text("\n".join(("#!/bin/sh", version, *lines)))
     path.chmod(0o755)

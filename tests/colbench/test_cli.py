@@ -68,7 +68,7 @@ class MuteHuman:
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with a file of agents."""
+    """Return an empty folder to work in, with a file of agents."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     return tmp_path

@@ -90,7 +90,7 @@ async def test_only_an_agent_that_accepts_pictures_is_handed_them():
 
 
 class Judge:
-    """Counts the letters of a page."""
+    """A scorer that counts the letters of a page."""
 
     def __init__(self, error=None):
         self.error = error

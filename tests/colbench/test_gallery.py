@@ -33,7 +33,7 @@ def page(name: str) -> str:
 
 
 def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
-    """A page of one color, with a bar of ink if wanted."""
+    """Return a page of one color, with a bar of ink if wanted."""
     image = Image.new("RGB", (width, height), color)
     if ink:
         ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)
@@ -94,7 +94,7 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
 
 @pytest.fixture
 def store(tmp_path, monkeypatch) -> RenderStore:
-    """The user's renders: of the target and of pages one and two."""
+    """Return the user's renders: of the target and of pages one and two."""
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     store = RenderStore()
     for source, picture in (

@@ -37,7 +37,7 @@ SHORT, LONG = Limits(wall_seconds=5.0), Limits(wall_seconds=60.0)
 
 
 def naive_renderer(browser):
-    """The module next to this one: tests are no package."""
+    """Return the module next to this one, which is not in a package."""
     spec = util.spec_from_file_location(
         "naive_renderer", Path(__file__).with_name("naive_renderer.py")
     )

@@ -110,7 +110,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def html(look: Look) -> str:
-    """The page."""
+    """Return the page."""
     parts = {
         "title": f'<h1 style="font-size:{look.title_size}px;color:{look.title_color};font-weight:{look.title_bold};'
         f'text-align:{look.title_align}">{look.title}</h1>',
@@ -146,7 +146,7 @@ def html(look: Look) -> str:
 
 
 def changes() -> Iterator[Change]:
-    """Forty of each template."""
+    """Yield forty changes of each template."""
     for at, target in enumerate(LOOKS):
         for name, made, words in (*_top_changes(target), *_body_changes(target)):
             yield Change(
@@ -247,7 +247,7 @@ def _without(look: Look, part: str) -> tuple[str, ...]:
 
 
 def repairs(target: Look, wrong: Look) -> Iterator[Look]:
-    """The wrong page, and what it becomes as its fields are set right one after another."""
+    """Yield the wrong page, and what it becomes as its fields are set right one after another."""
     yield wrong
     for field, value in asdict(target).items():
         if getattr(wrong, field) != value:

@@ -17,7 +17,7 @@ from colbench.models.scripted_server import Fault, ScriptedServer
 
 
 def picture(width: int, height: int, top: str = "red", bottom: str = "blue") -> bytes:
-    """A PNG whose upper half has one color and whose lower half another."""
+    """Return a PNG whose upper half has one color and whose lower half another."""
     image = Image.new("RGB", (width, height), top)
     image.paste(bottom, (0, height // 2, width, height))
     return as_png(image)

@@ -35,7 +35,7 @@ def evaluate(out, **changes):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A whole run, `whole`, and its shards `1` to `4`."""
+    """Return a whole run, `whole`, and its shards `1` to `4`."""
     place = tmp_path_factory.mktemp("runs")
     evaluate(place / "whole").write_report()
     for number in range(1, 5):
@@ -45,7 +45,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def copied(runs, tmp_path):
-    """Copies of the shards, to be changed."""
+    """Return copies of the shards, to be changed."""
     shutil.copytree(runs, tmp_path / "runs")
     return tmp_path / "runs"
 

@@ -42,7 +42,7 @@ HEIGHTS = {
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """More work than the machine has processors."""
+    """Keep more processes busy than the machine has processors."""
     loops = [subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(BUSY_LOOPS)]
     yield
     for loop in loops:
@@ -71,7 +71,7 @@ async def rendered_by_two(pages: list[str], browser: Path, folder: Path) -> list
 
 
 def differing(names: list[str], runs: list[list[Render]]) -> list[str]:
-    """The pages that have not the same outcome, picture and blocks in both runs."""
+    """Return the pages that have not the same outcome, picture and blocks in both runs."""
     one, other = ([(each.outcome, each.picture, each.blocks) for each in run] for run in runs)
     return [name for name, a, b in zip(names, one, other, strict=True) if a != b]
 

@@ -1,4 +1,4 @@
-"""The viewer in a real browser: filters, keys, notes, a run that goes on, pictures with a slider, accessibility."""
+"""The viewer in a real browser: filters, keys, notes, a run in progress, pictures with a slider, accessibility."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PICTURES = ".stage:not([hidden]) img"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, browser):
-    """Folders of three runs: one asks, one guesses and writes markup, one designs pages."""
+    """Return folders of three runs: one asks, one guesses and writes markup, one designs pages."""
     home = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLBENCH_CACHE", str(home / "cache"))

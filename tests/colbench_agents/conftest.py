@@ -35,7 +35,7 @@ class Scorer:
 
 @pytest.fixture
 def play() -> Callable:
-    """Plays this many dialogues with an agent; gives their rollouts."""
+    """Play this many dialogues with an agent and return their rollouts."""
 
     async def played(agent, *, dialogues=1, seconds=20.0, concurrency=4, request="def f(x)?"):
         done: list[Rollout] = []
@@ -77,7 +77,7 @@ class Named:
         return found
 
     def left(self, seconds: float = 20.0) -> list[int]:
-        """Those that are still there after so long, asked again and again."""
+        """Return the processes that remain after these seconds."""
         return self._until(lambda found: not found, seconds)
 
     def begun(self, count: int, seconds: float = 20.0) -> bool:
@@ -98,9 +98,9 @@ def name() -> Named:
 
 @pytest.fixture(scope="session")
 def run() -> Callable:
-    """Runs a command in a sandbox, or outside of any; gives what it writes.
+    """Run a command in a sandbox, or without one, and return its output.
 
-    Where nothing can be shut in the test is skipped, but not in continuous integration.
+    The test is skipped if no sandbox works, but not in continuous integration.
     """
     if reason := why_not():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)

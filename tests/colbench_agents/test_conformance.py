@@ -124,7 +124,7 @@ class Enough(Exception):
 
 
 def check(agent: object, patience: float = 20.0) -> list[Verdict]:
-    """The verdicts up to the first on what is wrong."""
+    """Return the verdicts up to the first on what is wrong."""
 
     def show(verdict: Verdict) -> None:
         if verdict.outcome in WRONG:
@@ -158,7 +158,7 @@ def address():
 
 @pytest.fixture(scope="module")
 def checked(address):
-    """The verdicts on every agent, as they come; most of the time is waiting, so many are looked at at once."""
+    """Yield the verdicts on every agent, as they come; as most of the time is waiting, many are checked at once."""
     with ThreadPoolExecutor(12) as pool:
         futures: dict[Case, Future[list[Verdict]]] = {}
         futures |= {case: pool.submit(check_command, case) for case in [*SOUND, *COMMANDS]}

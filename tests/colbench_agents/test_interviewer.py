@@ -44,7 +44,7 @@ async def talk(task: Task, agent: Any, human: Any = None) -> tuple[list[Message]
 
 
 def outputs(code: str, task: Task) -> list[Any]:
-    """The values of a task's calls; only for code that this project wrote."""
+    """Return the values of a task's calls; only for code that this project wrote."""
     namespace: dict[str, Any] = {}
     exec(code, namespace)
     return [eval(call, dict(namespace)) for call in task.hidden.tests]
@@ -92,7 +92,7 @@ def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
 
 
 def chosen(task: Task) -> dict[str, Choice]:
-    """The design of a task, by the words of its facts."""
+    """Return the design of a task, by the words of its facts."""
     family, theme = recognise(task.request) or pytest.fail(task.request)
     return {
         decision.name: {words: choice for choice, words in statements(decision, theme)}[

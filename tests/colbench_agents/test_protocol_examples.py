@@ -35,7 +35,7 @@ def wanted(program: str) -> str:
 
 @contextmanager
 def running(*command: object) -> Iterator[subprocess.Popen[str]]:
-    """A program that runs meanwhile."""
+    """Yield a program that runs meanwhile."""
     words = [str(word) for word in command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -103,7 +103,7 @@ def kill_after(number: int, command: list[object], rollouts: Path) -> None:
 
 
 def snippet(number: int) -> str:
-    """The program in JavaScript that docs/agents.md shows: the first, or the second."""
+    """Return the program in JavaScript that docs/agents.md shows: the first, or the second."""
     program = [each.text for each in blocks("docs/agents.md") if each.language == "js"][number]
     assert program.count("\n") <= 10, "whole agents in at most ten lines"
     return program

@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(404 if self.fault == "has-no-such-page" else 200, ready)
 
     def do_POST(self) -> None:
-        """A dialogue begins, or a reply is due."""
+        """Handle the start of a dialogue or a request for a reply."""
         length = int(self.headers["Content-Length"])
         body = json.loads(self.rfile.read(length))
         kind = body["type"]
@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(body["episode"], len(body["messages"]))
 
     def start(self, episode: str) -> None:
-        """A dialogue begins."""
+        """Begin a dialogue."""
         if self.fault == "hangs-at-the-start":
             OVER.wait()
         taken = episode in self.begun.open or episode in self.begun.ever
@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(500 if self.fault == "fails" else 200, reply)
 
     def do_DELETE(self) -> None:
-        """A dialogue is over."""
+        """End a dialogue."""
         self.begun.open.discard(self.path.rpartition("/")[2])
         if self.fault == "hangs-at-the-end":
             OVER.wait()

@@ -79,7 +79,7 @@ def packed(run: Path, name: str, out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> Path:
-    """Six tasks, played by each."""
+    """Return six tasks, played by each."""
     folder = tmp_path_factory.mktemp("runs")
     for agent in AGENTS:
         assert main(["eval", "--agent", agent, "--limit", "6", "--out", str(folder / agent)]) == 0
@@ -88,7 +88,7 @@ def runs(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def way(runs, tmp_path_factory) -> Way:
-    """The three, each packed, pushed as a branch, merged, verified and accepted."""
+    """Return the leaderboard after the three were packed, pushed as branches, merged, verified and accepted."""
     folder = tmp_path_factory.mktemp("way")
     bare, work = folder / "board.git", folder / "board"
     assert main(["leaderboard", "init", str(work)]) == 0

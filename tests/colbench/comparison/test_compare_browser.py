@@ -18,7 +18,7 @@ MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=
 
 @pytest.fixture
 def address(played, rewrite, tmp_path):
-    """Return the address of the page of three runs, in one of which somebody wrote markup."""
+    """Return the address of the page of three runs, one of which contains markup."""
 
     def hostile(rollout):
         turns = tuple(

@@ -19,7 +19,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Any]]
 
 @pytest.fixture
 def needs() -> Callable[[str], None]:
-    """Skips the test where a package, by its name on the index, is not installed."""
+    """Skip the test where a package, by its name on the index, is not installed."""
 
     def check(package: str) -> None:
         try:
@@ -32,7 +32,7 @@ def needs() -> Callable[[str], None]:
 
 @pytest.fixture
 def agent_of(tmp_path: Path) -> Callable[..., Any]:
-    """The agent that `--agent FILE:agent` means, the file holding a given text."""
+    """Return the agent that `--agent FILE:agent` means, the file holding a given text."""
 
     def make(text: str, **args: Any) -> Any:
         file = tmp_path / f"agent_{tmp_path.name}.py"

@@ -31,7 +31,7 @@ INTERVIEWER = Interviewer(max_questions=4)
 
 
 def interview(dialogue):
-    """The rule-based agent's next words; it never waits for anything."""
+    """Return the rule-based agent's next words; it never waits for anything."""
     try:
         INTERVIEWER.reply(dialogue).send(None)
     except StopIteration as end:
@@ -39,7 +39,7 @@ def interview(dialogue):
 
 
 def script(messages):
-    """The interviewer as a model, also where it is asked by smolagents, which tells what was said in its own way."""
+    """Return the interviewer as a model, also for smolagents, which formats the dialogue in its own way."""
     heard = [
         said for m in messages for said in m.content.split("New task:\n")[1:] if m.role == "user"
     ]

@@ -137,7 +137,7 @@ async def agent(messages):
 
 
 async def converse(agent, seconds=10.0):
-    """A dialogue about a bundled task; raises what a run would see."""
+    """Have a dialogue about a bundled task; raise what a run would see."""
     clock = Clock(seconds)
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
         return await play(

@@ -38,7 +38,7 @@ def task(messages):
 
 
 def code(messages):
-    """Adds up the numbers that the person says, in a variable of the interpreter."""
+    """Add up the numbers that the person says, in a variable of the interpreter."""
     said = task(messages)
     before = "total" if "total" in "".join(m.content for m in messages[1:-1]) else "0"
     return f"Thought: I add.\n<code>\ntotal = {before} + {said}\nfinal_answer(total)\n</code>"

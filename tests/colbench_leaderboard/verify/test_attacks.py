@@ -1,4 +1,4 @@
-"""Each way to cheat, planted in a real bundle whose manifest was made anew, is refused or flagged with its reason."""
+"""Each way to cheat, planted in a real bundle with a rewritten manifest, is refused or flagged with its reason."""
 
 from __future__ import annotations
 

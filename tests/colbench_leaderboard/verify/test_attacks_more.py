@@ -31,7 +31,7 @@ def in_other_layout(lines):
 
 
 def reworded(lines):
-    """One more word in every question, and a comment in every answer."""
+    """Add a word to every question and a comment to every answer."""
     for line in lines:
         for turn in line["turns"][:-1]:
             words = turn["said"].split()

@@ -27,7 +27,7 @@ BYTES = 700
 
 @pytest.fixture
 def judged(bundle_of, tasks) -> list[Judged]:
-    """The results of judging six dialogues, some of which leave decisions untold."""
+    """Return the results of judging six dialogues, some of which leave decisions untold."""
     by_id = {task.id: task for task in tasks}
     with read_bundle(bundle_of("demonstrator", "--agent", "demonstrator")) as bundle:
         cells = [(cell, by_id[cell.rollout.task_id], True) for cell in bundle.cells()]

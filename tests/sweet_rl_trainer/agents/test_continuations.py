@@ -26,7 +26,7 @@ TASKS = 3
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> tuple[RunConfig, dict[str, Task], list[Trajectory]]:
-    """A run of the interviewer on a few bundled tasks, all of which it solves."""
+    """Return a run of the interviewer on a few bundled tasks, all of which it solves."""
     from colbench.plugins import resolve_tasks
 
     folder = tmp_path_factory.mktemp("played") / "run"

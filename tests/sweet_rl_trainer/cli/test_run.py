@@ -24,7 +24,7 @@ DEADLINE = 120
 
 
 def run(recipe, out, capsys, *flags):
-    """The folder of the model, and what was said besides."""
+    """Return the folder of the model, and what was said besides."""
     assert main(["run", str(recipe), "--out", str(out), *flags]) == 0
     said = capsys.readouterr()
     return Path(said.out.strip()), said.err

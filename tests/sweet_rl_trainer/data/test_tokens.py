@@ -18,7 +18,7 @@ END = {"llama": "<|eot|>", "chatml": "<|im_end|>", "marked": "<|im_end|>", "mist
 
 
 def spans(tokenizer, encoded):
-    """The text of each turn, in order, as it is marked."""
+    """Return the text of each turn, in order, as it is marked."""
     texts = {}
     for sequence in encoded.sequences:
         assert len(sequence.ids) == len(sequence.turns)

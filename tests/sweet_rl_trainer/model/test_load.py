@@ -33,7 +33,7 @@ def logits(model):
 
 
 def merged(model, folder):
-    """The model with W + alpha / rank · B A in place of each W, computed here."""
+    """Return the model with W + alpha / rank · B A in place of each W, computed here."""
     adapters = load_file(folder / "adapter_model.safetensors")
     for name, lowered in adapters.items():
         if "lora_A" in name:

@@ -38,7 +38,7 @@ def keys(recipe, goal=None):
 
 
 def changed(before, after):
-    """The names of the stages that are done anew."""
+    """Return the names of the stages that run again."""
     one, other = keys(before), keys(after)
     assert one.keys() == other.keys()
     return {name for name in one if one[name] != other[name]}

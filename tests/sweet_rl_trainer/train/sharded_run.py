@@ -23,7 +23,7 @@ LARGE = {"vocab_size": 3200, "intermediate_size": 3200}
 
 
 class Kind(t.StopAt):
-    """Writes what the weights are while they are trained."""
+    """A callback that writes the weights during training."""
 
     def __init__(self, path):
         super().__init__(0)

@@ -61,7 +61,7 @@ class Policy:
         return found
 
     def turn_gradients(self):
-        """∇ log π of each turn of each dialogue, 0 after its end: [dialogues, TURNS, logits]."""
+        """Return ∇ log π of each turn of each dialogue, 0 after its end: [dialogues, TURNS, logits]."""
         found = torch.zeros(len(DIALOGUES), TURNS, len(self.logits), dtype=torch.float64)
         for number, (actions, *_) in enumerate(DIALOGUES):
             for turn, action in enumerate(actions):
@@ -75,7 +75,7 @@ LENGTHS = torch.tensor([len(actions) for actions, *_ in DIALOGUES])
 
 
 def estimates(advantages_of, size):
-    """The estimates by all groups of a size, the groups' probabilities, and ∇ E[R].
+    """Return the estimates by all groups of a size, the groups' probabilities, and ∇ E[R].
 
     `advantages_of` makes [groups, size, TURNS] of the numbers of the dialogues, [groups, size].
     """
@@ -93,7 +93,7 @@ def estimates(advantages_of, size):
 
 
 def credited(weight):
-    """The advantages as they are trained with."""
+    """Return the advantages as they are trained with."""
 
     def advantages(groups):
         size = groups.shape[1]
@@ -158,7 +158,7 @@ def test_counting_an_ended_dialogue_as_0_is_unbiased_as_well():
 
 
 def dialogue_advantages(rewards, scale):
-    """GRPO's, of groups of three."""
+    """Return GRPO's advantages for groups of three."""
     groups = rewards.view(-1, 3)
     centered = groups - groups.mean(1, keepdim=True)
     match scale:

@@ -83,7 +83,7 @@ def weights(folder):
 
 
 def by_dialogue(group):
-    """GRPO's advantages of a group of dialogues, the same for all turns of each."""
+    """Return GRPO's advantages of a group of dialogues, the same for all turns of each."""
     rewards = torch.tensor([each.scores["default"].value for each in group])
     advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
     return [[each] * 3 for each in advantages]
@@ -102,7 +102,7 @@ def by_turn(group):
 
 
 def expected_loss(model, found, credit=by_dialogue):
-    """GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
+    """Compute GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
     total = 0.0
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
@@ -185,7 +185,7 @@ def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
 
 
 class FirstStep(TrainerCallback):
-    """Keeps the weights after the first step."""
+    """A callback that keeps the weights after the first step."""
 
     def on_step_end(self, args, state, control, model, **_):
         if state.global_step == 1:
