@@ -79,7 +79,7 @@ class Meter(Observer):
 
 
 Usage = dict[int, tuple[bool, float, float]]
-"""By process: whether it is the run's or a worker, its own CPU seconds, and those of what it started and has ended."""
+"""By process: True for the run and its workers, its own CPU seconds, and those of its ended children."""
 
 
 def usage() -> Usage:

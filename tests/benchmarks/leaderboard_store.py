@@ -97,7 +97,7 @@ class Entrant(msgspec.Struct, kw_only=True):
     model: str = "model-8b"
     notes: str = ""
     said: str = ""
-    """What its agent says beside made-up words."""
+    """The agent's text next to made-up words."""
     answer: str | None = None
     line: bool = False
     reruns: str = ""

@@ -33,7 +33,7 @@ class Job(Struct, frozen=True, kw_only=True):
     heads: int = 8
     kv_heads: int = 2
     tied: bool = True
-    """Whether the output layer is the embedding, as in Llama 3.2 1B."""
+    """True if the output layer is the embedding, as in Llama 3.2 1B."""
     shortest: int = 400
     longest: int = 1600
     """Tokens of a side of a pair, from … to."""
@@ -45,7 +45,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """Each pair comes up in this many steps."""
     learning_rate: float = 1e-4
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the products; trained weights are float32."""
+    """The type of the products; trained weights are float32."""
     optimizer: str = "adamw_torch_fused"
     lora: bool = False
     checkpointing: bool = True
@@ -76,15 +76,15 @@ class Measured(Struct, kw_only=True):
     """The measurements of one contestant; memory is in bytes."""
 
     losses: list[float]
-    """Of each step."""
+    """The loss of each step."""
     norms: list[float]
-    """Of each step's gradient."""
+    """The gradient norm of each step."""
     seconds: float
-    """Of the steps after the first."""
+    """Seconds of the steps after the first."""
     cpu: float
     """Seconds of CPU of the same."""
     tokens: int
-    """Of their pairs, without padding, however often a trainer computes them."""
+    """Tokens of their pairs, without padding, however often a trainer computes them."""
     before: int
     """Memory with libraries, pairs and model."""
     peak: int

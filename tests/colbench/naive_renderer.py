@@ -27,12 +27,12 @@ SECONDS = {"denial": 3.0}
 PATIENCE = 20.0
 """Seconds until there is no picture, for attacks by aim; for others, that a loaded machine may need."""
 MEMORY = 1 << 30
-"""What the browser may take more than it has at first."""
+"""Memory that the browser may take beyond its initial memory."""
 AFTERMATH = 1.0
 """Seconds for what a page does once it has been pictured."""
 MOST_PROCESSES = 12
 TRIES = 3
-"""For attacks that need luck."""
+"""Attempts, for attacks that need luck."""
 LATER = 1.2
 """Seconds by which a page is pictured later the second time, as on a machine that is busy: half of them it is measured
 later."""

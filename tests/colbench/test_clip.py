@@ -30,7 +30,7 @@ MEAN, STD = (
 )
 
 ROUNDING = 1e-5
-"""Of normalized values in float32; one level of a color is 0.014."""
+"""Tolerance of normalized values in float32; one level of a color is 0.014."""
 
 
 def drawing(width, height, seed=0):

@@ -37,7 +37,7 @@ HEIGHTS = {
     "content visibility under another name": 8020,
     "lazy picture": 6963,
 }
-"""Of pages that are measured before all of them is laid out elsewhere."""
+"""Heights of pages that are otherwise measured before all of them is laid out."""
 
 
 @pytest.fixture

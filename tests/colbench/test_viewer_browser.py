@@ -17,7 +17,7 @@ from colbench.viewer.notes import read_notes
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>"
-"""What an agent wrote; `hit` is what a page may never set."""
+"""An agent's hostile content; a page must never set `hit`."""
 PICTURES = ".stage:not([hidden]) img"
 
 

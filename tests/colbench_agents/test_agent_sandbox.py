@@ -37,7 +37,7 @@ NOT_EVERYWHERE = {
     "a server by IPv6",
     "the history of the checkout",
 }
-"""What a kernel or a machine may refuse outside too."""
+"""Accesses that a kernel or a machine may refuse outside the sandbox, too."""
 INSIDE_ALONE = {"words of process 1", "the task file from the root of process 1"}
 
 

@@ -63,7 +63,7 @@ class Way(NamedTuple):
     entries: dict[str, str]
     """Digests by name."""
     head: str
-    """Of the log, as the maintainers noted it."""
+    """The head of the log, as the maintainers noted it."""
 
 
 def found(folder: Path) -> dict[str, bytes]:

@@ -46,10 +46,10 @@ class Rule(NamedTuple):
     """A reason why a command is not run."""
 
     pattern: str
-    """Of the command line."""
+    """Pattern of the command line."""
     reason: str
     settings: bool = True
-    """Whether the settings of `colbench eval` and `sweet-rl run` are checked, beyond the parser."""
+    """True if the settings of `colbench eval` and `sweet-rl run` are checked, beyond the parser."""
 
 
 CHECKED = (

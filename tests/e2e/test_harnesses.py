@@ -37,7 +37,7 @@ TURNS = 5
 MANNERS = 6
 
 Rollouts = dict[tuple[str, int], Rollout]
-"""By task and trial."""
+"""Rollouts by task and trial."""
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,7 @@ QWEN3 = """{%- if messages[0].role == 'system' %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}
 {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}
 {%- endif %}"""
-"""As Qwen3's, without tools: earlier thoughts are stripped, and a prompt without thinking holds an empty one."""
+"""Qwen3's template without tools: earlier thoughts are stripped; a prompt without thinking holds an empty one."""
 
 DEEPSEEK = """{{- bos_token }}
 {%- for message in messages %}
@@ -73,7 +73,7 @@ DEEPSEEK = """{{- bos_token }}
 {%- else %}{{- '<|im_start|>' + message.role + '\n' + message.content }}{%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}"""
-"""As DeepSeek-R1's: earlier thoughts are stripped, and the prompt opens the next one."""
+"""DeepSeek-R1's template: earlier thoughts are stripped, and the prompt opens the next one."""
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,7 @@ SETTINGS = {
 
 class Dialogue(Side):
     turn_of: tuple[int, ...]
-    """Of each token, or -1."""
+    """The turn of each token, or -1."""
 
 
 def side(name, chance, rule="turn-mean"):

@@ -49,7 +49,7 @@ def candidates(dialogue, chat):
 
 
 HEADER = "\n<|im_start|>assistant\n"
-"""What the template of `chat` writes between the end of what was said and the reply: 12 tokens."""
+"""The text of `chat`'s template between the end of a message and the reply: 12 tokens."""
 
 
 def logprobs(model, chat, turn, reply, preface=""):

@@ -84,7 +84,7 @@ def marks(successes, of=20):
 
 
 SUCCESSES = (4, 9, 11, 15, 12, 1, 13, 8, 14, 10, 11, 16, 14, 14, 12, 15, 14, 12)
-"""Of 20 tasks, by method."""
+"""Successes of 20 tasks, by method."""
 
 
 def whole(seeds=3):
