@@ -1,4 +1,4 @@
-"""What several tests need: the real tasks and a browser, where there are some."""
+"""Fixtures that several tests share: the real tasks and a browser, if available."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The end-to-end tests come first: they take longest, and at the end one worker would be left alone with them."""
+    """Put the end-to-end tests first: they take longest and would otherwise leave one worker alone at the end."""
     items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
 @pytest.fixture(scope="session")
 def official_backend() -> Path:
-    """A file of real backend rows in the folder that COLBENCH_OFFICIAL_DATA names."""
+    """Return a file of real backend rows in the folder that COLBENCH_OFFICIAL_DATA names."""
     folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
     if not folder:
         pytest.skip("COLBENCH_OFFICIAL_DATA names no folder with backend.jsonl")
@@ -48,7 +48,7 @@ def official_backend() -> Path:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store for COLBENCH_CACHE that tests share: in an empty one the bundled tasks are made first, for seconds."""
+    """Return a store for COLBENCH_CACHE that tests share: making the bundled tasks in an empty one takes seconds."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -92,7 +92,7 @@ def peak_memory() -> Callable[..., int]:
 
 @pytest.fixture
 def soon() -> Iterator[None]:
-    """For hostile texts: what goes through one anew at every place takes minutes of processor time, not ten seconds."""
+    """Limit a test to 10 s of processor time: on hostile texts, code that rescans at every position takes minutes."""
     started = time.process_time()
     yield
     assert time.process_time() - started < 10
@@ -100,7 +100,7 @@ def soon() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def browser() -> Path:
-    """The browser that renders; where there is none the test is skipped, but not in continuous integration."""
+    """Return the browser that renders; where there is none the test is skipped, but not in continuous integration."""
     try:
         return find_browser()
     except UserError as error:
@@ -111,21 +111,21 @@ def browser() -> Path:
 
 @pytest.fixture
 async def renderer(browser: Path, tmp_path: Path) -> AsyncIterator[Renderer]:
-    """A renderer with an empty store."""
+    """Yield a renderer with an empty store."""
     async with Renderer(str(browser), cache=tmp_path / "renders") as renderer:
         yield renderer
 
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The accessibility checker, as a script."""
+    """Return the accessibility checker, as a script."""
     packed = Path(__file__).parent / "vendor" / "axe-core" / "axe-4.14.1.min.js.xz"
     return lzma.decompress(packed.read_bytes()).decode()
 
 
 @pytest.fixture(scope="module")
 def chromium(browser: Path) -> Iterator[Browser]:
-    """A running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
+    """Yield a running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -189,7 +189,7 @@ TINY_CLIP = {
 
 @pytest.fixture(scope="session")
 def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a CLIP of the paper's kind but tiny, its weights random from a seed."""
+    """Return a folder with a CLIP of the paper's kind but tiny, its weights random from a seed."""
     import open_clip
     import torch
     from safetensors.torch import save_file

@@ -98,13 +98,13 @@ METHODS = ("sweet", "rft", "mtdpo", "grpo", "fic")
 
 
 def trainer():
-    """The import graph of the trainer's modules, as an ordered mapping of each to those that it imports."""
+    """Return the import graph of the trainer's modules, as an ordered mapping of each to those that it imports."""
     graph = grimp.build_graph(TRAINER, cache_dir=None)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 
 def chain(imports):
-    """The longest chain of imports, as modules."""
+    """Return the longest chain of imports, as modules."""
     known = {}
 
     def longest(module):

@@ -23,7 +23,7 @@ METADATA = f"colbench-{__version__}.dist-info"
 
 @pytest.fixture(scope="module")
 def names(tmp_path_factory) -> set[str]:
-    """The names of the files in a wheel that is built from a clone, next to which a cache and a run were left."""
+    """Return the names of the files in a wheel built from a clone that contains a cache and a run."""
     folder = tmp_path_factory.mktemp("package")
     clone = folder / "clone"
     run("git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", clone)
@@ -44,7 +44,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def committed(package: str) -> set[str]:
-    """The committed files of a package by the names that they have when it is installed."""
+    """Return the committed files of a package by the names that they have when it is installed."""
     listed = run("git", "ls-tree", "-r", "-z", "--name-only", "HEAD", package)
     above = Path(package).parent
     return {str(Path(name).relative_to(above)) for name in listed.split("\0") if name}
@@ -64,7 +64,7 @@ def test_the_wheel_declares_its_types_and_names_every_licence_file(names):
 
 
 def pins(file: str) -> dict[str, str]:
-    """The version of each package that a file pins."""
+    """Return the version of each package that a file pins."""
     lines = (ROOT / file).read_text("utf-8").splitlines()
     found = (re.match(r"([\w.-]+)==([\w.+]+)", line) for line in lines)
     return {canonicalize_name(match[1]): match[2] for match in found if match}

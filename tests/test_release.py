@@ -1,4 +1,4 @@
-"""What a release needs: a tag that fits, a citation, and workflows that call what exists and hold no secret."""
+"""Requirements of a release: a tag that fits, a citation, and workflows that call what exists and hold no secret."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = ("CHANGELOG.md", "CITATION.cff", "colbench/version.py", "pyproject.toml"
 
 @pytest.fixture
 def tree(tmp_path) -> Path:
-    """A folder with the files that a release is checked by, ready to be released by REPOSITORY's workflow."""
+    """Return a folder with the files that a release is checked by, ready to be released by REPOSITORY's workflow."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -17,7 +17,7 @@ REPOSITORY = "https://example.org/colbench"
 
 
 def load(name):
-    """A module of the site, which is in no package."""
+    """Return a module of the site, which is in no package."""
     spec = importlib.util.spec_from_file_location(f"site_{name}", ROOT / f"docs/site/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -36,7 +36,7 @@ FEW = 5
 
 
 class Human:
-    """Says the same to everything."""
+    """A human who gives the same reply to every message."""
 
     async def respond(self, task, dialogue):
         return "That depends on the number of hours, as far as I know. " * 2

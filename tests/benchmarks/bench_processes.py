@@ -37,7 +37,7 @@ BUNDLED = 1000
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """What holds the dialogues of a run: processes, or nodes of a Ray cluster."""
+    """The processes, or the nodes of a Ray cluster, that run the dialogues."""
 
     processes: int = 1
     nodes: int = 0
@@ -57,7 +57,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Meter(Observer):
-    """Reads the CPU seconds of all processes of a run when its dialogues begin and when they end."""
+    """An observer of the CPU seconds of all processes of a run, when its dialogues begin and when they end."""
 
     def __init__(self) -> None:
         self.first = usage()
@@ -79,7 +79,7 @@ class Meter(Observer):
 
 
 Usage = dict[int, tuple[bool, float, float]]
-"""By process: whether it is the run's or a worker, its own CPU seconds, and those of what it started and has ended."""
+"""By process: True for the run and its workers, its own CPU seconds, and those of its ended children."""
 
 
 def usage() -> Usage:

@@ -55,7 +55,7 @@ Way = Callable[[list[str]], Awaitable[Spent]]
 
 
 class Answers(BaseHTTPRequestHandler):
-    """Serves what pages ask of the network, from this machine."""
+    """A handler that serves what pages ask of the network, from this machine."""
 
     def do_GET(self) -> None:  # the name that http.server calls
         content, kind = answer(parse_qs(urlsplit(self.path).query)["url"][0])

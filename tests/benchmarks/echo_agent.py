@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Echo:
-    """Says what it was told."""
+    """An agent that repeats the last message it received."""
 
     async def reply(self, dialogue):
         return dialogue[-1].content + " " + "word " * 60

@@ -51,12 +51,12 @@ CODE = "    {0} = min({0}, {1}) if {0} > {1} else {0} + {1}  # {2}\n"
 
 
 def text(source: random.Random, words: int) -> str:
-    """Made-up words."""
+    """Return made-up words."""
     return " ".join(source.choices(WORDS, k=words)).capitalize() + "."
 
 
 def program(source: random.Random, lines: int) -> str:
-    """A function of some lines."""
+    """Return a function of some lines."""
     body = "".join(
         CODE.format(source.choice(WORDS), source.randint(1, 99), text(source, 4))
         for _ in range(lines)
@@ -65,7 +65,7 @@ def program(source: random.Random, lines: int) -> str:
 
 
 def make_tasks(number: int, domain: str = "backend") -> list[Task]:
-    """Tasks of one domain."""
+    """Return tasks of one domain."""
     source = random.Random(f"tasks/{number}")
     return [
         Task(
@@ -88,7 +88,7 @@ def _hidden(source: random.Random, domain: str, number: int) -> Hidden:
 
 
 class Entrant(msgspec.Struct, kw_only=True):
-    """What an entry of the store is."""
+    """The description of an entry of the store."""
 
     name: str
     skill: float
@@ -97,7 +97,7 @@ class Entrant(msgspec.Struct, kw_only=True):
     model: str = "model-8b"
     notes: str = ""
     said: str = ""
-    """What its agent says beside made-up words."""
+    """The agent's text next to made-up words."""
     answer: str | None = None
     line: bool = False
     reruns: str = ""
@@ -121,7 +121,7 @@ class Store:
         self._blobs: dict[str, bytes] = {}
 
     def add(self, entrant: Entrant) -> str:
-        """An accepted entry; its digest."""
+        """Accept an entry and return its digest."""
         source = random.Random(f"entry/{entrant.name}")
         cells = [
             self._cell(entrant, task, trial, source)
@@ -140,7 +140,7 @@ class Store:
         return digest
 
     def decide(self, decision: str, bundle: str, **fields: object) -> None:
-        """One more record in the log."""
+        """Append a record to the log."""
         record = msgspec.convert(
             {
                 "number": len(self.records) + 1,
@@ -334,7 +334,7 @@ LINES = (("blank", -0.3), ("guesser", 0.05), ("interviewer", 0.5))
 
 
 def make_store(folder: Path, entries: int, tasks: Sequence[Task], trials: int = 1) -> Store:
-    """A store of so many ranked entries and three lines to compare with."""
+    """Return a store with a number of ranked entries and three reference lines."""
     store = Store(folder, tasks, trials)
     for name, skill in LINES:
         store.add(

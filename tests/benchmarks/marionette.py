@@ -27,7 +27,7 @@ class Firefox:
         self.ask("WebDriver:NewSession")
 
     def ask(self, command: str, **parameters: Any) -> Any:
-        """The result of a command of the WebDriver protocol."""
+        """Return the result of a command of the WebDriver protocol."""
         self._count += 1
         message = json.dumps([0, self._count, command, parameters]).encode()
         self._stream.write(b"%d:%s" % (len(message), message))
@@ -51,7 +51,7 @@ class Firefox:
 
 @contextmanager
 def firefox(program: str) -> Iterator[Firefox]:
-    """A fresh Firefox with its own profile."""
+    """Yield a fresh Firefox with its own profile."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:

@@ -22,7 +22,7 @@ CHANGED = ("diff", "HEAD", "--stat", "--", ".", ":!docs/benchmarks.*")
 """The arguments of git that list changed files, except those that are written here."""
 
 LEAST = 1.15
-"""By what factor a ratio moves at least."""
+"""The least factor by which a ratio moves."""
 
 Better = Literal["lower", "higher"]
 Variant = Literal["full", "quick"]

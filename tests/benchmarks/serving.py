@@ -14,7 +14,7 @@ from colbench.models.scripted_server import Fault, ScriptedServer
 
 @contextmanager
 def served(script: Script, delay: float | Callable[[], float], *, slots: int = 0) -> Iterator[str]:
-    """The base URL of a server that runs `script` with `delay` (seconds) until the block is left.
+    """Yield the base URL of a server that runs `script` with `delay` (seconds) until the block is left.
 
     It refuses requests beyond `slots` at once with 429; 0: it takes any number.
     """

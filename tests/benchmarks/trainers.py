@@ -24,7 +24,7 @@ PAD = 0
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """What is trained."""
+    """The model, data and optimizer steps of a training."""
 
     vocabulary: int = 128_256
     hidden: int = 256
@@ -33,7 +33,7 @@ class Job(Struct, frozen=True, kw_only=True):
     heads: int = 8
     kv_heads: int = 2
     tied: bool = True
-    """Whether the output layer is the embedding, as in Llama 3.2 1B."""
+    """True if the output layer is the embedding, as in Llama 3.2 1B."""
     shortest: int = 400
     longest: int = 1600
     """Tokens of a side of a pair, from … to."""
@@ -45,7 +45,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """Each pair comes up in this many steps."""
     learning_rate: float = 1e-4
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Of the products; trained weights are float32."""
+    """The type of the products; trained weights are float32."""
     optimizer: str = "adamw_torch_fused"
     lora: bool = False
     checkpointing: bool = True
@@ -55,7 +55,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Contestant(Struct, frozen=True, kw_only=True):
-    """What trains it."""
+    """A trainer and its options."""
 
     trainer: Literal["ours", "trl"]
     rows: int = 2048
@@ -73,18 +73,18 @@ class Contestant(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, kw_only=True):
-    """What a contestant took; memory in bytes."""
+    """The measurements of one contestant; memory is in bytes."""
 
     losses: list[float]
-    """Of each step."""
+    """The loss of each step."""
     norms: list[float]
-    """Of each step's gradient."""
+    """The gradient norm of each step."""
     seconds: float
-    """Of the steps after the first."""
+    """Seconds of the steps after the first."""
     cpu: float
     """Seconds of CPU of the same."""
     tokens: int
-    """Of their pairs, without padding, however often a trainer computes them."""
+    """Tokens of their pairs, without padding, however often a trainer computes them."""
     before: int
     """Memory with libraries, pairs and model."""
     peak: int
@@ -92,22 +92,22 @@ class Measured(Struct, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Tokens per second."""
+        """Return tokens per second."""
         return self.tokens / self.seconds
 
     @property
     def cpu_rate(self) -> float:
-        """Tokens per second of CPU."""
+        """Return tokens per second of CPU."""
         return self.tokens / self.cpu
 
     @property
     def above(self) -> int:
-        """Peak memory above that of the model."""
+        """Return peak memory above that of the model."""
         return self.peak - self.before
 
 
 def pairs(job: Job) -> list[Any]:
-    """Random pairs of dialogues of several turns with one request, enough for all steps, no two sides as long.
+    """Return random pairs of dialogues of several turns with one request, enough for all steps, no two sides as long.
 
     The agent speaks tokens of the upper half of the vocabulary, of which the last one ends its turns; all weigh 1.
     """
@@ -132,7 +132,7 @@ def _words(job: Job, chance: random.Random, count: int, *, agent: bool = False) 
 
 
 def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any:
-    """Questions and replies, then an answer of a third of what the length leaves after the request."""
+    """Return questions and replies, then an answer of a third of what the length leaves after the request."""
     from sweet_rl_trainer.data.examples import Example, Side
 
     length = chance.randint(job.shortest, job.longest)
@@ -152,7 +152,7 @@ def _side(job: Job, chance: random.Random, request: list[int], name: str) -> Any
 
 
 def _model(job: Job) -> Any:
-    """A Llama with random weights, in float32 as far as it is trained."""
+    """Return a Llama with random weights, in float32 as far as it is trained."""
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
 
@@ -236,7 +236,7 @@ def _full_logits(model: Any, inputs: Any, predictors: Any, targets: Any) -> Any:
 
 
 def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
-    """As TRL is used: texts through a tokenizer, whose every word is one token, and its own trainer and collator.
+    """Train with TRL: texts through a tokenizer with one token per word, and TRL's own trainer and collator.
 
     The collator is told, as it lets itself be told, to leave out what the human said.
     """
@@ -273,7 +273,7 @@ def _trl(job: Job, contestant: Contestant, folder: Path) -> Measured:
 
 
 def _adapters() -> Any:
-    """As in `lora.adapt`."""
+    """Return the LoRA configuration that `lora.adapt` uses."""
     from peft import LoraConfig
 
     from sweet_rl_trainer.settings import LoraSettings
@@ -289,7 +289,7 @@ def _adapters() -> Any:
 
 
 def in_order(job: Job) -> list[Any]:
-    """The pairs as our trainer takes them."""
+    """Return the pairs as our trainer takes them."""
     from sweet_rl_trainer.train.collator import Packer, Plan
 
     examples, known = pairs(job), _settings(job, Contestant(trainer="ours"))
@@ -372,7 +372,7 @@ def _config(job: Job, contestant: Contestant, folder: Path) -> Any:
 
 
 def _clock(job: Job) -> Any:
-    """A callback that begins to measure memory now, and time after the first step."""
+    """Return a callback that begins to measure memory now, and time after the first step."""
     import torch
     from transformers import TrainerCallback
 
@@ -428,7 +428,7 @@ def _resident() -> int:
 
 
 def in_child(job: Job, contestant: Contestant) -> Measured:
-    """`measure` in its own process. Raises CalledProcessError if that fails."""
+    """Run `measure` in its own process. Raises CalledProcessError if that fails."""
     given = msgspec.json.encode([job, contestant]).decode()
     run = subprocess.run(
         [sys.executable, __file__, given], check=True, stdout=subprocess.PIPE, env=_environment()

@@ -22,7 +22,7 @@ _FORK = multiprocessing.get_context("fork")
 
 
 def output(source: str, call: str) -> Any:
-    """What the call gives, None where it raises; no name of the top level is seen by a function."""
+    """Return the value of a call, or None if it raises; functions see no names of the top level."""
     try:
         exec(source)
         return eval(call)
@@ -31,7 +31,7 @@ def output(source: str, call: str) -> Any:
 
 
 def serial_score(task: Task, source: str) -> float:
-    """The share of a task's tests passed, found in this process."""
+    """Return the share of a task's tests passed, found in this process."""
     tests = task.hidden.tests
     return sum(_passes(task.hidden.reference, source, call) for call in tests) / len(tests)
 
@@ -60,7 +60,7 @@ def _on_alarm(_number: int, _frame: object) -> None:
 
 
 def process_score(task: Task, source: str, at_once: int) -> float:
-    """The same with a process for every test, some of them at once."""
+    """Return the same with a process for every test, some of them at once."""
     waiting = iter(task.hidden.tests)
     passed = 0
     while batch := list(islice(waiting, at_once)):

@@ -35,7 +35,7 @@ def run(python, script, *arguments, user=None):
 
 @pytest.fixture(scope="session")
 def as_self():
-    """Run a script with its arguments in this interpreter, as whoever runs the tests."""
+    """Run a script with its arguments in this interpreter, as the user who runs the tests."""
     return lambda script, *arguments: run(sys.executable, script, *arguments)
 
 
@@ -93,11 +93,11 @@ def left_of(processes, seconds):
 
 @pytest.fixture(scope="session")
 def start_run():
-    """A context manager that starts `colbench eval` with flags and waits until its `ready()` is true."""
+    """Return a context manager that starts `colbench eval` with flags and waits until its `ready()` is true."""
     return start
 
 
 @pytest.fixture(scope="session")
 def processes_left():
-    """A function that waits some seconds for the end of processes, and returns the ids of those that are left."""
+    """Return a function that waits for the end of processes and returns the ids of those that remain."""
     return left_of

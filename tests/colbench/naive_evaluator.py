@@ -78,7 +78,7 @@ def become_evaluator(pipe):
 
 
 def supervise(child, pipe, seconds):
-    """How the child ended, whether in time, and everything it wrote."""
+    """Return the child's exit status, whether it timed out, its peak memory and everything it wrote."""
     os.set_blocking(pipe, False)
     limit, output, hung = time.monotonic() + seconds, b"", False
     while True:
@@ -113,7 +113,7 @@ def read_reports(output):
 
 
 def kill_leftovers():
-    """How many processes are left below this one, now dead."""
+    """Kill all remaining descendants of this process and return their number."""
     count = 0
     while True:
         try:
@@ -129,7 +129,7 @@ def kill_leftovers():
 
 
 def reached(status, hung, peak, output, left):
-    """What the first of two answers has reached; the second is honest."""
+    """Yield the aims that the first of two answers reached; the second answer is honest."""
     try:
         reports = read_reports(output)
         scores = [score for score, _values in reports]

@@ -27,12 +27,12 @@ SECONDS = {"denial": 3.0}
 PATIENCE = 20.0
 """Seconds until there is no picture, for attacks by aim; for others, that a loaded machine may need."""
 MEMORY = 1 << 30
-"""What the browser may take more than it has at first."""
+"""Memory that the browser may take beyond its initial memory."""
 AFTERMATH = 1.0
 """Seconds for what a page does once it has been pictured."""
 MOST_PROCESSES = 12
 TRIES = 3
-"""For attacks that need luck."""
+"""Attempts, for attacks that need luck."""
 LATER = 1.2
 """Seconds by which a page is pictured later the second time, as on a machine that is busy: half of them it is measured
 later."""
@@ -85,7 +85,7 @@ class NaiveRenderer:
         return descendants(self.process) | {self.process}
 
     async def reached(self, attack):
-        """What this attack reaches, its aim if it can."""
+        """Return what this attack reaches; repeat it until it reaches its aim, at most TRIES times."""
         for _ in range(TRIES):
             found = await self.attempt(attack)
             if attack.aim in found or attack.aim == "honest":
@@ -93,7 +93,7 @@ class NaiveRenderer:
         return found
 
     async def attempt(self, attack):
-        """What it reaches at once; what may be left of it is killed."""
+        """Return what the attack reaches in one attempt; kill whatever it leaves running."""
         if self.browser is None or len(self.processes) > MOST_PROCESSES:
             await self.kill()
             await self.start()
@@ -126,7 +126,7 @@ class _Window:
         self.web_seconds = WEB_SECONDS
 
     async def visit(self):
-        """A good page, twice the attack, and the good page again."""
+        """Show a good page, twice the attack, and the good page again."""
         good, aim = page_controls()[0], self.attack.aim
         seconds = SECONDS.get(aim, PATIENCE)
         before = await self.picture(good, "before") if aim == "next" else b""
@@ -148,7 +148,7 @@ class _Window:
                 self.found.add("next")
 
     async def picture_elsewhere(self, page):
-        """The picture as another user has it: later, from a lower window, with the pointer on it, in the dark."""
+        """Return the picture as another user has it: later, in a lower window, with the pointer on it, in the dark."""
         await self.page.emulate_media(**OTHER_TASTE)
         await self.page.mouse.move(200, 200)
         self.web_seconds = 0.0
@@ -166,7 +166,7 @@ class _Window:
         return await self.page.screenshot()
 
     async def answer(self, route):
-        """What the web would give, without the web."""
+        """Answer a request as the web would, without the network."""
         asset = await asyncio.to_thread(respond, route.request.url)
         if asset and route.request.resource_type == "image":
             await asyncio.sleep(self.web_seconds)
@@ -178,7 +178,7 @@ class _Window:
             )
 
     async def wait(self):
-        """For what a page does once it has been pictured."""
+        """Wait for effects that a page has after its picture was taken."""
         until = time.monotonic() + AFTERMATH
         while self.attack.aim not in self.found and time.monotonic() < until:
             await asyncio.sleep(0.05)

@@ -34,7 +34,7 @@ def new(name: str, kind: str, *more: str) -> int:
 
 
 def run(*words: object, **more: object) -> str:
-    """What a command prints; it has to end well."""
+    """Return the output of a command, which must succeed."""
     command = [str(word) for word in words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -64,7 +64,7 @@ def made(request, tmp_path_factory) -> Made:
 
 
 def commands(printed: str) -> list[str]:
-    """What is printed to be typed next."""
+    """Return the commands that the output suggests as next steps."""
     return [line.strip() for line in printed.partition("\nNext:\n")[2].splitlines()]
 
 

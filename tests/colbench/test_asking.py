@@ -194,7 +194,7 @@ def runs(tmp_path_factory) -> dict[str, colbench.Run]:
 
 
 def computed_anew(run: colbench.Run) -> dict[str, float]:
-    """Precision, recall and F1 from the file and the tasks alone: a fact is told where its statement is said."""
+    """Return precision, recall and F1 from the file and the tasks alone: a fact is told where its statement is said."""
     tasks = {task.id: task for task in run.tasks}
     precisions, recalls, scores = [], [], []
     for line in Path(run.path, "rollouts.jsonl").read_text().splitlines():
@@ -328,7 +328,7 @@ def test_the_report_has_the_shares_of_what_the_human_pointed_out():
 
 
 def pointed(*followed: Followed | None) -> Rollout:
-    """A dialogue about a page with what became of what the human pointed out in each turn."""
+    """Return a dialogue about a page with what became of what the human pointed out in each turn."""
     turns = tuple(Turn(raw="", said="", human="", followed=each) for each in followed)
     return replace(dialogue(), domain="frontend", turns=turns)
 

@@ -1,4 +1,4 @@
-"""What a real browser makes of prepared pages: the same picture as from the whole sheet, and the vendored fonts."""
+"""Prepared pages in a real browser: the same picture as with the full stylesheet, and the vendored fonts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ VARIANTS = f"""<html>
 
 
 class Looker:
-    """Takes pictures as the renderer does, but of any markup under any policy."""
+    """A camera that takes pictures as the renderer does, but of any markup under any policy."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -89,7 +89,7 @@ class Looker:
         )
 
     async def fonts(self, page: str) -> list[set[str]]:
-        """Families that each paragraph is drawn with."""
+        """Return families that each paragraph is drawn with."""
         opened = await self._browser.new_page(java_script_enabled=False)
         await opened.set_content(page)
         session: Any = await opened.context.new_cdp_session(opened)
@@ -120,7 +120,7 @@ def _launch(playwright: Any, browser: Path, environment: dict[str, str]) -> Any:
 
 
 def _environment_with(fonts: Path, home: Path) -> dict[str, str]:
-    """Our environment, but a folder of other fonts is seen too."""
+    """Return our environment with a folder of other fonts."""
     environment = fonts_environment(home)
     file = Path(environment["FONTCONFIG_FILE"])
     file.write_text(file.read_text().replace("<dir>", f"<dir>{fonts}</dir><dir>"))
@@ -137,7 +137,7 @@ async def looker(browser: Path, tmp_path: Path) -> AsyncIterator[Looker]:
 
 @pytest.fixture(scope="session")
 def real_pages() -> list[str]:
-    """Twelve of the released pages, spread over the file; none with a video, whose spinner turns."""
+    """Return twelve of the released pages, spread over the file; none with a video, whose spinner turns."""
     folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
     if not folder:
         pytest.skip("COLBENCH_OFFICIAL_DATA names no folder with frontend.jsonl")

@@ -9,12 +9,12 @@ import colbench
 FEW, MANY = 10, 510
 """Trials of ten tasks."""
 BYTES = 2_000
-"""By which the memory of a process may grow with each further dialogue; a dialogue that is held has 15,000 and more."""
+"""Most bytes by which each further dialogue may increase memory; a dialogue that is held takes 15,000 and more."""
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, multiplied):
-    """Folders by agent and number of trials."""
+    """Return folders by agent and number of trials."""
     home = tmp_path_factory.mktemp("runs")
     found = {}
     for agent in ("demonstrator", "guesser"):

@@ -1,4 +1,4 @@
-"""Which browser is taken, and what is said where there is none."""
+"""The choice of the browser, and the message if none is found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(path: Path, says: str = "") -> Path:
 
 
 def found(home: Path, path: Path, **environment: str) -> str:
-    """What another process with this home folder, PATH and environment finds; its complaint if nothing."""
+    """Return what another process with this home folder, PATH and environment finds, or its error message."""
     known = {"HOME": str(home), "PATH": str(path), **environment}
     done = subprocess.run(
         [sys.executable, "-c", FIND], env=known, capture_output=True, text=True, check=False

@@ -39,7 +39,7 @@ asyncio.run(main())
 
 @pytest.fixture(autouse=True)
 def orphans() -> Iterator[None]:
-    """Processes whose parents are gone count as descendants, too."""
+    """Count orphaned processes as descendants, too."""
     with adopting_orphans():
         yield
 
@@ -49,14 +49,14 @@ def descendants() -> set[int]:
 
 
 def roots() -> list[int]:
-    """The topmost processes of browsers below this one: the driver starts each in its own session."""
+    """Return the topmost processes of browsers below this one: the driver starts each in its own session."""
     return [
         pid for pid in descendants() if os.getpgid(pid) == pid and parent_of(pid) != os.getpid()
     ]
 
 
 def gone(pids: set[int]) -> bool:
-    """Whether all have ended before patience does; a zombie has."""
+    """Return True if all processes end within PATIENCE; a zombie counts as ended."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if not any(running(pid) for pid in pids):
@@ -118,7 +118,7 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
 async def test_nothing_is_left_when_a_renderer_is_cancelled(
     browser: Path, tmp_path: Path, moment: float, cancels: int
 ) -> None:
-    """Whether its driver, its browser or the check of fonts is being started, or all of it has started."""
+    """Cancel while the driver, the browser or the font check starts, and after all have started."""
 
     async def hold() -> None:
         async with Renderer(str(browser), cache=tmp_path):
@@ -188,7 +188,7 @@ def running_with(text: bytes) -> Iterator[int]:
 
 
 def program(path: Path, *lines: str) -> Path:
-    """A shell script in the browser's stead, which tells the version of one."""
+    """Return a shell script in the browser's stead, which tells the version of one."""
     version = '[ "$1" = --version ] && echo Chromium 1.2.3.4 && exit'
     path.write_text("\n".join(("#!/bin/sh", version, *lines)))
     path.chmod(0o755)

@@ -68,7 +68,7 @@ class MuteHuman:
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with a file of agents."""
+    """Return an empty folder to work in, with a file of agents."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     return tmp_path
@@ -521,7 +521,7 @@ def test_the_rate_of_dialogues_is_shown_after_some_seconds():
 
 
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
-    """Of the 400 rows four cannot: two import packages, one opens a database, one depends on hash order."""
+    """Find the four of the 400 rows: two import packages, one opens a database, one depends on hash order."""
     assert main(["tasks", "validate", "--tasks", str(official_backend), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["tasks"], found["default"], found["official"]) == (400, 396, 396)

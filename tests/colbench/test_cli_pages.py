@@ -32,7 +32,7 @@ MOVING = STILL.replace(
 
 @pytest.fixture
 def here(tmp_path, monkeypatch, browser):
-    """An empty folder to work in, with its own store of renders."""
+    """Return an empty folder to work in, with its own store of renders."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -125,7 +125,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(here):
 
 @pytest.fixture
 def without_clip(here, monkeypatch, browser):
-    """The same folder as `here` on a machine without CLIP's weights."""
+    """Return the same folder as `here` on a machine without CLIP's weights."""
     monkeypatch.setenv("COLBENCH_BROWSER", str(browser))
     monkeypatch.setenv("HOME", str(here))
     return here

@@ -30,11 +30,11 @@ MEAN, STD = (
 )
 
 ROUNDING = 1e-5
-"""Of normalized values in float32; one level of a color is 0.014."""
+"""Tolerance of normalized values in float32; one level of a color is 0.014."""
 
 
 def drawing(width, height, seed=0):
-    """Something with edges, colors and noise in it."""
+    """Return a picture with edges, colors and noise."""
     draws = np.random.default_rng(seed)
     noise = draws.integers(0, 256, (height // 8 + 1, width // 8 + 1, 3), dtype=np.uint8)
     image = Image.fromarray(noise).resize((width, height), Image.Resampling.BICUBIC)
@@ -58,7 +58,7 @@ def normalised(pixels):
 
 @pytest.fixture(scope="module")
 def real_clip(tmp_path_factory):
-    """The paper's architecture with random weights: the model and its file."""
+    """Return the paper's architecture with random weights: the model and its file."""
     with torch.random.fork_rng():
         torch.manual_seed(7)
         model = open_clip.CLIP(**open_clip.get_model_config(MODEL)).eval()
@@ -138,7 +138,7 @@ async def test_the_vectors_are_those_of_transformers_on_the_same_weights(real_cl
 
 
 def renamed(state, layers):
-    """The tensors of open_clip's image tower under the names of transformers."""
+    """Return the tensors of open_clip's image tower under the names of transformers."""
     new = {
         "vision_model.embeddings.class_embedding": state["class_embedding"],
         "vision_model.embeddings.patch_embedding.weight": state["conv1.weight"],

@@ -38,7 +38,7 @@ def weights_file(tiny_clip):
 
 @pytest.fixture
 def served(tmp_path):
-    """A folder and the address under which it is served."""
+    """Yield a folder and the address under which it is served."""
     folder = tmp_path / "served"
     folder.mkdir()
     handler = partial(SilentHandler, directory=str(folder))

@@ -23,7 +23,7 @@ SHARDS = 4
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """What every part is started with, and a `colbench` on the path."""
+    """Return the environment that every part starts with; its PATH has a `colbench`."""
     place = tmp_path_factory.mktemp("cluster")
     (place / "bin").mkdir()
     command = place / "bin" / "colbench"
@@ -40,7 +40,7 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(environment, tmp_path_factory):
-    """The dialogues of the same run on one machine."""
+    """Return the dialogues of the same run on one machine."""
     out = tmp_path_factory.mktemp("whole") / "run"
     start(["colbench", "eval", "--out", str(out)], environment)
     return dialogues(out)
@@ -96,7 +96,7 @@ def test_the_kubernetes_jobs_run_every_part_and_merge_the_run(tmp_path, environm
 
 @pytest.fixture(scope="module")
 def schema():
-    """The schema of a Kubernetes job; it refuses unknown fields."""
+    """Return the schema of a Kubernetes job; it refuses unknown fields."""
     definitions = json.loads(lzma.decompress(SCHEMA.read_bytes()))
     return jsonschema.Draft202012Validator({"$ref": JOB, "$defs": definitions["$defs"]})
 

@@ -22,7 +22,7 @@ BROKEN = {
 
 
 def install(folder: Path, source: str) -> Path:
-    """A package `greeter` 1.0 with the command `greet`."""
+    """Return a package `greeter` 1.0 with the command `greet`."""
     information = folder / "greeter-1.0.dist-info"
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n")

@@ -1,4 +1,4 @@
-"""What the fields of a run's configuration declare: pins, and the page that is made from them."""
+"""The declarations of the fields of a run's configuration: pins, and the page generated from them."""
 
 from __future__ import annotations
 

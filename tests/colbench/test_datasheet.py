@@ -57,7 +57,7 @@ def row(name, request, reference, *arguments):
 
 @pytest.fixture
 def flawed(tmp_path):
-    """A file of nine tasks with planted flaws, and two rows that are none."""
+    """Write a file of nine tasks with planted flaws, and two invalid rows."""
     rows = [row(name, WORDS[name], *task) for name, task in FLAWED.items()]
     rows.append(row("again", WORDS["fine"].upper(), *FLAWED["fine"]))
     path = tmp_path / "flawed.jsonl"
@@ -67,7 +67,7 @@ def flawed(tmp_path):
 
 @pytest.fixture
 def sheet(tmp_path):
-    """The cells of a source's sheet by the first cell of their row, and its text."""
+    """Return the cells of a source's sheet by the first cell of their row, and its text."""
 
     def sheet(source, *flags):
         out = tmp_path / "sheet.md"
@@ -175,7 +175,7 @@ def decision(task, name):
 
 
 def by_the_book(task):
-    """By decision, the choice that the words of the task's fact mean, and whether it is the usual one."""
+    """Return by decision the choice that the task's fact states, and True if it is the usual choice."""
     family, theme = recognise(task.request)
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     chosen = {
@@ -186,7 +186,7 @@ def by_the_book(task):
 
 
 def constant_and_usual(tasks):
-    """The share solved by the most frequent choices, and by the usual ones; run here, being our own code."""
+    """Return the share solved by the most frequent choices, and by the usual ones; run here, being our own code."""
     counts = defaultdict(Counter)
     for task in tasks:
         for fact in task.hidden.facts:

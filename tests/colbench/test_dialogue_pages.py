@@ -90,7 +90,7 @@ async def test_only_an_agent_that_accepts_pictures_is_handed_them():
 
 
 class Judge:
-    """Counts the letters of a page."""
+    """A scorer that counts the letters of a page."""
 
     def __init__(self, error=None):
         self.error = error
@@ -133,7 +133,7 @@ async def test_a_browser_that_fails_leaves_the_dialogue_unscored():
 
 
 class FollowingJudge(Judge):
-    """Says that each reply pointed out as many differences as it has words, and that all were fixed."""
+    """A judge that counts a reply's words as differences pointed out, all of them fixed."""
 
     async def score_replies(self, task, shown, replies):
         assert len(shown) == len(replies)

@@ -18,7 +18,7 @@ from colbench.rollout import Failure, Rollout, Turn, cell_key, encode_rollout
 from colbench.score import Score
 
 BYTES, OF_PAGES = 700, 1_600
-"""Of a dialogue, and of one about pages; its line in the file has ten times as many."""
+"""Bytes for a dialogue, and for one about pages; its line in the file has ten times as many."""
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ FEW = {"tasks": "bundled:backend", "limit": 3, "sandbox_workers": 1}
 
 
 class Asks:
-    """Asks one question, and then answers with nothing."""
+    """An agent that asks one question and then answers with `pass`."""
 
     async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
         return "Is there a minimum?" if len(dialogue) == 1 else f"{ANSWER_MARKER}\npass"
@@ -138,7 +138,7 @@ def test_a_run_is_a_table_and_a_dataset():
 
 
 class Hurries(Asks):
-    """Ends its dialogues in the opposite order of the tasks."""
+    """An agent that ends its dialogues in the opposite order of the tasks."""
 
     def __init__(self, tasks: Sequence[colbench.Task]) -> None:
         self.requests = [task.request for task in tasks]

@@ -62,7 +62,7 @@ STALL = Task(
 
 
 def paraphrases() -> dict[tuple[str, str], list[str]]:
-    """Questions in other words than the topics', by family and fact."""
+    """Return questions in other words than the topics', by family and fact."""
     found: dict[tuple[str, str], list[str]] = {}
     for line in (HERE / "paraphrases.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
@@ -74,7 +74,7 @@ def paraphrases() -> dict[tuple[str, str], list[str]]:
 
 
 def given(task: Task, said: str) -> list[str]:
-    """The names of the facts that the human gives when this is said."""
+    """Return the names of the facts that the human gives when this is said."""
     reply = answer(task, said)
     return [fact.name for fact in task.hidden.facts if fact.statement in reply]
 

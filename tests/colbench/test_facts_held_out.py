@@ -57,7 +57,7 @@ Row = Mapping[str, Any]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """What became of one question, with regard to one hidden decision of one task."""
+    """The result of one question for one hidden decision of one task."""
 
     family: str
     kind: str
@@ -68,12 +68,12 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 def read(paths: Iterable[Path]) -> list[Row]:
-    """The rows of some files."""
+    """Return the rows of some files."""
     return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
 
 
 def heard(tasks: Iterable[Task], rows: Sequence[Row]) -> Iterator[Heard]:
-    """Every question, put to every task of its family, for every hidden decision that it is meant to test."""
+    """Yield every question, put to every task of its family, for every hidden decision that it is meant to test."""
     by_family: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_family[row["family"]].append(row)
@@ -94,13 +94,13 @@ def _heard(task: Task, row: Row) -> Iterator[Heard]:
 
 
 def share(all_heard: Iterable[bool]) -> float:
-    """The share of what is true, in percent; NaN of nothing."""
+    """Return the share of what is true, in percent; NaN of nothing."""
     values = list(all_heard)
     return 100 * sum(values) / len(values) if values else float("nan")
 
 
 def main(paths: Sequence[str]) -> None:
-    """Prints the shares by kind of question, of all families and of each."""
+    """Print the shares by kind of question, of all families and of each."""
     found = list(heard(load("backend/test"), read(map(Path, paths))))
     kinds = list(dict.fromkeys(one.kind for one in found))
     families = sorted({one.family for one in found})

@@ -57,7 +57,7 @@ def assert_right(rollout: Rollout) -> None:
 
 
 def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role: str = "") -> None:
-    """Assert that nobody was told a thought, and that those of a role, if one is given, are stored."""
+    """Assert that no role was shown a thought, and that those of a role, if one is given, are stored."""
     assert THOUGHT not in json.dumps([body["messages"] for body in server.requests])
     for rollout in rollouts:
         for turn in rollout.turns:
@@ -69,7 +69,7 @@ def assert_thoughts_kept(server: FaultServer, rollouts: Sequence[Rollout], role:
 
 
 class Drill(NamedTuple):
-    """What became of two dialogues in which one role's server has a fault."""
+    """The results of two dialogues in which one role's server has a fault."""
 
     server: FaultServer
     rollouts: Sequence[Rollout]

@@ -1,4 +1,4 @@
-"""Generated content of the files that a run reads and somebody else may have written: read, or a UserError.
+"""Generated content of the files that a run reads and others may have written: read, or a UserError.
 
 `--hypothesis-profile=long` runs two hundred times as many examples.
 """

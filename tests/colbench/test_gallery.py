@@ -33,7 +33,7 @@ def page(name: str) -> str:
 
 
 def png(color: str, width: int = 1280, height: int = 720, ink: str = "", x: int = 200) -> bytes:
-    """A page of one color, with a bar of ink if wanted."""
+    """Return a page of one color, with a bar of ink if wanted."""
     image = Image.new("RGB", (width, height), color)
     if ink:
         ImageDraw.Draw(image).rectangle((x, 100, x + 7, 400), fill=ink)
@@ -94,7 +94,7 @@ def run_folder(path: Path, *rollouts: Rollout) -> RunFolder:
 
 @pytest.fixture
 def store(tmp_path, monkeypatch) -> RenderStore:
-    """The user's renders: of the target and of pages one and two."""
+    """Return the user's renders: of the target and of pages one and two."""
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     store = RenderStore()
     for source, picture in (
@@ -314,7 +314,7 @@ def test_a_gallery_that_cannot_be_written_is_named(tmp_path, store):
 
 
 def colors(target: bytes, final: bytes, *points: tuple[int, int]) -> list[tuple[int, ...]]:
-    """Of the difference picture, at points of the pages."""
+    """Return the colors of the difference picture at points of the pages."""
     with Image.open(BytesIO(pictures.difference(target, final))) as image:
         return [image.convert("RGB").getpixel((x // 2, y // 2)) for x, y in points]
 

@@ -38,7 +38,7 @@ class Program(NamedTuple):
 
     @property
     def calls(self):
-        """The text of each value travels, so that this does not rest on how values do."""
+        """Return the calls, each for the text of its value: this does not rely on how values are sent."""
         return [f"repr({call})" for call in self.expected]
 
 
@@ -54,13 +54,13 @@ PROGRAMS = list(programs())
 
 
 def on(tier):
-    """The programs that give the same there: without a system call filter, processes and sockets work."""
+    """Return the programs that give the same there: without a system call filter, processes and sockets work."""
     refused = ("processes", "network")
     return [each for each in PROGRAMS if tier != "T2" or each.kind not in refused]
 
 
 def differing(chosen, told):
-    """What was expected and told instead, by program and call."""
+    """Return the expected and the actual outcome where they differ, by program and call."""
     return {
         (program.name, call): (wanted, outcome(*result))
         for program, results in zip(chosen, told, strict=True)

@@ -19,7 +19,7 @@ FEW = {"limit": 2, "sandbox_workers": 1}
 
 
 class Knows:
-    """Answers with the reference, of which only a test can tell it."""
+    """An agent that answers with the reference, which the test gives it."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -96,7 +96,7 @@ def test_a_stage_ends_with_its_event_loop_and_starts_in_another():
 
 
 def _workers() -> list[str]:
-    """The sandbox's processes: this one's children, whichever thread started them."""
+    """Return the sandbox's processes: this one's children, whichever thread started them."""
     threads = Path("/proc/self/task").iterdir()
     return [child for each in threads for child in (each / "children").read_text().split()]
 

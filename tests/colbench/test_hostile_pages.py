@@ -37,7 +37,7 @@ SHORT, LONG = Limits(wall_seconds=5.0), Limits(wall_seconds=60.0)
 
 
 def naive_renderer(browser):
-    """The module next to this one: tests are no package."""
+    """Return the module next to this one, which is not in a package."""
     spec = util.spec_from_file_location(
         "naive_renderer", Path(__file__).with_name("naive_renderer.py")
     )
@@ -47,7 +47,7 @@ def naive_renderer(browser):
 
 
 async def reached_by_all(browser, pages):
-    """What each page reaches, by class and name."""
+    """Return what each page reaches, by class and name."""
     found, waiting = {}, iter(pages)
 
     async def lane():
@@ -61,7 +61,7 @@ async def reached_by_all(browser, pages):
 
 @pytest.fixture(scope="module")
 def bites(browser):
-    """What each attack, and the good page, reaches on the naive renderer."""
+    """Return what each attack, and the honest page, reaches on the naive renderer."""
     return asyncio.run(reached_by_all(browser, [page_controls()[0], *page_attacks()]))
 
 

@@ -153,7 +153,7 @@ EXPORT = ("tasks", "export", "bundled:backend", "--limit", "3", "--push-to-hub",
 
 
 def table(hub: ScriptedHub, folder: Path):
-    """The table that was committed."""
+    """Return the table that was committed."""
     from datasets import Dataset
 
     (name,) = [name for name in hub.files if name.endswith(".parquet")]

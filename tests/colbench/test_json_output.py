@@ -7,7 +7,7 @@ from colbench.cli import main
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The folders of two small runs."""
+    """Return the folders of two small runs."""
     folder = tmp_path_factory.mktemp("runs")
     for agent in ("guesser", "interviewer"):
         words = ["eval", "--agent", agent, "--limit", "3", "--out", str(folder / agent), "--quiet"]

@@ -38,13 +38,13 @@ async def ask(chat: OpenAIChat, **options) -> Message:
 
 
 def first(count, fault):
-    """Faults in the first `count` requests."""
+    """Return faults in the first `count` requests."""
     return lambda n: fault if n <= count else None
 
 
 @pytest.fixture
 async def impatient():
-    """Patience of a tenth of a second."""
+    """Limit the patience to a tenth of a second."""
     servers = current_servers()
     servers.patience, before = 0.1, servers.patience
     yield
@@ -350,7 +350,7 @@ def refusal(name, code, message):
 
 
 def picky(refuses):
-    """A fault for each request that has one of these fields."""
+    """Return a fault for each request that has one of these fields."""
 
     def fault(server):
         def decide(n):
@@ -435,7 +435,7 @@ async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
 
 
 def said(**fields):
-    """A completion with other fields in its message; `choice` and `usage` replace those."""
+    """Return a completion with other fields in its message; `choice` and `usage` replace those."""
     choice, usage = fields.pop("choice", {}), fields.pop("usage", {"prompt_tokens": 1})
     message = {"role": "assistant", "content": "hi"} | fields
     body = {"choices": [{"message": message, "finish_reason": "stop"} | choice], "usage": usage}

@@ -19,7 +19,7 @@ from colbench.sandbox.browser import Renderer
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What varies of a template page."""
+    """The variable parts of a template page."""
 
     page: str = "#f3f4f6"
     nav: str = "#1e40af"
@@ -110,7 +110,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 def html(look: Look) -> str:
-    """The page."""
+    """Return the page."""
     parts = {
         "title": f'<h1 style="font-size:{look.title_size}px;color:{look.title_color};font-weight:{look.title_bold};'
         f'text-align:{look.title_align}">{look.title}</h1>',
@@ -146,7 +146,7 @@ def html(look: Look) -> str:
 
 
 def changes() -> Iterator[Change]:
-    """Forty of each template."""
+    """Yield forty changes of each template."""
     for at, target in enumerate(LOOKS):
         for name, made, words in (*_top_changes(target), *_body_changes(target)):
             yield Change(
@@ -247,7 +247,7 @@ def _without(look: Look, part: str) -> tuple[str, ...]:
 
 
 def repairs(target: Look, wrong: Look) -> Iterator[Look]:
-    """The wrong page, and what it becomes as its fields are set right one after another."""
+    """Yield the wrong page, and what it becomes as its fields are set right one after another."""
     yield wrong
     for field, value in asdict(target).items():
         if getattr(wrong, field) != value:
@@ -261,7 +261,7 @@ async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
 
 @pytest.mark.slow
 async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
-    """At this writing all 160 come first on these pages, on which the rules were made."""
+    """Require 94 %; currently all 160 come first on these pages, from which the rules were made."""
     cases = list(changes())
     targets = await _renders(renderer, [case.target for case in cases])
     made = await _renders(renderer, [case.made for case in cases])
@@ -282,7 +282,7 @@ async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> No
 
 @pytest.mark.slow
 async def test_severity_falls_as_a_page_is_repaired(renderer: Renderer) -> None:
-    """From another template to the target, one decision at a time; a few steps lay bare what was hidden before."""
+    """Go from another template to the target, one decision at a time; a few steps reveal what was hidden before."""
     rises = steps = 0
     for target, wrong in zip(LOOKS, (*LOOKS[1:], LOOKS[0]), strict=True):
         looks = [target, *repairs(target, wrong)]

@@ -17,7 +17,7 @@ from colbench.models.scripted_server import Fault, ScriptedServer
 
 
 def picture(width: int, height: int, top: str = "red", bottom: str = "blue") -> bytes:
-    """A PNG whose upper half has one color and whose lower half another."""
+    """Return a PNG whose upper half has one color and whose lower half another."""
     image = Image.new("RGB", (width, height), top)
     image.paste(bottom, (0, height // 2, width, height))
     return as_png(image)
@@ -38,7 +38,7 @@ def shown(*pictures: bytes) -> list[Message]:
 
 
 async def ask(messages, *, fault=None, sees=True, **options):
-    """What the scripted server said and the messages that it was sent."""
+    """Return the scripted server's reply and the messages that were sent to it."""
     async with ScriptedServer(
         lambda heard: f"{len(heard[-1].images)} pictures", fault=fault, sees=sees
     ) as server:

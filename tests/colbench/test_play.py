@@ -36,7 +36,7 @@ SECONDS = 60.0
 
 @pytest.fixture
 def here(tmp_path, cache, monkeypatch):
-    """An empty folder to work in, with a store of renders that is not the user's, and no editor."""
+    """Return an empty folder to work in, with a store of renders that is not the user's, and no editor."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLBENCH_CACHE", str(cache))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -246,7 +246,7 @@ class Terminal:
         os.write(self.tty, text.encode())
 
     def close(self):
-        """The exit code, and how the terminal is set then."""
+        """Return the exit code, and how the terminal is set then."""
         while self._more():
             pass
         settings = termios.tcgetattr(self.tty)

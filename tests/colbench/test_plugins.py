@@ -1,4 +1,4 @@
-"""From a spec to an object, and what is said when that fails."""
+"""Objects made from specs, and the messages when that fails."""
 
 from __future__ import annotations
 

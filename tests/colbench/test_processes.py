@@ -78,7 +78,7 @@ BACKEND = {"tasks": "bundled:backend", "agent": "interviewer"}
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with a file of agents and the requests of two tasks."""
+    """Return an empty folder to work in, with a file of agents and the requests of two tasks."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     tasks = colbench.load_tasks("bundled:backend", limit=6)
@@ -97,7 +97,7 @@ def mine(name, **settings):
 
 
 def same(one, other):
-    """Whether two runs have the same rollouts and the same report, but for times."""
+    """Return True if two runs have the same rollouts and the same report, except for times."""
     texts = [
         [msgspec.json.encode(without_times(each)) for each in run.rollouts] for run in (one, other)
     ]
@@ -225,7 +225,7 @@ def test_the_limits_of_a_run_are_divided():
 
 
 def asks_once(messages):
-    """A question, then an answer."""
+    """Return a question, then an answer."""
     asked = any(message.role == "assistant" for message in messages)
     return "I WANT TO ANSWER: def f(): pass" if asked else "What is the rate?"
 

@@ -107,7 +107,7 @@ def cluster():
 
 @pytest.fixture
 def nodes(cluster, tmp_path, monkeypatch):
-    """A cluster without nodes, in an empty folder with a file of agents and the requests of two tasks."""
+    """Yield a cluster without nodes, in an empty folder with a file of agents and the requests of two tasks."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     tasks = colbench.load_tasks("bundled:backend", limit=6)
@@ -123,18 +123,18 @@ def evaluate(nodes, **settings):
 
 
 def mine(name, **settings):
-    """The settings of a run of an agent of the file, in the workers themselves."""
+    """Return the settings of a run of an agent of the file, in the workers themselves."""
     usual = {"tasks": "bundled:backend", "limit": 6, "concurrency": 1, "out": "out"}
     return {"agent": f"mine.py:{name}", "in_process": True, **usual, **settings}
 
 
 def texts(run):
-    """The rollouts of a run as bytes, without times."""
+    """Return the rollouts of a run as bytes, without times."""
     return [msgspec.json.encode(without_times(each)) for each in run.rollouts]
 
 
 class After(Observer):
-    """Sets `reached` once this many dialogues are finished; 0: when dialogues begin."""
+    """An observer that sets `reached` at this many finished dialogues; 0: when dialogues begin."""
 
     def __init__(self, count):
         self.reached = threading.Event()

@@ -13,7 +13,7 @@ from colbench.run_folder import RunFolder
 
 @pytest.fixture
 def run(tmp_path):
-    """A small finished run."""
+    """Return a small finished run."""
     assert main(["eval", "--agent", "blank", "--limit", "3", "--out", str(tmp_path / "run")]) == 0
     return RunFolder(tmp_path / "run")
 

@@ -1,4 +1,4 @@
-"""How replies of model servers came: recorded in each turn, counted in the report, told while they are waited for."""
+"""Properties of model servers' replies: recorded in each turn, counted in the report, shown during the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def run(server, *, role="agent", **options):
 
 
 def first_of_dialogue(server, fault):
-    """The fault in the first turn of each dialogue."""
+    """Return the fault in the first turn of each dialogue."""
     return lambda n: fault if len(server.requests[n - 1]["messages"]) == 2 else None
 
 

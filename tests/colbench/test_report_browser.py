@@ -69,7 +69,7 @@ def run_folder(path: Path, cosine: float | None) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RenderStore:
-    """The user's renders of both pages."""
+    """Return the user's renders of both pages."""
     monkeypatch.setenv("COLBENCH_CACHE", str(tmp_path / "cache"))
     store = RenderStore()
     for page, color in ((TARGET, "red"), (ANSWER, "blue")):
@@ -83,7 +83,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RenderStore:
 
 @pytest.fixture
 async def page(browser: Path) -> AsyncIterator[Page]:
-    """A page of a browser that fails the test when anything on it does."""
+    """Yield a page of a browser that fails the test when anything on it does."""
     async with async_playwright() as playwright:
         running = await playwright.chromium.launch(
             executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
@@ -157,7 +157,7 @@ async def violations(page: Page, axe: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory) -> Path:
-    """The folder of a run in which most dialogues failed, with its ceiling."""
+    """Return the folder of a run in which most dialogues failed, with its ceiling."""
     folder = tmp_path_factory.mktemp("runs")
     chosen = {"agent": "demonstrator", "tasks": "bundled:backend/test", "limit": 60}
     told = colbench.evaluate(told="all", out=folder / "told", **chosen)

@@ -48,7 +48,7 @@ def shown(rollouts: list[Rollout]) -> str:
 
 
 def printed(rollouts: list[Rollout], capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The lines that are printed after a run."""
+    """Return the lines that are printed after a run."""
     print_report(summarize(TASKS, 1, rollouts, RunConfig()), Path("runs/x"), short=True)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 

@@ -32,7 +32,7 @@ def task(name: str, domain: str = "frontend") -> Task:
 
 
 def judged(cosine: float | None, layout: float, note: str = "", floors=None) -> Score:
-    """A verdict whose layout metrics are all `layout`."""
+    """Return a verdict whose layout metrics are all `layout`."""
     metrics = dict.fromkeys(LAYOUT, layout)
     if cosine is not None:
         metrics |= {"cosine": cosine, "cosine_page": cosine}

@@ -13,7 +13,7 @@ NONE = {"mean": None, "low": None, "high": None, "method": "none"}
 
 
 def old(lead: str, success: dict, **more: object) -> dict:
-    """A report of the format 1 with one domain."""
+    """Return a report of the format 1 with one domain."""
     rates = {"success_rate": success, lead: TENTH}
     mode = {"scored": 2, "unscored": 1, "unscored_as_zero": rates, "pass_k": [], **rates, **more}
     budget = {"turn": 1, "success_rate": success, "answered": 1.0}

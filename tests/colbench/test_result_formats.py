@@ -16,7 +16,7 @@ SCHEMA = Path(__file__).parents[1] / "vendor" / "every_eval_ever" / "eval.schema
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The folder of a small run."""
+    """Return the folder of a small run."""
     out = tmp_path_factory.mktemp("runs") / "run"
     main(["eval", "--agent", "demonstrator", "--limit", "6", "--out", str(out), "--quiet"])
     return out

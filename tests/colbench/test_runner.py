@@ -1,4 +1,4 @@
-"""The runner: every cell once, failures typed, scoring beside talking, resuming what is owed."""
+"""The runner: every cell once, failures typed, scoring during dialogues, resuming pending cells."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TASKS = [
 
 
 class Agent:
-    """Asks once, then answers; `on_reply` may raise or wait."""
+    """An agent that asks once, then answers; `on_reply` may raise or wait."""
 
     def __init__(self, on_reply=None):
         self.on_reply = on_reply
@@ -106,7 +106,7 @@ async def test_no_more_dialogues_than_allowed_are_in_flight():
 
 
 async def test_scoring_overlaps_with_talking():
-    """The first answer is scored only once a later dialogue has begun: possible if talking goes on."""
+    """Score the first answer only once a later dialogue has begun, which requires that dialogues continue."""
     third_began = asyncio.Event()
 
     async def mark(dialogue):

@@ -32,7 +32,7 @@ def job(source, *calls, **options):
 
 
 async def outcomes(box, source, *calls, namespace="module"):
-    """One `status: value or message` for each call."""
+    """Return a `status: value or message` for each call."""
     result = await box.run_one(job(source, *calls, namespaces=(namespace,)))
     return [
         f"{call.status}: {call.value.decode() or call.message}".removesuffix(": ")

@@ -29,7 +29,7 @@ TASK = json.dumps({"reference": VICTIM.hidden.reference, "calls": VICTIM.hidden.
 
 
 def on_the_naive_evaluator(attack, folder):
-    """What the attack reaches there, in its own folder."""
+    """Return what the attack reaches on the naive evaluator, in its own folder."""
     folder.mkdir()
     with Canary() as canary:
         answers = json.dumps([attack.answer(canary), controls()[0].answer(canary)])
@@ -54,7 +54,7 @@ def on_the_naive_evaluator(attack, folder):
 
 @pytest.fixture(scope="module")
 def bites(tmp_path_factory):
-    """What each attack and control reaches on the naive evaluator."""
+    """Return what each attack and control reaches on the naive evaluator."""
     folder = tmp_path_factory.mktemp("naive")
     everything = (*attacks(), *controls())
     with ThreadPoolExecutor(6) as pool:

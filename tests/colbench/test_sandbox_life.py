@@ -24,7 +24,7 @@ def job(source, *calls, **options):
 
 
 async def outcomes(box, source, *calls, namespace="module"):
-    """One `status: value or message` for each call."""
+    """Return a `status: value or message` for each call."""
     result = await box.run_one(job(source, *calls, namespaces=(namespace,)))
     return [
         f"{call.status}: {call.value.decode() or call.message}".removesuffix(": ")
@@ -146,7 +146,7 @@ def kill(processes):
 
 
 def children(pid):
-    """Living children of a process."""
+    """Return living children of a process."""
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

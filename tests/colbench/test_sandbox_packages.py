@@ -94,7 +94,7 @@ def test_no_packages_show_nothing():
 
 
 def install(folder, name, *files, requires=()):
-    """A distribution with these (empty) files, as an installer leaves it."""
+    """Write a distribution with these (empty) files, as an installer does."""
     information = folder / f"{name}-1.0.dist-info"
     information.mkdir()
     requirements = "".join(f"Requires-Dist: {requirement}\n" for requirement in requires)

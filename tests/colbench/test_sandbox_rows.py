@@ -43,7 +43,7 @@ def rows(official_backend):
 
 @pytest.fixture(scope="module")
 def plain(rows, tmp_path_factory):
-    """By row, the text of every call's value, or the name of its exception."""
+    """Return by row the text of every call's value, or the name of its exception."""
     work = [(row.hidden.reference, row.hidden.tests) for row in rows]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PLAIN],
@@ -76,7 +76,7 @@ async def test_every_real_reference_gives_what_plain_python_gives(rows, plain, t
 
 
 def told(call):
-    """What a call gave: the text it returned, or the name of its exception."""
+    """Return the text that a call returned, or the name of its exception."""
     if call.status == "value":
         return json.loads(call.value)
     return call.message.partition(":")[0]

@@ -77,7 +77,7 @@ def table(run: colbench.Run) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path, monkeypatch):
-    """A package with scorers, as pip would install it."""
+    """Install a package with scorers, as pip does."""
     (tmp_path / "brief_scorers.py").write_text(PACKAGE)
     info = tmp_path / "brief_scorers-1.0.dist-info"
     info.mkdir()

@@ -18,7 +18,7 @@ TASKS = colbench.load_tasks("bundled:backend", limit=3)
 
 
 class Knows:
-    """Answers at once with the reference of the first task."""
+    """An agent that answers at once with the reference of the first task."""
 
     async def reply(self, dialogue: Sequence[colbench.Message]) -> str:
         return f"{ANSWER_MARKER}\n{TASKS[0].hidden.reference}"

@@ -35,7 +35,7 @@ def evaluate(out, **changes):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A whole run, `whole`, and its shards `1` to `4`."""
+    """Return a whole run, `whole`, and its shards `1` to `4`."""
     place = tmp_path_factory.mktemp("runs")
     evaluate(place / "whole").write_report()
     for number in range(1, 5):
@@ -45,7 +45,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def copied(runs, tmp_path):
-    """Copies of the shards, to be changed."""
+    """Return copies of the shards, to be changed."""
     shutil.copytree(runs, tmp_path / "runs")
     return tmp_path / "runs"
 
@@ -77,7 +77,7 @@ def test_each_cell_is_in_one_shard_and_shards_have_nearly_the_same_size():
 
 
 def test_a_cell_is_in_the_same_shard_for_ever():
-    """Another shard would tear apart the runs of an earlier version."""
+    """Pin the shard of a cell: a different one would break runs made by an earlier version."""
     task = TASKS[0]
     named = f'["shard","{task.id}","{task.hash}",2]'.encode()
     place = int(sha256(named).hexdigest()[:16], 16) % 7 + 1

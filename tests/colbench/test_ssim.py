@@ -28,7 +28,7 @@ def drawn(width=640, height=400, shift=0):
 
 
 def plain_ssim(x, y):
-    """Equations 13 to 16, pixel by pixel, with an explicit 11 x 11 window over mirrored arrays."""
+    """Compute equations 13 to 16, pixel by pixel, with an explicit 11 x 11 window over mirrored arrays."""
     offsets = np.arange(-5, 6)
     window = np.exp(-(offsets[:, None] ** 2 + offsets[None] ** 2) / (2 * 1.5**2))
     window /= window.sum()

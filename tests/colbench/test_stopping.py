@@ -110,7 +110,7 @@ PLACES = [pytest.param([], id="own-process"), pytest.param(["--in-process"], id=
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with a file of agents."""
+    """Return an empty folder to work in, with a file of agents."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(AGENTS)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Where renders are kept: whole entries only, for many processes at once."""
+"""The store of renders: whole entries only, for many processes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of an answer is run."""
+"""The part of an answer that is run."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ HEIGHTS = {
     "content visibility under another name": 8020,
     "lazy picture": 6963,
 }
-"""Of pages that are measured before all of them is laid out elsewhere."""
+"""Heights of pages that are otherwise measured before all of them is laid out."""
 
 
 @pytest.fixture
 def busy() -> Iterator[None]:
-    """More work than the machine has processors."""
+    """Keep more processes busy than the machine has processors."""
     loops = [subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(BUSY_LOOPS)]
     yield
     for loop in loops:
@@ -65,13 +65,13 @@ async def rendered(pages: list[str], browser: Path, cache: Path, workers: int) -
 
 
 async def rendered_by_two(pages: list[str], browser: Path, folder: Path) -> list[list[Render]]:
-    """What a renderer, and after it another one that does more at once, makes of the pages."""
+    """Return the renders of one renderer, and then those of another one with more pages in parallel."""
     one = await rendered(pages, browser, folder / "one", 1)
     return [one, await rendered(pages, browser, folder / "other", 3)]
 
 
 def differing(names: list[str], runs: list[list[Render]]) -> list[str]:
-    """The pages that have not the same outcome, picture and blocks in both runs."""
+    """Return the pages that have not the same outcome, picture and blocks in both runs."""
     one, other = ([(each.outcome, each.picture, each.blocks) for each in run] for run in runs)
     return [name for name, a, b in zip(names, one, other, strict=True) if a != b]
 

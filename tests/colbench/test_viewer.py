@@ -25,7 +25,7 @@ HOSTILE = '</textarea></style><script>alert(1)</script><img src=x onerror="alert
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
-    """Folders of two real runs: one asks everything, one guesses."""
+    """Return folders of two real runs: one asks everything, one guesses."""
     home = tmp_path_factory.mktemp("runs")
     for agent in ("interviewer", "guesser"):
         colbench.evaluate(agent=agent, tasks="bundled:backend", limit=6, out=home / agent)
@@ -34,7 +34,7 @@ def played(tmp_path_factory):
 
 @pytest.fixture
 def copied(played, tmp_path):
-    """A copy of the second run, to be changed."""
+    """Return a copy of the second run, to be changed."""
     return colbench.load_run(played[1]).save(tmp_path / "copy").path
 
 
@@ -52,7 +52,7 @@ class Elements(HTMLParser):
         self.handlers += [name for name, _ in attrs if name.startswith("on")]
 
     def dialogues(self):
-        """Addresses of dialogues."""
+        """Return addresses of dialogues."""
         return [link for link in self.links if link.startswith("/runs/")]
 
 

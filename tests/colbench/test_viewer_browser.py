@@ -1,4 +1,4 @@
-"""The viewer in a real browser: filters, keys, notes, a run that goes on, pictures with a slider, accessibility."""
+"""The viewer in a real browser: filters, keys, notes, a run in progress, pictures with a slider, accessibility."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from colbench.viewer.notes import read_notes
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>"
-"""What an agent wrote; `hit` is what a page may never set."""
+"""An agent's hostile content; a page must never set `hit`."""
 PICTURES = ".stage:not([hidden]) img"
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory, browser):
-    """Folders of three runs: one asks, one guesses and writes markup, one designs pages."""
+    """Return folders of three runs: one asks, one guesses and writes markup, one designs pages."""
     home = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLBENCH_CACHE", str(home / "cache"))

@@ -38,7 +38,7 @@ def original(tmp_path_factory):
 
 @pytest.fixture
 def run(original, tmp_path):
-    """A copy of a run, whose notes are its own."""
+    """Return a copy of a run, whose notes are its own."""
     return original.save(tmp_path / "guesser")
 
 

@@ -41,7 +41,7 @@ async def human(renderer, script=lambda _: "Make it blue.", *, sees=True, **opti
 
 
 async def heard(renderer, *said, script=lambda _: "Make it blue.", **options):
-    """The human's reply, and what the model was asked: its pictures and words."""
+    """Return the human's reply, and what the model was asked: its pictures and words."""
     asked: list[Message] = []
 
     def keep(messages):

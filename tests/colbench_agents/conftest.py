@@ -1,4 +1,4 @@
-"""What tests of agents outside the process share: a short run of the real runner, and a look at the processes."""
+"""Shared parts of tests of agents in their own process: a short run of the real runner, and a view of processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from colbench.task import Hidden, Task
 
 
 class Human:
-    """Says the same to everything."""
+    """A human who gives the same reply to every message."""
 
     async def respond(self, task, dialogue):
         return "No."
@@ -35,7 +35,7 @@ class Scorer:
 
 @pytest.fixture
 def play() -> Callable:
-    """Plays this many dialogues with an agent; gives their rollouts."""
+    """Play this many dialogues with an agent and return their rollouts."""
 
     async def played(agent, *, dialogues=1, seconds=20.0, concurrency=4, request="def f(x)?"):
         done: list[Rollout] = []
@@ -77,11 +77,11 @@ class Named:
         return found
 
     def left(self, seconds: float = 20.0) -> list[int]:
-        """Those that are still there after so long, asked again and again."""
+        """Return the processes that remain after these seconds."""
         return self._until(lambda found: not found, seconds)
 
     def begun(self, count: int, seconds: float = 20.0) -> bool:
-        """Whether there are so many: one that is just starting is not seen for a moment."""
+        """Return True once there are `count` processes; a process that is just starting is not visible for a moment."""
         return len(self._until(lambda found: len(found) >= count, seconds)) >= count
 
     def _until(self, enough: Callable[[list[int]], bool], seconds: float) -> list[int]:
@@ -98,9 +98,9 @@ def name() -> Named:
 
 @pytest.fixture(scope="session")
 def run() -> Callable:
-    """Runs a command in a sandbox, or outside of any; gives what it writes.
+    """Run a command in a sandbox, or without one, and return its output.
 
-    Where nothing can be shut in the test is skipped, but not in continuous integration.
+    The test is skipped if no sandbox works, but not in continuous integration.
     """
     if reason := why_not():
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)

@@ -36,7 +36,7 @@ def at_start() -> None:
 
 
 def break_down(line: str) -> None:
-    """Faults of the program."""
+    """Cause the faults of the program."""
     if FAULT == "crashes":
         print("the weights are gone", file=sys.stderr)
         raise SystemExit(3)
@@ -53,7 +53,7 @@ def break_down(line: str) -> None:
 
 
 def say_what_is_wrong(reply: dict[str, str]) -> None:
-    """Faults of what is said; each is one line, and one is not a fault but a wish."""
+    """Cause the faults in messages; each is one line, and one is not a fault but a request."""
     error = {"type": "error", "episode": reply["episode"]}
     lines = {
         "garbage": lambda: b"Loading checkpoint shards: 100%",
@@ -88,7 +88,7 @@ def when_asked(episode: str, turn: int) -> None:
 
 
 def children() -> None:
-    """One in its own session, one that will not hear SIGTERM; both hold standard output open."""
+    """Start a child in its own session and one that ignores SIGTERM; both hold standard output open."""
     name, ignore = MORE[0], "import signal, time; signal.signal(15, 1); time.sleep(1000)"
     subprocess.Popen([sys.executable, "-c", ignore, name], start_new_session=True)
     subprocess.Popen([sys.executable, "-c", ignore, name])

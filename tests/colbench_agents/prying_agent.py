@@ -27,14 +27,14 @@ def harness() -> int:
 
 
 def references() -> bool:
-    """A list in memory of tasks, one of which has a reference that holds the word."""
+    """Return a list in memory of tasks, one of which has a reference that holds the word."""
     lists = (each for each in gc.get_objects() if type(each) is list)
     hidden = (getattr(item, "hidden", None) for each in lists for item in list(each))
     return any(WORD in str(getattr(each, "reference", "")) for each in hidden)
 
 
 def frames() -> bool:
-    """A variable of a function that waits for this one, or of a task of the event loop."""
+    """Return a variable of a function that waits for this one, or of a task of the event loop."""
     frame = sys._getframe()
     values = []
     while frame:
@@ -46,7 +46,7 @@ def frames() -> bool:
 
 
 def generator() -> bool:
-    """The generator of the bundled tasks, wherever it may be imported from."""
+    """Return the generator of the bundled tasks, wherever it may be imported from."""
     sys.path += PLAN["packages"]
     importlib.invalidate_caches()
     return len(importlib.import_module("colbench_tasks.bundled").load("backend")) > 0
@@ -93,7 +93,7 @@ class Prying:
 
 
 class Patching:
-    """Gives every answer full marks, where the harness's code is in reach."""
+    """An agent that gives every answer full marks if the harness code is in reach."""
 
     async def reply(self, dialogue):
         from colbench import dialogue as dialogues

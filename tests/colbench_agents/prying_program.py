@@ -33,7 +33,7 @@ def connects(family: int, address: object) -> bool:
 
 
 def sends(address: tuple[str, int]) -> bool:
-    """A datagram that is not refused: the second try hears of the first one's end."""
+    """Return a datagram that is not refused: the second try hears of the first one's end."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(0.3)
         client.connect(address)
@@ -48,7 +48,7 @@ def imports(package: str, folder: str) -> bool:
 
 
 def calls(number: int, *arguments: int) -> bool:
-    """A system call that is there and not forbidden, whatever it says of its arguments."""
+    """Return a system call that is there and not forbidden, whatever it says of its arguments."""
     libc = ctypes.CDLL(None, use_errno=True)
     wide = [ctypes.c_long(each) for each in (number, *arguments)]
     return libc.syscall(*wide) >= 0 or ctypes.get_errno() not in (1, 38)
@@ -67,7 +67,7 @@ def may_hold(path: object) -> bool:
 
 
 def finds(top: str) -> bool:
-    """Anything below a folder that holds the word."""
+    """Return anything below a folder that holds the word."""
     files = (path for path in Path(top).rglob("*") if path.is_file() and path.name != "plan.json")
     return any(map(may_hold, files))
 

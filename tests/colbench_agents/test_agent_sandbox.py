@@ -37,7 +37,7 @@ NOT_EVERYWHERE = {
     "a server by IPv6",
     "the history of the checkout",
 }
-"""What a kernel or a machine may refuse outside too."""
+"""Accesses that a kernel or a machine may refuse outside the sandbox, too."""
 INSIDE_ALONE = {"words of process 1", "the task file from the root of process 1"}
 
 
@@ -64,7 +64,7 @@ def answering_datagrams() -> Iterator[int]:
 
 
 def own_address() -> str:
-    """An address of this machine next to the loopback's, if it has one."""
+    """Return an address of this machine next to the loopback's, if it has one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))
@@ -75,7 +75,7 @@ def own_address() -> str:
 
 @pytest.fixture
 def prying(tmp_path, monkeypatch):
-    """A folder with a program, the task file, links to it and runs in it, with servers around, all to be pried out."""
+    """Yield a folder with a program, the task file, links to it, and runs, with servers around, all to be found."""
     own, other = tmp_path / "own", tmp_path / "other"
     for folder in (own / "out", own / "runs" / "later", other):
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The one endpoint of an agent that is shut in: reached as outside, by name or address, and nothing next to it."""
+"""The one endpoint of an isolated agent: reached as outside, by name or address, and nothing next to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ for host, port in others:
 
 
 class Mirror(BaseHTTPRequestHandler):
-    """Sends back what it gets, the other way round."""
+    """A handler that sends back what it receives, reversed."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -38,11 +38,11 @@ class Mirror(BaseHTTPRequestHandler):
         self.wfile.write(body[::-1])
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def own_address() -> str:
-    """An address of this machine next to the loopback's, if it has one."""
+    """Return an address of this machine next to the loopback's, if it has one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             any_socket.connect(("192.0.2.1", 9))

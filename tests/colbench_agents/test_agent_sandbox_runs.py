@@ -76,7 +76,7 @@ class Site(BaseHTTPRequestHandler):
         self.wfile.write(b"Are there limits?")
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def evaluate(*flags: str, out: str) -> int:
@@ -92,7 +92,7 @@ def boxed(*words: str) -> StdioAgent:
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder to work in, with an agent and a task file."""
+    """Return an empty folder to work in, with an agent and a task file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "agent.py").write_text(textwrap.dedent(PYTHON_AGENT))
     (tmp_path / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")

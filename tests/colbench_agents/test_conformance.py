@@ -120,11 +120,11 @@ WRONG = {"broken", "advice"}
 
 
 class Enough(Exception):
-    """Something wrong was found."""
+    """Raised at the first wrong verdict, to stop the check."""
 
 
 def check(agent: object, patience: float = 20.0) -> list[Verdict]:
-    """The verdicts up to the first on what is wrong."""
+    """Return the verdicts up to the first on what is wrong."""
 
     def show(verdict: Verdict) -> None:
         if verdict.outcome in WRONG:
@@ -148,7 +148,7 @@ def check_server(case: Case, address: str) -> list[Verdict]:
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a server of agents."""
+    """Yield the address of a server of agents."""
     command = [sys.executable, "-S", str(HERE / "unruly_server.py")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
@@ -158,7 +158,7 @@ def address():
 
 @pytest.fixture(scope="module")
 def checked(address):
-    """The verdicts on every agent, as they come; most of the time is waiting, so many are looked at at once."""
+    """Yield the verdicts on every agent, as they come; as most of the time is waiting, many are checked at once."""
     with ThreadPoolExecutor(12) as pool:
         futures: dict[Case, Future[list[Verdict]]] = {}
         futures |= {case: pool.submit(check_command, case) for case in [*SOUND, *COMMANDS]}
@@ -230,7 +230,7 @@ class Restless(Silent):
 
 
 class Locked:
-    """Its lock stays closed when a reply is canceled."""
+    """An agent whose lock stays closed when a reply is canceled."""
 
     def __init__(self):
         self.free = asyncio.Event()

@@ -19,7 +19,7 @@ CONTENT = "That is what I have in mind."
 async def play(
     agent: StatefulAgent, said: Sequence[str], *, max_turns: int = 10, request: str = REQUEST
 ) -> list[str]:
-    """The agent's replies to a request and to what is said after each, at most `max_turns`."""
+    """Return the agent's replies to a request and to what is said after each, at most `max_turns`."""
     episode = Episode(id="1", seed=1, max_turns=max_turns, domain="frontend")
     dialogue = [Message(role="user", content=request)]
     replies: list[str] = []

@@ -17,7 +17,7 @@ TURNS = 5
 
 
 async def layouts(task: Task, renderer: PageRenderer) -> list[float]:
-    """The agreement of each turn's page with the target."""
+    """Return the agreement of each turn's page with the target."""
     human, agent = PageHuman(), Draughtsman(TURNS)
     human.use_renderer(renderer)
     target = await renderer.render(task.hidden.reference)

@@ -107,7 +107,7 @@ def on_reply(said: bytes) -> Callable[[Asked], bytes | None]:
 
 
 async def agent_at(address: str, **args) -> HTTPAgent:
-    """An agent that has introduced itself; the server is in the same loop, so that is done in a thread."""
+    """Return an agent that has introduced itself; the server is in the same loop, so that is done in a thread."""
     agent = HTTPAgent(f"//{address}", **args)
     await asyncio.to_thread(lambda: agent.ready)
     return agent
@@ -344,7 +344,7 @@ async def test_its_name_and_version_pin_the_run_and_its_address_does_not():
 
 
 def schema(name: str) -> dict:
-    """The schema of a message, with what it refers to."""
+    """Return the schema of a message, with what it refers to."""
     return {"$ref": f"#/components/schemas/{name}", "components": OPENAPI["components"]}
 
 

@@ -31,7 +31,7 @@ FOREIGN = Task(
 
 
 async def talk(task: Task, agent: Any, human: Any = None) -> tuple[list[Message], str]:
-    """What was said, and the answer; empty if there was none in ten turns."""
+    """Return the dialogue and the answer; the answer is empty if none came within TURNS turns."""
     dialogue = [Message(role="user", content=task.request)]
     for _ in range(TURNS):
         said = await agent.reply(tuple(dialogue))
@@ -44,7 +44,7 @@ async def talk(task: Task, agent: Any, human: Any = None) -> tuple[list[Message]
 
 
 def outputs(code: str, task: Task) -> list[Any]:
-    """The values of a task's calls; only for code that this project wrote."""
+    """Return the values of a task's calls; only for code that this project wrote."""
     namespace: dict[str, Any] = {}
     exec(code, namespace)
     return [eval(call, dict(namespace)) for call in task.hidden.tests]
@@ -73,7 +73,7 @@ async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
 
 
 def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
-    """What the request states, and the most frequent choice of all else in the training set."""
+    """Answer with what the request states, and else with the most frequent choice in the training set."""
     usual: dict[str, Counter[Any]] = defaultdict(Counter)
     for family in FAMILIES.values():
         for task in generate(family, 40, "train"):
@@ -92,7 +92,7 @@ def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
 
 
 def chosen(task: Task) -> dict[str, Choice]:
-    """The design of a task, by the words of its facts."""
+    """Return the design of a task, by the words of its facts."""
     family, theme = recognise(task.request) or pytest.fail(task.request)
     return {
         decision.name: {words: choice for choice, words in statements(decision, theme)}[

@@ -23,13 +23,13 @@ PAGES = [f"<html><body style='background: {color}'>Boats</body></html>" for colo
 
 
 def designs(messages):
-    """A page a turn; in the third turn the second page is the answer."""
+    """Return a page a turn; in the third turn the second page is the answer."""
     turn = len([message for message in messages if message.role == "assistant"])
     return PAGES[turn] if turn < 2 else f"I WANT TO ANSWER:\n{PAGES[1]}"
 
 
 async def talk(renderer, *, agent_sees=True, **options):
-    """The dialogue's end, and the pictures in each request to the agent's model and to the human's."""
+    """Return the dialogue's end, and the pictures in each request to the agent's model and to the human's."""
     designer = ScriptedServer(designs, sees=agent_sees)
     person = ScriptedServer(lambda _: "It has to be blue.")
     episode = Episode(id="e", seed=1, max_turns=5, domain="frontend")
@@ -46,7 +46,7 @@ async def talk(renderer, *, agent_sees=True, **options):
 
 
 def pictures(server):
-    """How many pictures each request had."""
+    """Return the number of pictures in each request."""
     return [str(request).count("'type': 'image_url'") for request in server.requests]
 
 

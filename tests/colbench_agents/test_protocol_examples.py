@@ -26,7 +26,7 @@ DIALOGUES = 20
 
 
 def wanted(program: str) -> str:
-    """Where a program is; without it the test is skipped, but in CI it fails."""
+    """Return the path of a program; skip the test if it is not installed, but fail in CI."""
     found = shutil.which(program)
     if not found:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{program} is not there")
@@ -35,7 +35,7 @@ def wanted(program: str) -> str:
 
 @contextmanager
 def running(*command: object) -> Iterator[subprocess.Popen[str]]:
-    """A program that runs meanwhile."""
+    """Yield a program that runs meanwhile."""
     words = [str(word) for word in command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -46,7 +46,7 @@ def running(*command: object) -> Iterator[subprocess.Popen[str]]:
 
 @contextmanager
 def spec_of(example: str) -> Iterator[str]:
-    """What `--agent` is for an example."""
+    """Yield the value of `--agent` for an example."""
     if example == "http":
         with running(sys.executable, EXAMPLES / "http" / "agent.py", 0) as server:
             assert server.stdout
@@ -103,7 +103,7 @@ def kill_after(number: int, command: list[object], rollouts: Path) -> None:
 
 
 def snippet(number: int) -> str:
-    """The program in JavaScript that docs/agents.md shows: the first, or the second."""
+    """Return the program in JavaScript that docs/agents.md shows: the first, or the second."""
     program = [each.text for each in blocks("docs/agents.md") if each.language == "js"][number]
     assert program.count("\n") <= 10, "whole agents in at most ten lines"
     return program

@@ -143,7 +143,7 @@ class Looks:
 
 @pytest.fixture
 def agent_of(tmp_path):
-    """Makes the agent of that name, with these arguments, in its own process."""
+    """Make the agent of that name, with these arguments, in its own process."""
     file = tmp_path / "mine.py"
     file.write_text(textwrap.dedent(AGENTS))
 

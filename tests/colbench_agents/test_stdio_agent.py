@@ -127,7 +127,7 @@ async def test_closed_standard_input_is_a_fault():
 
 
 async def said_after_failing(own):
-    """Asks again and again, as the fault comes some time after the reply."""
+    """Ask again and again, as the fault comes some time after the reply."""
     for _ in range(200):
         async with asyncio.timeout(20):
             await asyncio.sleep(0.05)

@@ -54,7 +54,7 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def model() -> str:
-    """A name that no other process on the machine has on its command line."""
+    """Return a name that no other process on the machine has on its command line."""
     return f"model-{uuid4()}"
 
 

@@ -16,7 +16,7 @@ FIELDS = {
     "end": {"type", "episode"},
 }
 requests: dict[str, str] = {}
-"""What was asked for first, by dialogue."""
+"""The first request, by dialogue."""
 seen: list[str] = []
 """The dialogues that were begun, in that order."""
 

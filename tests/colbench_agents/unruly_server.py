@@ -30,7 +30,7 @@ class Handler(BaseHTTPRequestHandler):
     """The four requests."""
 
     def do_GET(self) -> None:
-        """Who it is."""
+        """Send the agent's description."""
         ready = {**READY, "concurrent": self.fault != "alone"}
         if self.fault == "is-never-the-same":
             ready["version"] = str(time.time_ns())
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(404 if self.fault == "has-no-such-page" else 200, ready)
 
     def do_POST(self) -> None:
-        """A dialogue begins, or a reply is due."""
+        """Handle the start of a dialogue or a request for a reply."""
         length = int(self.headers["Content-Length"])
         body = json.loads(self.rfile.read(length))
         kind = body["type"]
@@ -56,7 +56,7 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(body["episode"], len(body["messages"]))
 
     def start(self, episode: str) -> None:
-        """A dialogue begins."""
+        """Begin a dialogue."""
         if self.fault == "hangs-at-the-start":
             OVER.wait()
         taken = episode in self.begun.open or episode in self.begun.ever
@@ -69,7 +69,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(201)
 
     def reply(self, episode: str, messages: int) -> None:
-        """What it says next."""
+        """Send the agent's next message."""
         said = "What else?" if messages == 1 else "I WANT TO ANSWER: x = 1"
         reply = {"type": "reply", "episode": episode, "content": said}
         if self.fault == "names-another":
@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(500 if self.fault == "fails" else 200, reply)
 
     def do_DELETE(self) -> None:
-        """A dialogue is over."""
+        """End a dialogue."""
         self.begun.open.discard(self.path.rpartition("/")[2])
         if self.fault == "hangs-at-the-end":
             OVER.wait()
@@ -92,12 +92,12 @@ class Handler(BaseHTTPRequestHandler):
 
     @property
     def fault(self) -> str:
-        """Of the agent that is asked."""
+        """Return the fault of the requested agent."""
         return self.path.split("/")[1]
 
     @property
     def begun(self) -> Begun:
-        """Its dialogues."""
+        """Return the dialogues of the requested agent."""
         return BEGUN[self.fault]
 
     def send(self, status: int, body: object = None, more: int = 0) -> None:

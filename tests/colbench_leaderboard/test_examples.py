@@ -19,7 +19,7 @@ BUNDLES = sorted((EXAMPLES / "bundles").glob("*.tar.gz"))
 
 
 def run(*words: str | Path) -> str:
-    """Standard output of a command that finds this environment's `colbench`."""
+    """Return standard output of a command that finds this environment's `colbench`."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     env = {**os.environ, "PATH": path}
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)

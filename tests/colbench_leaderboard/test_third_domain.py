@@ -84,7 +84,7 @@ tools = "none"
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
-    """A folder with the package, an agent, and what an entry says of itself."""
+    """Return a folder with the package, an agent, and what an entry says of itself."""
     folder = tmp_path_factory.mktemp("third")
     information = folder / "numbers-1.0.dist-info"
     information.mkdir()
@@ -118,7 +118,7 @@ def colbench(place: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def bundle(place) -> Path:
-    """The bundle of a run on the domain's own tasks."""
+    """Return the bundle of a run on the domain's own tasks."""
     colbench(place, "eval", "--agent", "agent.py:Agent", "--domain", "numbers", "--out", "run")
     colbench(place, "submit", "pack", "run", "--meta", "submission.toml", "--out", "bundle")
     return place / "bundle"

@@ -53,7 +53,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 class Way(NamedTuple):
-    """What is there when the maintainers have taken the three in."""
+    """The state after the maintainers have accepted the three entries."""
 
     runs: Path
     bare: Path
@@ -63,7 +63,7 @@ class Way(NamedTuple):
     entries: dict[str, str]
     """Digests by name."""
     head: str
-    """Of the log, as the maintainers noted it."""
+    """The head of the log, as the maintainers noted it."""
 
 
 def found(folder: Path) -> dict[str, bytes]:
@@ -79,7 +79,7 @@ def packed(run: Path, name: str, out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> Path:
-    """Six tasks, played by each."""
+    """Return six tasks, played by each."""
     folder = tmp_path_factory.mktemp("runs")
     for agent in AGENTS:
         assert main(["eval", "--agent", agent, "--limit", "6", "--out", str(folder / agent)]) == 0
@@ -88,7 +88,7 @@ def runs(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def way(runs, tmp_path_factory) -> Way:
-    """The three, each packed, pushed as a branch, merged, verified and accepted."""
+    """Return the leaderboard after the three were packed, pushed as branches, merged, verified and accepted."""
     folder = tmp_path_factory.mktemp("way")
     bare, work = folder / "board.git", folder / "board"
     assert main(["leaderboard", "init", str(work)]) == 0
@@ -107,7 +107,7 @@ def way(runs, tmp_path_factory) -> Way:
 
 
 def submit(bundle: Path, bare: Path, folder: Path) -> None:
-    """As a stranger does: the first by way of an own clone, the others to the address."""
+    """Submit as an outsider does: the first bundle through a clone, the others to the address."""
     if "blank" not in bundle.name:
         assert main(["submit", "push", str(bundle), "--to", bare.as_uri(), "--yes"]) == 0
         return
@@ -119,7 +119,7 @@ def submit(bundle: Path, bare: Path, folder: Path) -> None:
 
 
 def take_in(work: Path, agent: str) -> None:
-    """As the maintainers do with a pull request."""
+    """Handle a pull request as the maintainers do."""
     git(work, "fetch", "--quiet", "origin")
     branch = git(work, "branch", "--remotes", "--list", "--format=%(refname)", f"*/{agent}-*")
     base = git(work, "rev-parse", "HEAD")
@@ -138,7 +138,7 @@ def take_in(work: Path, agent: str) -> None:
 
 @pytest.fixture(scope="module")
 def clone(way, tmp_path_factory) -> Path:
-    """Another person's clone of the leaderboard."""
+    """Return another person's clone of the leaderboard."""
     folder = tmp_path_factory.mktemp("elsewhere") / "leaderboard"
     git(folder.parent, "clone", "--quiet", way.bare.as_uri(), str(folder))
     return folder

@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves `ROOT/OWNER/NAME/…` as data set OWNER/NAME at the commit given for it in `commits`."""
+    """A server of `ROOT/OWNER/NAME/…` as data set OWNER/NAME, at the commit given for it in `commits`."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -117,7 +117,7 @@ def entry(root: Path, path: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
-    """A hub without data sets; put them into `hub.root` and their commit into `hub.commits`."""
+    """Yield a hub without data sets; put them into `hub.root` and their commit into `hub.commits`."""
     with Hub(tmp_path / "hub") as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -128,7 +128,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture
 def run_alone(tmp_path: Path) -> Run:
-    """Runs Python code in its own process, with caches in the test's folder and the given environment."""
+    """Run Python code in its own process, with caches in the test's folder and the given environment."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "COLBENCH_"))}
     caches = {"HF_HOME": str(tmp_path / "hf"), "COLBENCH_CACHE": str(tmp_path / "cache")}
 

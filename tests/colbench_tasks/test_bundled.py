@@ -31,7 +31,7 @@ def run(source: str, task: Task) -> list[Any]:
 
 
 def origin(task: Task) -> tuple[Family, Theme, dict[str, Choice]]:
-    """Family, theme and design of a task, found from its signature and the words of its facts."""
+    """Return family, theme and design of a task, found from its signature and the words of its facts."""
     family = FAMILIES[task.family]
     theme = next(t for t in family.themes if task.request.endswith(family.signature(t)))
     design = {}
@@ -57,7 +57,7 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
     [name if "test" in name else pytest.param(name, marks=pytest.mark.slow) for name in SETS],
 )
 def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
-    """Made anew, not read from the cache: `load` compares with the frozen hash."""
+    """Make the tasks again instead of reading the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}
     code = f"from colbench_tasks.bundled import load; print(len(load({name!r})))"
     command = [sys.executable, "-c", code]

@@ -72,7 +72,7 @@ def test_a_set_is_refused_without_its_family_in_the_pinned_version(
 
 
 def test_a_built_in_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -> None:
-    """In a copy of the package, with one more folder and one more kind of page."""
+    """Check a copy of the package with one more folder and one more kind of page."""
     tree = ("cp", "-r", str(FOLDER.parent), str(tmp_path))
     subprocess.run(tree, check=True)
     package = tmp_path / FOLDER.parent.name

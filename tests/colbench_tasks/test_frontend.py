@@ -40,7 +40,7 @@ EACH = 20
 
 @cache
 def pages() -> tuple[Task, ...]:
-    """The test set, kind after kind."""
+    """Return the test set, kind after kind."""
     return tuple(task for kind in KINDS for task in generate(kind, EACH, "test"))
 
 
@@ -70,7 +70,7 @@ class Outline(HTMLParser):
             self.texts.append(data.strip())
 
     def has(self, *names: str) -> bool:
-        """Whether one element has all these classes."""
+        """Return True if one element has all these classes."""
         every = (classes for group in self.classes.values() for classes in group)
         return any(all(f" {name} " in classes for name in names) for classes in every)
 
@@ -85,7 +85,7 @@ def outline(task: Task) -> Outline:
 
 
 def design(task: Task) -> dict[str, Choice]:
-    """What was decided, found from the words of the facts."""
+    """Return the design decisions, found from the words of the facts."""
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     return {
         decision.name: next(
@@ -102,7 +102,7 @@ def design(task: Task) -> dict[str, Choice]:
 
 
 def order(task: Task) -> str:
-    """The parts of the page, in words, without the words around them."""
+    """Return the parts of the page, in words, without the words around them."""
     return re.sub(r"^.*(?: there is |this order: )", "", task.hidden.facts[-1].statement)
 
 
@@ -354,7 +354,7 @@ def thumbnail(render: Render) -> np.ndarray:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colors `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
+    """Return the contrast of two colors `#rrggbb` as the WCAG 2 defines it, from 1 to 21."""
 
     def luminance(color: str) -> float:
         channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]

@@ -90,7 +90,7 @@ def test_no_design_and_no_request_is_on_both_sides() -> None:
 
 
 def said(task: Task) -> tuple[str, ...]:
-    """The design of a task in the first wording of its theme-free code."""
+    """Return the design of a task in the first wording of its theme-free code."""
     family = FAMILIES[task.family]
     theme = next(t for t in family.themes if task.request.endswith(family.signature(t)))
     meant = []

@@ -40,13 +40,13 @@ def test_pages_of_a_seed() -> None:
 
 
 def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
-    """As bytes of its own terminal; few tasks, and a file, show none."""
+    """Read standard error from a terminal; few tasks, or a file, show no bar."""
     for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):
         assert (b"Making generated:frontend/mine" in written(number, on_terminal)) == barred
 
 
 def written(number: int, on_terminal: bool) -> bytes:
-    """What making this many pages writes to a terminal, or to a pipe, as standard error."""
+    """Return what making this many pages writes to standard error, a terminal or a pipe."""
     code = f"from colbench_tasks.generated import load; load('frontend/mine?number={number}')"
     ours, theirs = pty.openpty() if on_terminal else os.pipe()
     with subprocess.Popen([sys.executable, "-c", code], stderr=theirs) as process:
@@ -58,7 +58,7 @@ def written(number: int, on_terminal: bool) -> bytes:
 
 
 def read(descriptor: int) -> bytes:
-    """Up to the end, which on a terminal is an error."""
+    """Read from a descriptor; the end, which is an error on a terminal, gives no bytes."""
     try:
         return os.read(descriptor, 1 << 16)
     except OSError:

@@ -14,7 +14,7 @@ from colbench_tasks.bundled import SETS
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
-    """A workplace in which the page was followed."""
+    """Return a workplace in which the page was followed."""
     place = Workplace(tmp_path_factory.mktemp("new_family") / "reader", cache)
     place.follow("docs/new-family.md")
     return place

@@ -56,7 +56,7 @@ def thousand(path: Path, word: str = "Add") -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What COLBENCH_OFFICIAL_DIR names."""
+    """Return the folder that COLBENCH_OFFICIAL_DIR names."""
     path = tmp_path / "official"
     path.mkdir()
     monkeypatch.setenv("COLBENCH_OFFICIAL_DIR", str(path))

@@ -24,7 +24,7 @@ def write(path: Path, content: bytes) -> Path:
 
 @pytest.fixture
 def columns(tmp_path: Path) -> Path:
-    """The rows as Parquet, in groups of 100."""
+    """Return the rows as Parquet, in groups of 100."""
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.Table.from_pylist(ROWS), path, row_group_size=100)
     return path

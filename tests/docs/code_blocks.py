@@ -37,7 +37,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """The command lines of a block in the language of the shell; a script that is a file has none."""
+        """Return the command lines of a block in the language of the shell; a script that is a file has none."""
         if self.language not in SHELL or self.file:
             return []
         lines = self.text.replace("\\\n", " ").splitlines()

@@ -2,7 +2,7 @@
 
 Each page is followed in a folder of its own, from top to bottom, so that a command finds what an earlier one made. What
 cannot be run here is in `CHECKED` and `ELSEWHERE`, with the reason; the programs of the project must accept its
-arguments all the same. A block of output has the language `text`.
+arguments, too. A block of output has the language `text`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Rule(NamedTuple):
     """A reason why a command is not run."""
 
     pattern: str
-    """Of the command line."""
+    """Pattern of the command line."""
     reason: str
     settings: bool = True
-    """Whether the settings of `colbench eval` and `sweet-rl run` are checked, beyond the parser."""
+    """True if the settings of `colbench eval` and `sweet-rl run` are checked, beyond the parser."""
 
 
 CHECKED = (
@@ -287,7 +287,7 @@ def answer(messages: Sequence[Message]) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """The address of a running model server, which takes any name of a model."""
+    """Yield the address of a running model server, which takes any name of a model."""
     running = ScriptedServer(answer)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -304,7 +304,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def finished(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what a reader may have already: a run, an entry, and a leaderboard with it."""
+    """Return a folder with what a reader may have already: a run, an entry, and a leaderboard with it."""
     place = Workplace(tmp_path_factory.mktemp("finished") / "reader", cache)
     (place.folder / "submission.toml").write_text(SUBMISSION)
     place.run("colbench", "eval", "--agent", "guesser", "--limit", "3", "--out", "run")

@@ -17,21 +17,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 def flag(name: str, default: str = "") -> str:
-    """The value of `--name=value`."""
+    """Return the value of `--name=value`."""
     values = [arg.partition("=")[2] for arg in sys.argv if arg.startswith(f"--{name}=")]
     return values[-1] if values else default
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers like vLLM, as far as it is asked here."""
+    """A handler that answers like vLLM, as far as needed here."""
 
     def do_GET(self) -> None:
-        """`/health` and `/v1/models`."""
+        """Answer `/health` and `/v1/models`."""
         known = {"/health": {}, "/v1/models": {"data": [{"id": sys.argv[2]}]}}
         self.answer(200 if self.path in known else 404, known.get(self.path, {}))
 
     def do_POST(self) -> None:
-        """A chat completion: the last message said back."""
+        """Answer a chat completion by repeating the last message."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         message = {"role": "assistant", "content": "You said: " + body["messages"][-1]["content"]}
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}

@@ -32,7 +32,7 @@ def evaluate(url: str, agent: str, human: str, *flags: str) -> list[str]:
 
 @pytest.fixture
 def served(tmp_path):
-    """The address of `colbench doctor --serve-faults`, which Ctrl-C ends in order."""
+    """Yield the address of `colbench doctor --serve-faults`, which Ctrl-C ends in order."""
     command = [*COMMAND, "doctor", "--serve-faults", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
         assert server.stdout

@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1] / "colbench_agents" / "frameworks"
 
 
 def python() -> Path:
-    """The Python in the environment variable; without it the test is skipped, but in CI it fails."""
+    """Return the Python in the environment variable; without it the test is skipped, but in CI it fails."""
     value = os.environ.get("COLBENCH_FRAMEWORKS")
     if not value:
         outcome = pytest.fail if os.environ.get("CI") == "true" else pytest.skip

@@ -37,7 +37,7 @@ TURNS = 5
 MANNERS = 6
 
 Rollouts = dict[tuple[str, int], Rollout]
-"""By task and trial."""
+"""Rollouts by task and trial."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def harnesses() -> Path:
 
 
 class Wanted(NamedTuple):
-    """Of which dialogues a run is made, next to their agent."""
+    """The dialogues of a run, without their agent."""
 
     domain: str = "backend"
     tasks: int = TASKS
@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What came of one run, and how often the model was sent what."""
+    """The rollouts of one run, and how often each message was sent to the model."""
 
     rollouts: Rollouts
     heard: Counter[str]
@@ -69,7 +69,7 @@ class Played(NamedTuple):
 async def play_in_all(
     harnesses: Path, folder: Path, script: Callable[[Sequence[Message]], str], wanted: Wanted
 ) -> dict[str, Played]:
-    """The same runs in ColBench, Inspect and verifiers, each with its own server."""
+    """Return the same runs in ColBench, Inspect and verifiers, each with its own server."""
     played = {}
     for play in (natively, in_inspect, in_verifiers):
         own = folder / play.__name__
@@ -82,7 +82,7 @@ async def play_in_all(
 
 
 def interviewer(messages: Sequence[Message], questions: int = 3) -> str:
-    """Asks this many questions, and guesses the rest."""
+    """Ask this many questions, and guess the rest."""
     reply = Interviewer(max_questions=questions).reply(messages[1:])
     try:
         reply.send(None)
@@ -96,7 +96,7 @@ def manner(request: str) -> int:
 
 
 def eccentric(messages: Sequence[Message]) -> str:
-    """Differs by task: in how much it asks, keeps much private, never answers, begins with silence, or is untidy."""
+    """Reply by task: ask little or much, keep much private, never answer, begin with silence, or be untidy."""
     mine = manner(messages[1].content)
     reply = interviewer(messages, mine)
     return {
@@ -166,7 +166,7 @@ def test_a_score_of_inspect_says_which_tests_failed(runs: tuple[Path, dict[str, 
 
 
 def designer(messages: Sequence[Message]) -> str:
-    """Asks, shows a page in a fence, then one beside private thought; its answer is empty, or there is none."""
+    """Ask, show a page in a fence, then one next to private thought; give an empty answer or none."""
     mine = derive_seed(messages[1].content)
     page = "<html><body style='background: #%06x'><h1>{}</h1></body></html>" % (mine % (1 << 24))
     turn = sum(message.role == "assistant" for message in messages)
@@ -301,7 +301,7 @@ async def natively(_: Path, server: ScriptedServer, folder: Path, wanted: Wanted
 async def in_inspect(
     harnesses: Path, server: ScriptedServer, folder: Path, wanted: Wanted, *more: str
 ) -> Rollouts:
-    """The rollouts in the log of a run; of pages the model is shown pictures."""
+    """Return the rollouts in the log of a run; of pages the model is shown pictures."""
     model = (f"--model=openai-api/local/{server.model}", f"--model-base-url={server.base_url}")
     pictures = {"pictures": True} if wanted.domain == "frontend" else {}
     given = {"max_turns": TURNS, **wanted.settings, **pictures}
@@ -319,7 +319,7 @@ async def in_inspect(
 
 
 def log_of_inspect(folder: Path) -> Any:
-    """The one log in a folder."""
+    """Return the one log in a folder."""
     (log,) = (folder / "logs").iterdir()
     return json.loads(log.read_text())
 
@@ -327,7 +327,7 @@ def log_of_inspect(folder: Path) -> Any:
 async def in_verifiers(
     harnesses: Path, server: ScriptedServer, folder: Path, wanted: Wanted
 ) -> Rollouts:
-    """The rollouts of the episodes that did not fail, whose rewards are looked at, too."""
+    """Return the rollouts of the episodes that did not fail, whose rewards are looked at, too."""
     await command(
         *(harnesses / "verifiers" / "bin" / "vf-eval", "colbench-verifiers", "-m", server.model),
         *("--client.base-url", server.base_url, "--client.api-key-var", "LOCAL_API_KEY"),
@@ -353,7 +353,7 @@ async def in_verifiers(
 
 
 def lines_of_verifiers(folder: Path) -> list[str]:
-    """The episodes of the one run in a folder."""
+    """Return the episodes of the one run in a folder."""
     (traces,) = folder.glob("*/traces.jsonl")
     return traces.read_text().splitlines()
 
@@ -363,7 +363,7 @@ def by_cell(rollouts: Sequence[Rollout]) -> Rollouts:
 
 
 def stores(folder: Path) -> dict[str, str]:
-    """An empty home, a cache of the tests' own, and the packages of the tests, found after a harness's."""
+    """Return an empty home, a cache of the tests' own, and the packages of the tests, found after a harness's."""
     site = folder / "site"
     site.mkdir(exist_ok=True)
     packages = sysconfig.get_path("purelib")
@@ -377,7 +377,7 @@ def stores(folder: Path) -> dict[str, str]:
 
 
 async def command(*words: Any, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """What a command prints, which must end well."""
+    """Return the output of a command, which must succeed."""
     process = await asyncio.create_subprocess_exec(
         *map(str, words),
         cwd=cwd,

@@ -25,7 +25,7 @@ NOT_LOADED = {"torch", "playwright", "datasets", "pandas", "numpy", "PIL", "rich
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory) -> Path:
-    """The Python of an environment in which ColBench is installed from a wheel, with its dependencies from here."""
+    """Return the Python of an environment with ColBench from a wheel, and its dependencies from this environment."""
     folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "pip", "wheel", *OFFLINE, "--wheel-dir", folder, ROOT)
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")

@@ -34,7 +34,7 @@ STARTUP = 120.0
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running server."""
+    """Yield the address of a running server."""
     python = os.environ.get("COLBENCH_LLAMA_CPP")
     if not python:
         pytest.skip("COLBENCH_LLAMA_CPP is not set")

@@ -55,7 +55,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an environment `venv` into which both wheels are installed."""
+    """Return a folder with an environment `venv` into which both wheels are installed."""
     folder = tmp_path_factory.mktemp("new_domain")
     pip = (sys.executable, "-m", "pip")
     offline = ("--quiet", "--no-deps", "--no-index")
@@ -102,7 +102,7 @@ def run(place: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def runs(place: Path, run: Run) -> Path:
-    """Runs of both agents on the test tasks."""
+    """Return runs of both agents on the test tasks."""
     for agent in ("sql-asker", "sql-guesser"):
         run("colbench", "eval", "--domain", "sql", "--agent", agent, "--out", f"runs/{agent}")
     return place / "runs"
@@ -224,7 +224,7 @@ def test_the_trainer_trains_on_it(place: Path, run: Run):
 
 @pytest.fixture(scope="module")
 def page(place: Path) -> Path:
-    """A folder with the files of docs/new-domain.md."""
+    """Return a folder with the files of docs/new-domain.md."""
     files = [block for block in blocks(PAGE) if block.file]
     assert len(files) == 3
     for block in files:

@@ -34,7 +34,7 @@ def study(out: Path, said: Path) -> subprocess.Popen[bytes]:
 
 
 def killed_in(stage: str, out: Path, said: Path) -> None:
-    """Begun, and killed as soon as that stage has begun to log."""
+    """Start a study and kill it as soon as that stage begins to log."""
     process = study(out, said)
     while not list(out.glob(f"{stage}-*/run/log.jsonl")):
         assert process.poll() is None, said.read_text()
@@ -48,7 +48,7 @@ def finished(out: Path, said: Path) -> None:
 
 
 def done(out: Path) -> dict[str, int]:
-    """The stages that are done, and when they were."""
+    """Return the stages that are done, and when they were."""
     return {path.parent.name: path.stat().st_mtime_ns for path in out.glob("*/done.json")}
 
 

@@ -41,7 +41,7 @@ def vllm() -> Path:
 
 
 def call(*words: str | Path) -> str:
-    """Standard output of a command that ends well."""
+    """Return standard output of a command that ends well."""
     env = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"}
     done = subprocess.run(
         [BIN / words[0], *words[1:]], env=env, capture_output=True, text=True, check=False

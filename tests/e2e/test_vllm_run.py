@@ -39,7 +39,7 @@ ENGINE = {
 
 
 def wanted(variable: str) -> Path:
-    """The path in an environment variable; without it the test is skipped, but in CI it fails."""
+    """Return the path in an environment variable; without it the test is skipped, but in CI it fails."""
     value = os.environ.get(variable)
     if not value:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{variable} is not set")
@@ -100,12 +100,12 @@ class Attempts:
                 harness.kill()
 
     def written(self) -> bytes:
-        """The whole lines of the rollout file so far."""
+        """Return the whole lines of the rollout file so far."""
         content = self.rollouts.read_bytes() if self.rollouts.exists() else b""
         return content[: content.rfind(b"\n") + 1]
 
     def running(self) -> list[str]:
-        """Every process of a run: the server's change their names, but not their working folder."""
+        """Return every process of a run: the server's change their names, but not their working folder."""
         return [
             (process / "comm").read_text().strip()
             for process in Path("/proc").glob("[0-9]*")
@@ -178,7 +178,7 @@ def test_a_run_killed_while_vllm_starts_leaves_no_process(
 
 
 def check_rollouts(rollouts: Path, rows: Path) -> None:
-    """Every cell is there once, settled, and the two models really spoke."""
+    """Check that every cell occurs once and is settled, and that both models really spoke."""
     keys = [json.loads(line)["key"] for line in rollouts.read_bytes().splitlines()]
     assert len(keys) == len(set(keys)) == ROWS
     finished = read_rollouts(rollouts)
@@ -198,7 +198,7 @@ def check_rollouts(rollouts: Path, rows: Path) -> None:
 
 
 def check_report(run: Path) -> None:
-    """The report is there and counts every cell."""
+    """Check that the report exists and counts every cell."""
     backend = json.loads((run / "report.json").read_text())["domains"]["backend"]
     assert (backend["tasks"], backend["unscored"]) == (ROWS, 0)
     assert "</html>" in (run / "report.html").read_text()

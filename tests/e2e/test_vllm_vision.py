@@ -41,7 +41,7 @@ ENGINE = {
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the model; without vLLM the test is skipped, but in CI it fails."""
+    """Return the folder of the model; without vLLM the test is skipped, but in CI it fails."""
     vllm = os.environ.get("COLBENCH_VLLM")
     if not vllm:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("COLBENCH_VLLM is not set")

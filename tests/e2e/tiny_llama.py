@@ -61,7 +61,7 @@ print(distance([1, 2, 3], [4, 5, 6]))
 
 
 def build_tokenizer() -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer: any text goes in and comes out again."""
+    """Return a byte-level BPE tokenizer: any text goes in and comes out again."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -84,7 +84,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausalLM:
-    """Two layers of width 64; its weights depend on the seed alone."""
+    """Return two layers of width 64; its weights depend on the seed alone."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -105,7 +105,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlamaForCausal
 
 
 def says(tokenizer: PreTrainedTokenizerFast, token: int) -> bool:
-    """Whether a token is more than white space or a mark.
+    """Return True if a token is more than white space or a mark.
 
     Those that are not get the score 0, which is never the highest of all: at temperature 0 the model is
     never at a loss for words, as the human of a run must not be.

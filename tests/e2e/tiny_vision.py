@@ -47,7 +47,7 @@ CHAT_TEMPLATE = """{{- '<|begin_of_text|>' }}
 
 
 def build_processor() -> Idefics3Processor:
-    """The tokenizer of the tiny Llama with tokens for pictures, and what makes pictures small and square."""
+    """Return the tokenizer of the tiny Llama with tokens for pictures, and what makes pictures small and square."""
     tokenizer = build_tokenizer()
     tokenizer.add_tokens(SPECIAL, special_tokens=True)
     tokenizer.chat_template = CHAT_TEMPLATE
@@ -63,7 +63,7 @@ def build_processor() -> Idefics3Processor:
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> Idefics3ForConditionalGeneration:
-    """Two layers of width 64 that see and two that speak; the weights depend on the seed alone."""
+    """Return two layers of width 64 that see and two that speak; the weights depend on the seed alone."""
     torch.manual_seed(seed)
     size = {
         "hidden_size": 64,

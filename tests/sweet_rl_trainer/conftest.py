@@ -64,7 +64,7 @@ QWEN3 = """{%- if messages[0].role == 'system' %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}
 {%- if enable_thinking is defined and enable_thinking is false %}{{- '<think>\n\n</think>\n\n' }}{%- endif %}
 {%- endif %}"""
-"""As Qwen3's, without tools: earlier thoughts are stripped, and a prompt without thinking holds an empty one."""
+"""Qwen3's template without tools: earlier thoughts are stripped; a prompt without thinking holds an empty one."""
 
 DEEPSEEK = """{{- bos_token }}
 {%- for message in messages %}
@@ -73,18 +73,18 @@ DEEPSEEK = """{{- bos_token }}
 {%- else %}{{- '<|im_start|>' + message.role + '\n' + message.content }}{%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\n<think>\n' }}{%- endif %}"""
-"""As DeepSeek-R1's: earlier thoughts are stripped, and the prompt opens the next one."""
+"""DeepSeek-R1's template: earlier thoughts are stripped, and the prompt opens the next one."""
 
 
 @pytest.fixture(scope="session")
 def thinking_templates():
-    """Chat templates of thinking models by name."""
+    """Return chat templates of thinking models by name."""
     return {"qwen3": QWEN3, "deepseek": DEEPSEEK}
 
 
 @pytest.fixture
 def make_model():
-    """`make_model("llama", …)`: a causal language model in float32; further arguments change its configuration."""
+    """Return `make_model("llama", …)`: a causal language model in float32; other arguments change its configuration."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.set_num_threads(1)
@@ -107,7 +107,7 @@ def make_model():
 
 @pytest.fixture
 def served():
-    """`served(script, …)`: a scripted server in its own thread, for as long as `with` is open."""
+    """Return `served(script, …)`: a scripted server in its own thread, for as long as `with` is open."""
 
     @contextmanager
     def serve(script, **options):
@@ -131,7 +131,7 @@ def served():
 
 @pytest.fixture(scope="session")
 def collected(tmp_path_factory):
-    """Two run folders on the same eight tasks: of one that asks all it has to, and of one that guesses."""
+    """Return two run folders on the same eight tasks: of one that asks all it has to, and of one that guesses."""
     from colbench.cli import main
 
     folder = tmp_path_factory.mktemp("collected")
@@ -144,7 +144,7 @@ def collected(tmp_path_factory):
 
 @pytest.fixture
 def official(tmp_path):
-    """`official(tasks, …)`: a file in the official format, two dialogues for each task; what else a reply holds."""
+    """Return `official(tasks, …)`: an official file with two dialogues per task, and further fields of a reply."""
 
     def made(tasks, **of_reply):
         answer = "OUTPUT: I WANT TO ANSWER: def late(days): ..."
@@ -175,7 +175,7 @@ def official(tmp_path):
 
 @pytest.fixture(scope="session")
 def small_model(tmp_path_factory, collected):
-    """A folder with a Llama of one layer and its tokenizer, made of what was said in these runs."""
+    """Return a folder with a Llama of one layer and its tokenizer, made of what was said in these runs."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.data.runs import read_run
     from sweet_rl_trainer.model.tiny import build
@@ -213,7 +213,7 @@ dtype = "float32"
 
 @pytest.fixture
 def small_recipe(tmp_path, collected, small_model, one_thread):
-    """A recipe file on these runs and this model, of which everything is done in seconds."""
+    """Return a recipe file on these runs and this model, of which everything is done in seconds."""
     runs = ", ".join(f'"{folder}"' for folder in collected)
     text = SMALL.replace("[data]", f'[model]\nname = "{small_model}"\n\n[data]\nruns = [{runs}]')
     path = tmp_path / "small.toml"
@@ -223,13 +223,13 @@ def small_recipe(tmp_path, collected, small_model, one_thread):
 
 @pytest.fixture
 def one_thread(monkeypatch):
-    """For processes that a test starts: several threads of each would be in one another's way."""
+    """Limit processes that a test starts to one thread, so that they do not slow each other down."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
 def build_vision_model():
-    """`build_vision_model(folder, texts, …)`: writes a tiny model that takes pictures, and its processor."""
+    """Return `build_vision_model(folder, texts, …)`: it writes a tiny model that takes pictures, and its processor."""
     spec = util.spec_from_file_location("tiny_vision", Path(__file__).with_name("tiny_vision.py"))
     module = util.module_from_spec(spec)
     spec.loader.exec_module(module)

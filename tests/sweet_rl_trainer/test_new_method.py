@@ -17,13 +17,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
-    """A folder in which the package of the page is installed."""
+    """Return a folder in which the package of the page is installed."""
     return Workplace(tmp_path_factory.mktemp("new_method") / "reader", cache)
 
 
 @pytest.fixture(scope="module")
 def said(place: Workplace) -> str:
-    """What the commands of the page print."""
+    """Return the output of the page's commands."""
     return place.follow("docs/new-method.md")
 
 

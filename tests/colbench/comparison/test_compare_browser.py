@@ -13,12 +13,12 @@ from colbench.comparison.page import render_page
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>\"'&amp;<b onclick=hit=1>"
-"""What somebody else wrote; `hit` is what the page may never set."""
+"""Hostile content; the page must never set `hit`."""
 
 
 @pytest.fixture
 def address(played, rewrite, tmp_path):
-    """Return the address of the page of three runs, in one of which somebody wrote markup."""
+    """Return the address of the page of three runs, one of which contains markup."""
 
     def hostile(rollout):
         turns = tuple(

@@ -22,7 +22,7 @@ def test_an_adjusted_p_is_at_most_one():
 
 @given(some.lists(some.floats(0, 1), min_size=1, max_size=8))
 def test_holm_rejects_what_the_closed_test_of_bonferroni_rejects(p_values):
-    """By closure: a hypothesis's adjusted p is the largest Bonferroni p of any set of hypotheses that holds it."""
+    """Compare with the closed test: an adjusted p is the largest Bonferroni p of any set that holds the hypothesis."""
     from itertools import combinations
 
     everything = range(len(p_values))

@@ -21,7 +21,7 @@ def test_the_sign_test_and_mcnemars_are_the_exact_binomial_test(wins, losses):
 
 
 def one(difference):
-    """The test of one pair."""
+    """Return the test of one pair."""
     column = np.array(difference, float)[:, None]
     return sign_flips(column, flipped_sums(column))[0]
 

@@ -8,7 +8,7 @@ from colbench.stats.resampling import flipped_sums, resampled_means
 
 
 def columns(*means, tasks=200, spread=0.2, seed=0):
-    """Entries whose means are near these, tasks by entries."""
+    """Return entries whose means are near these, tasks by entries."""
     generator = np.random.default_rng(seed)
     return generator.normal(means, spread, size=(tasks, len(means)))
 

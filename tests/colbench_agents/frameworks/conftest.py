@@ -19,7 +19,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Any]]
 
 @pytest.fixture
 def needs() -> Callable[[str], None]:
-    """Skips the test where a package, by its name on the index, is not installed."""
+    """Skip the test where a package, by its name on the index, is not installed."""
 
     def check(package: str) -> None:
         try:
@@ -32,7 +32,7 @@ def needs() -> Callable[[str], None]:
 
 @pytest.fixture
 def agent_of(tmp_path: Path) -> Callable[..., Any]:
-    """The agent that `--agent FILE:agent` means, the file holding a given text."""
+    """Return the agent that `--agent FILE:agent` means, the file holding a given text."""
 
     def make(text: str, **args: Any) -> Any:
         file = tmp_path / f"agent_{tmp_path.name}.py"
@@ -44,7 +44,7 @@ def agent_of(tmp_path: Path) -> Callable[..., Any]:
 
 @pytest.fixture
 def dialogues() -> Opener:
-    """So many dialogues with an agent at a time."""
+    """Return a context manager that opens a number of dialogues with an agent at once."""
 
     @asynccontextmanager
     async def open_all(agent: Any, count: int = 1) -> AsyncIterator[list[Talk]]:
@@ -84,7 +84,7 @@ class Talk:
 
     @property
     def usage(self) -> tuple[int, int, int] | None:
-        """Of the last reply: tokens in, tokens out, requests."""
+        """Return the tokens in, tokens out and requests of the last reply."""
         counted = self.messages[-1].usage
         if counted is None:
             return None

@@ -31,7 +31,7 @@ INTERVIEWER = Interviewer(max_questions=4)
 
 
 def interview(dialogue):
-    """The rule-based agent's next words; it never waits for anything."""
+    """Return the rule-based agent's next words; it never waits for anything."""
     try:
         INTERVIEWER.reply(dialogue).send(None)
     except StopIteration as end:
@@ -39,7 +39,7 @@ def interview(dialogue):
 
 
 def script(messages):
-    """The interviewer as a model, also where it is asked by smolagents, which tells what was said in its own way."""
+    """Return the interviewer as a model, also for smolagents, which formats the dialogue in its own way."""
     heard = [
         said for m in messages for said in m.content.split("New task:\n")[1:] if m.role == "user"
     ]
@@ -92,7 +92,7 @@ class Run:
         return self.rollouts.read_text().splitlines() if self.rollouts.exists() else []
 
     def results(self):
-        """By task: the turns, the answer, the scores."""
+        """Return by task the turns, the answer and the scores."""
         return {
             each.task_id: (
                 [(turn.said, turn.human) for turn in each.turns],
@@ -116,7 +116,7 @@ def server_for_all():
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory):
-    """What the native agent comes to with the same model."""
+    """Return the results of the native agent with the same model."""
 
     async def run():
         async with server_for_all() as server:

@@ -1,4 +1,4 @@
-"""What holds for an agent of any framework, with the real libraries and a scripted model server.
+"""Properties of an agent of any framework, with the real libraries and a scripted model server.
 
 Its person says "look up X", and the model calls a tool; "what did I say?", and it repeats all that it was given.
 """
@@ -85,7 +85,7 @@ def calls(name, **arguments):
 
 
 def clerk(messages):
-    """The model, where a reply is what is not a tool call."""
+    """Return the model, where a reply is what is not a tool call."""
     last = messages[-1]
     if last.role == "tool":
         return f"found {last.content}"
@@ -95,7 +95,7 @@ def clerk(messages):
 
 
 def smol_clerk(messages):
-    """The same for smolagents: its reply is a tool call too, and what tools gave comes as a message of the user."""
+    """Return the same for smolagents: its reply is a tool call, and tools' results come as user messages."""
     task = messages[-1].content.rpartition("New task:\n")[2]
     if task.startswith("Observation:\n"):
         return calls("final_answer", answer="found " + task.removeprefix("Observation:\n"))
@@ -106,7 +106,7 @@ def smol_clerk(messages):
 
 @pytest.fixture
 def made(agent_of, needs):
-    """An agent of a framework, whose model is at a URL."""
+    """Return an agent of a framework, whose model is at a URL."""
 
     def make(framework, url):
         needs(framework.partition(" ")[0])
@@ -116,7 +116,7 @@ def made(agent_of, needs):
 
 
 def module_of(agent):
-    """Where the object is that the agent was made of."""
+    """Return the module that holds the object from which the agent was made."""
     return next(m for m in sys.modules.values() if m.__dict__.get("agent") is agent.own)
 
 

@@ -121,7 +121,7 @@ def agent(messages):
 
 
 async def test_an_async_function_that_blocks_does_not_stop_the_run(agent_of, dialogues):
-    """It only comes back when the run has gone on meanwhile."""
+    """Check with a function that returns only once the run has continued."""
     text = """
 import threading
 went_on = threading.Event()
@@ -137,7 +137,7 @@ async def agent(messages):
 
 
 async def converse(agent, seconds=10.0):
-    """A dialogue about a bundled task; raises what a run would see."""
+    """Have a dialogue about a bundled task; raise what a run would see."""
     clock = Clock(seconds)
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
         return await play(

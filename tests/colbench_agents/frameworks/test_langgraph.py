@@ -1,4 +1,4 @@
-"""What is special about graphs of LangGraph."""
+"""Behavior specific to graphs of LangGraph."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_with_a_checkpointer_the_whole_state_is_kept_for_each_dialogue(age
 
 
 async def test_the_same_dialogue_had_again_begins_anew(agent_of, dialogues):
-    """As after a kill, with a checkpointer that keeps what was said before it."""
+    """Repeat a dialogue as after a kill, with a checkpointer that keeps the earlier messages."""
     text = HEAD + COUNTS + "agent = graph_of(count).compile(checkpointer=InMemorySaver())"
     agent = agent_of(text)
     async with dialogues(agent) as [talk]:

@@ -1,4 +1,4 @@
-"""What is special about agents of the OpenAI Agents SDK."""
+"""Behavior specific to agents of the OpenAI Agents SDK."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ model = OpenAIChatCompletionsModel(model="scripted", openai_client=client)
 
 
 async def requests(agent_of, dialogues, text, script, *words, images=()):
-    """The requests to the model in a dialogue with these words, and the replies."""
+    """Return the requests to the model in a dialogue with these words, and the replies."""
     async with ScriptedServer(script) as server:
         async with dialogues(agent_of((CLIENT + text).replace("URL", server.base_url))) as [talk]:
             replies = [await talk.say(said, *images) for said in words]

@@ -1,4 +1,4 @@
-"""What is special about agents of smolagents."""
+"""Behavior specific to agents of smolagents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CODE_AGENT = "agent = CodeAgent([], model, verbosity_level=0)"
 
 
 async def replies(agent_of, dialogues, text, script, *words, images=(), count=1):
-    """What is said to these words in this many dialogues."""
+    """Return the replies to these messages in a number of dialogues."""
     async with ScriptedServer(script) as server:
         agent = agent_of((HEAD + text).replace("URL", server.base_url))
         async with dialogues(agent, count) as talks:
@@ -38,7 +38,7 @@ def task(messages):
 
 
 def code(messages):
-    """Adds up the numbers that the person says, in a variable of the interpreter."""
+    """Add up the numbers that the person says, in a variable of the interpreter."""
     said = task(messages)
     before = "total" if "total" in "".join(m.content for m in messages[1:-1]) else "0"
     return f"Thought: I add.\n<code>\ntotal = {before} + {said}\nfinal_answer(total)\n</code>"

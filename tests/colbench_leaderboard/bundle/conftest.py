@@ -41,13 +41,13 @@ class LongWinded:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory):
-    """3 tasks, 2 trials, by a commit without changes."""
+    """Return a run of 3 tasks and 2 trials, by a commit without changes."""
     return play(tmp_path_factory.mktemp("run") / "run", "guesser", "--trials", "2")
 
 
 @pytest.fixture(scope="session")
 def wordy(tmp_path_factory):
-    """One task, by an agent with a text that becomes a blob."""
+    """Return a run of one task, by an agent with a text that becomes a blob."""
     folder = tmp_path_factory.mktemp("wordy")
     (folder / "mine.py").write_text(LONG_WINDED)
     return play(folder / "run", f"{folder / 'mine.py'}:LongWinded", limit=1)
@@ -55,7 +55,7 @@ def wordy(tmp_path_factory):
 
 @pytest.fixture
 def meta(tmp_path):
-    """A submission.toml for the open track."""
+    """Return a submission.toml for the open track."""
     path = tmp_path / "submission.toml"
     path.write_text(SUBMISSION)
     return path
@@ -63,19 +63,19 @@ def meta(tmp_path):
 
 @pytest.fixture
 def packed(run, meta, tmp_path):
-    """The bundle of `run`, a folder."""
+    """Return the bundle of `run`, a folder."""
     return packed_of(run, meta, tmp_path / "bundle")
 
 
 @pytest.fixture
 def packed_wordy(wordy, meta, tmp_path):
-    """The bundle of `wordy`, a folder with one blob."""
+    """Return the bundle of `wordy`, a folder with one blob."""
     return packed_of(wordy, meta, tmp_path / "bundle")
 
 
 @pytest.fixture
 def copied(tmp_path):
-    """A function that copies a run and changes its run.json."""
+    """Return a function that copies a run and changes its run.json."""
 
     def copy(run, change=lambda record: None):
         folder = tmp_path / "copied"
@@ -90,7 +90,7 @@ def copied(tmp_path):
 
 @pytest.fixture
 def seal():
-    """A function that writes the manifest of a bundle anew, as anybody can."""
+    """Return a function that rewrites the manifest of a bundle, as anyone can."""
 
     def write(folder):
         manifest = folder / "MANIFEST.sha256"
@@ -111,7 +111,7 @@ def seal():
 
 @pytest.fixture
 def archived(tmp_path):
-    """A function that makes a .tar.gz of a bundle and of members that are added by hand."""
+    """Return a function that makes a .tar.gz of a bundle and of members that are added by hand."""
 
     def archive(folder, *members, form=tarfile.USTAR_FORMAT):
         stream = io.BytesIO()
@@ -131,7 +131,7 @@ def archived(tmp_path):
 
 @pytest.fixture
 def repository(tmp_path):
-    """A leaderboard's repository with one commit; a function runs git in it."""
+    """Return a leaderboard's repository with one commit; a function runs git in it."""
 
     def git(*words, folder=tmp_path / "board"):
         command = ["git", "-C", str(folder), *words]

@@ -22,7 +22,7 @@ OUTSIDE = "/tmp/colbench-test-outside"
 
 
 def refusal(path):
-    """The refusal of a bundle."""
+    """Return the refusal of a bundle."""
     with pytest.raises(Refused) as caught:
         read_bundle(path)
     return caught.value
@@ -253,7 +253,7 @@ def test_a_manifest_that_is_not_one_is_refused(old, new, rule, line, packed):
 
 
 def mutated(content, rng):
-    """The content with a few bytes changed, cut out, put in or repeated."""
+    """Return the content with a few bytes changed, cut out, put in or repeated."""
     spoiled = bytearray(content)
     for _ in range(rng.choice((1, 1, 3, 10))):
         start, length = rng.randrange(len(spoiled)), rng.randrange(1, 40)

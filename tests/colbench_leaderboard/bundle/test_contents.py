@@ -1,4 +1,4 @@
-"""What is in a bundle: JSON that can be read in two ways, dialogues out of order, false blobs, texts that lie."""
+"""The contents of a bundle: ambiguous JSON, dialogues out of order, false blobs, and false texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST = "trajectories/000.jsonl"
 
 
 def refusal(folder):
-    """The refusal of a bundle, read to its end."""
+    """Return the refusal of a bundle, read to its end."""
     with pytest.raises(Refused) as caught:
         read_all(folder)
     return caught.value
@@ -144,7 +144,7 @@ def stray(folder):
 
 
 def renamed(content):
-    """The change of a blob's content, with the name that the manifest and the dialogue have for it."""
+    """Return the change of a blob's content, with the name that the manifest and the dialogue have for it."""
 
     def change(folder):
         (old,) = (folder / "blobs").iterdir()

@@ -19,7 +19,7 @@ def pack(run, meta, *flags):
 
 
 def refused(run, meta, capsys, *flags):
-    """What a refused run is told; nothing is written."""
+    """Return the message for a refused run; nothing may be written."""
     capsys.readouterr()
     assert pack(run, meta, *flags) == 2
     assert not (run / "bundle").exists()

@@ -1,4 +1,4 @@
-"""What leaves the machine: no place, address or secret."""
+"""A bundle holds no path, address or secret of the machine."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ HOOKS = ("pre-receive", "update", "post-receive", "post-update", "reference-tran
 
 @pytest.fixture
 def hostile(packed, repository, tmp_path):
-    """A repository of somebody else on this machine, whose hooks and settings leave a trace, and the trace."""
+    """Return a repository of another user on this machine, whose hooks and settings leave a trace, and the trace."""
     bare, other = tmp_path / "board.git", tmp_path / "other.git"
     for each in (bare, other):
         repository("clone", "--quiet", "--bare", str(repository.folder), str(each))
@@ -175,7 +175,7 @@ def test_names_that_a_shell_would_read_become_plain_branches(packed, repository,
 
 @pytest.fixture
 def request_of(packed, repository):
-    """A function that opens an entry's branch, changes it, and gives the commits that a workflow compares."""
+    """Return a function that opens an entry's branch, changes it, and gives the commits that a workflow compares."""
 
     def opened(change=lambda entry: None):
         git = repository

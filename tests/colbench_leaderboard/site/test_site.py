@@ -379,7 +379,7 @@ def test_the_data_of_pages_is_plain(store, standings, board):
 
 @pytest.fixture
 def third_domain(tmp_path, monkeypatch):
-    """An installed package with a domain that is scored by one number, rounded, and has no success."""
+    """Install a package with a domain that is scored by one number, rounded, and has no success."""
     information = tmp_path / "packages" / "haiku-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: haiku\nVersion: 1.0\n")

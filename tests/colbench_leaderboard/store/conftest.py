@@ -156,13 +156,13 @@ def submission(name, track) -> Submission:
 
 @pytest.fixture(scope="session")
 def small_bundle(tmp_path_factory):
-    """A bundle of two dialogues in a folder, which no test may change."""
+    """Return a bundle of two dialogues in a folder, which no test may change."""
     return Entrant(tmp_path_factory.mktemp("small"), "small", ((1.0,), (0.5,))).bundle
 
 
 @pytest.fixture
 def store(tmp_path):
-    """An empty store."""
+    """Return an empty store."""
     path = tmp_path / "store"
     make_store(path)
     return path
@@ -170,7 +170,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def entrant(tmp_path):
-    """Makes an `Entrant`: its name, and the values of its cells, a row for each task."""
+    """Return a function that makes an `Entrant` of a name and the values of its cells, a row for each task."""
 
     def make(name="one", values=((1.0,), (0.5,)), **about):
         return Entrant(tmp_path / name, name, values, **about)

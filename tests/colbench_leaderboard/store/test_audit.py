@@ -22,7 +22,7 @@ from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY
 
 @pytest.fixture
 def kept(store, entrant):
-    """A store in which everything has happened once, its entry that stands, and that entry's record."""
+    """Return a store in which everything has happened once, its entry that stands, and that entry's record."""
     one, other, third = entrant("one"), entrant("other"), entrant("third")
     accept(store, one.bundle, one.verified)
     accept(store, other.bundle, other.verified)
@@ -177,7 +177,7 @@ def test_a_rewritten_log_is_no_store_to_audit(kept):
 
 
 def forged(store, one, verified):
-    """A receipt and its record that name one another rightly, as a forger with the store in hand would make them."""
+    """Write a receipt and its record that name one another correctly, as a forger with the store could."""
     digest = sha256((verified / RECEIPT).read_bytes())
     shutil.copytree(verified, verified_folder(store, one.digest, digest))
     with writing(store) as log:

@@ -37,7 +37,7 @@ MOVED = leaderboard.MOVED | submit.MOVED
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two dialogues."""
+    """Return two dialogues."""
     folder = tmp_path_factory.mktemp("run") / "run"
     assert main(["eval", "--agent", "guesser", "--limit", "2", "--out", str(folder)]) == 0
     return folder
@@ -45,7 +45,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def guesser(run):
-    """The bundle of the run."""
+    """Return the bundle of the run."""
     return packed(run, "guesser")
 
 
@@ -58,7 +58,7 @@ def packed(run, name):
 
 @pytest.fixture
 def made(tmp_path):
-    """A store, by the command."""
+    """Return a store, by the command."""
     assert main(["leaderboard", "init", str(tmp_path / "store")]) == 0
     return tmp_path / "store"
 

@@ -10,7 +10,7 @@ from colbench_leaderboard.verify.receipt import CellScore
 
 
 def results(**entries):
-    """Entries by name: their values, a row of trials for each task; "page" as a name's start makes them frontend."""
+    """Return entries by name: a row of trials for each task; names that start with "page" are frontend."""
     tasks = len(next(iter(entries.values())))
     bounds = (-1.0, 1.0) if all(name.startswith("page") for name in entries) else (0.0, 1.0)
     found = Results(tuple(f"t{n}" for n in range(tasks)), bounds)

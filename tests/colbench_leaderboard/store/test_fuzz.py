@@ -76,7 +76,7 @@ def read_archive(content):
 
 @pytest.fixture(scope="module")
 def whole_archive(small_bundle, tmp_path_factory):
-    """The bytes of an archive that is read."""
+    """Return the bytes of an archive that is read."""
     path = tmp_path_factory.mktemp("archive") / "small.tar.gz"
     files = sorted(each for each in small_bundle.rglob("*") if each.is_file())
     write(path, ((str(each.relative_to(small_bundle)), each) for each in files))

@@ -20,7 +20,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def log(store):
-    """A log of three decisions."""
+    """Return a log of three decisions."""
     with writing(store) as log:
         log.append("accepted", A, receipt=RECEIPT)
         log.append("refused", B, receipt=RECEIPT, reason="copied")
@@ -33,7 +33,7 @@ def lines(path):
 
 
 def chained(records):
-    """The bytes of records whose hashes all fit, as a forger would make them."""
+    """Return the bytes of records whose hashes all fit, as a forger would make them."""
     previous, content = FIRST, b""
     for record in records:
         fields = sorted((record | {"previous": previous}).items())
@@ -298,7 +298,7 @@ def test_two_entries_whose_pages_would_have_the_same_address_are_not_both_taken(
 
 @pytest.fixture
 def here(store, monkeypatch):
-    """The store as the working folder, which everybody may read and nobody write."""
+    """Return the store as the working folder, which everyone may read but not write."""
     (store / LOG).chmod(0o444)
     store.chmod(0o755)
     monkeypatch.chdir(store)
@@ -307,7 +307,7 @@ def here(store, monkeypatch):
 
 @pytest.fixture
 def somebody():
-    """A user who may not write what belongs to others: root may, whatever the mode says."""
+    """Yield a user who may not write what belongs to others: root may, whatever the mode says."""
     if os.geteuid():
         yield
         return

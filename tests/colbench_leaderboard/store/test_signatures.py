@@ -24,7 +24,7 @@ from colbench_leaderboard.store.signing import Keepers
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory):
-    """Two keys: of a keeper, and of somebody else."""
+    """Return two keys: a keeper's, and another person's."""
     folder = tmp_path_factory.mktemp("keys")
     for name in ("keeper", "stranger"):
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name]
@@ -39,7 +39,7 @@ def signers(keys, *names, options=""):
 
 @pytest.fixture
 def signed(store, entrant, keys):
-    """A store with two signed heads, after one and after three records."""
+    """Return a store with two signed heads, after one and after three records."""
     (store / SIGNERS).write_text(signers(keys, "keeper"))
     one, other = entrant("one"), entrant("other")
     accept(store, one.bundle, one.verified)

@@ -17,7 +17,7 @@ BAD = [[0.0]] * 10
 
 @pytest.fixture
 def take(store, entrant):
-    """Makes an entry and takes it in; its digest."""
+    """Return a function that accepts an entry and returns its digest."""
 
     def taken(name, values=FAIR, *, line=False, reruns="", **about):
         one = entrant(name, values, **about)

@@ -50,7 +50,7 @@ class Parrot:
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with six tasks of two families in `tasks.jsonl`, and agents in `agents.py`."""
+    """Return a folder with six tasks of two families in `tasks.jsonl`, and agents in `agents.py`."""
     folder = tmp_path_factory.mktemp("place")
     tasks = [
         task for name in ("adverts", "grading") for task in generate(FAMILIES[name], 3, "verify")
@@ -63,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tasks(place: Path) -> list[Task]:
-    """The tasks of every bundle."""
+    """Return the tasks of every bundle."""
     return read_tasks(place / "tasks.jsonl")
 
 
@@ -84,7 +84,7 @@ def submission() -> Callable[[str], Submission]:
 
 @pytest.fixture(scope="session")
 def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[..., Path]:
-    """Makes the bundle of a run: its name, flags of `colbench eval`, and its exit code; each is made once."""
+    """Return a function that makes a run's bundle from a name, flags of `colbench eval` and an exit code, once each."""
 
     def make(name: str, *flags: str, code: int = 0) -> Path:
         out = place / "bundles" / name
@@ -100,18 +100,18 @@ def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[
 
 @pytest.fixture(scope="session")
 def interviewer(bundle_of: Callable[..., Path]) -> Path:
-    """Six dialogues with questions, all solved."""
+    """Return six dialogues with questions, all solved."""
     return bundle_of("interviewer", "--agent", "interviewer")
 
 
 @pytest.fixture(scope="session")
 def guesser(bundle_of: Callable[..., Path]) -> Path:
-    """Six dialogues without a question."""
+    """Return six dialogues without a question."""
     return bundle_of("guesser", "--agent", "guesser")
 
 
 class Forge:
-    """Copies a bundle, plants something, and makes the manifest anew, as somebody would who means it."""
+    """A forger: it copies a bundle, plants something, and rewrites the manifest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -125,7 +125,7 @@ class Forge:
         submission: Callable[[dict[str, Any]], object] | None = None,
         text: tuple[str, str] | None = None,
     ) -> Path:
-        """The forged copy: `change` works on the trajectories, `text` replaces a text in them once."""
+        """Return the forged copy: `change` works on the trajectories, `text` replaces a text in them once."""
         copy = self.folder / "forged"
         shutil.copytree(bundle, copy)
         if change:
@@ -153,13 +153,13 @@ def forge(tmp_path: Path) -> Forge:
 
 
 class Verifier:
-    """Verifies a bundle by the command line, as a receiver does."""
+    """A receiver, which verifies a bundle by the command line."""
 
     def __init__(self, place: Path, folder: Path) -> None:
         self.place, self.folder = place, folder
 
     def __call__(self, bundle: Path, *flags: str, code: int) -> dict[str, Any]:
-        """The receipt; the exit code has to be `code`."""
+        """Return the receipt; the exit code has to be `code`."""
         tasks = () if "--tasks" in flags else ("--tasks", str(self.place / "tasks.jsonl"))
         out = self.folder / "verified"
         argv = ["verify", str(bundle), *tasks, "--out", str(out), "--sandbox-workers", "2", *flags]
@@ -168,7 +168,7 @@ class Verifier:
         return dict(json.loads(receipt.read_bytes())) if receipt.exists() else {}
 
     def rules(self, bundle: Path, *flags: str, code: int) -> set[str]:
-        """The rules that a receipt says to be broken, but for notes."""
+        """Return the rules that a receipt says to be broken, but for notes."""
         receipt = self(bundle, *flags, code=code)
         return {one["rule"] for one in receipt["findings"] if one["severity"] != "note"}
 

@@ -1,4 +1,4 @@
-"""Each way to cheat, planted in a real bundle whose manifest was made anew, is refused or flagged with its reason."""
+"""Each way to cheat, planted in a real bundle with a rewritten manifest, is refused or flagged with its reason."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_a_score_in_a_trajectory_is_refused(interviewer, forge, verify):
 
 
 def test_a_human_who_speaks_like_an_agent_is_flagged(guesser, forge, verify, tasks):
-    """Only where no replay can show that the reply was made up."""
+    """Verify without replay, which would show that the reply was made up."""
 
     def invert(lines):
         first = {"raw": "Hm.", "said": "Hm.", "human": "I WANT TO ANSWER: x"}

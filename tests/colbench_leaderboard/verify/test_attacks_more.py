@@ -31,7 +31,7 @@ def in_other_layout(lines):
 
 
 def reworded(lines):
-    """One more word in every question, and a comment in every answer."""
+    """Add a word to every question and a comment to every answer."""
     for line in lines:
         for turn in line["turns"][:-1]:
             words = turn["said"].split()
@@ -144,7 +144,7 @@ def test_a_human_that_is_only_called_keyless_is_refused(interviewer, forge, veri
 
 @pytest.mark.parametrize("unit", [":", "\n", " ", ": ", ", and ", "(", "?\n", "`", "e.g. "])
 def test_no_message_holds_up_the_human(tasks, unit):
-    """With a way to read that takes time by the square of the length, this took minutes for each."""
+    """Read long messages quickly: with time quadratic in the length, each of these took minutes."""
     said = unit * (20_000 // len(unit))
     without_facts = replace(tasks[0], hidden=replace(tasks[0].hidden, facts=()))
     assert of_facts(tasks[0], said)

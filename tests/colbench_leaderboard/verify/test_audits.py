@@ -1,4 +1,4 @@
-"""What the audits take for known, told, copied and improbable, on small cases worked out by hand."""
+"""The audits' notion of known, told, copied and improbable, on small cases computed by hand."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_a_wrong_answer_is_no_copy():
 
 
 def judged(*groups: tuple[int, int, int], hidden: int = 5, rate: float = 0.4) -> set[str]:
-    """The rules that an entry breaks: groups of so many untold facts, right answers and wrong ones, a task each."""
+    """Return the rules that an entry breaks: groups by number of untold facts, right and wrong answers, a task each."""
     findings, evidence, tasks = Findings(), Evidence(), 0
     for untold, right, wrong in groups:
         for knew in [True] * right + [False] * wrong:

@@ -1,4 +1,4 @@
-"""What a verification keeps of each dialogue, and its comparison with other bundles, a part at a time."""
+"""Memory of a verification for each dialogue, and its comparison with other bundles in parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BYTES = 700
 
 @pytest.fixture
 def judged(bundle_of, tasks) -> list[Judged]:
-    """The results of judging six dialogues, some of which leave decisions untold."""
+    """Return the results of judging six dialogues, some of which leave decisions untold."""
     by_id = {task.id: task for task in tasks}
     with read_bundle(bundle_of("demonstrator", "--agent", "demonstrator")) as bundle:
         cells = [(cell, by_id[cell.rollout.task_id], True) for cell in bundle.cells()]

@@ -18,7 +18,7 @@ CHEAT = "colbench_agents.cheat:Cheat"
 
 @pytest.fixture(scope="module")
 def findings_of(tmp_path_factory, submission):
-    """Runs an agent on sixteen tasks, and verifies its bundle: the rules of its flags, and the success rate."""
+    """Return a function that runs and verifies an agent, and returns the rules of its flags and the success rate."""
     folder = tmp_path_factory.mktemp("disclosure")
     tasks = [
         task

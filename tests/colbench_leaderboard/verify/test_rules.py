@@ -15,7 +15,7 @@ FILES = {"submission.json", "submission.toml"}
 
 
 def table() -> dict[str, str]:
-    """The severity of each rule, as the tables have it."""
+    """Return the severity of each rule, as the tables have it."""
     rows = re.findall(r"^\| (`[^|]+`) \| (refusal|flag|note) \|", DOCS.read_text("utf-8"), re.M)
     return {rule: severity for rules, severity in rows for rule in re.findall(r"`([^`]+)`", rules)}
 

@@ -1,4 +1,4 @@
-"""What near-copies have in common, on small cases."""
+"""Shared shingles of near-copies, on small cases."""
 
 from __future__ import annotations
 

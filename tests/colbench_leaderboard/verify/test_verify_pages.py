@@ -25,7 +25,7 @@ def pages(browser, tiny_clip, monkeypatch, cache, bundle_of):
 
 @pytest.fixture
 def receiver(pages, tmp_path, monkeypatch):
-    """A store of renders with nothing in it: every page has to be rendered again."""
+    """Return a store of renders with nothing in it: every page has to be rendered again."""
     folder = tmp_path / "receiver"
     monkeypatch.setenv("COLBENCH_CACHE", str(folder))
     return folder

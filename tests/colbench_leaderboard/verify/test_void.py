@@ -1,4 +1,4 @@
-"""Only the receiver takes cells out of the mean: those of a task that its own scorer cannot judge."""
+"""Cells excluded from the mean by the receiver alone: those of a task that its own scorer cannot judge."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TASKS = 3
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> tuple[RunConfig, dict[str, Task], list[Trajectory]]:
-    """A run of the interviewer on a few bundled tasks, all of which it solves."""
+    """Return a run of the interviewer on a few bundled tasks, all of which it solves."""
     from colbench.plugins import resolve_tasks
 
     folder = tmp_path_factory.mktemp("played") / "run"
@@ -38,7 +38,7 @@ def played(tmp_path_factory) -> tuple[RunConfig, dict[str, Task], list[Trajector
 
 
 def scored(turn, replies):
-    """As `ranking.score.Scored`, whose module needs torch; the better half has the higher scores."""
+    """Return a `ranking.turns.Scored`, whose module needs torch; earlier replies have higher scores."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.methods.ranking.turns import Scored
 

@@ -44,7 +44,7 @@ def test_a_run_is_the_same_whatever_is_sampled_at_once(small_model, tmp_path):
 
 
 class WatchedChat(LocalChat):
-    """Records the threads in which the checkpoint is loaded."""
+    """A local model that records the threads in which the checkpoint is loaded."""
 
     loaded_in: list[threading.Thread]
 

@@ -27,7 +27,7 @@ CRITIC = ("--until", "critic")
 
 @pytest.fixture(autouse=True)
 def _offline(monkeypatch, tmp_path):
-    """No network, and nothing in the cache."""
+    """Disable the network and use an empty cache."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
@@ -36,7 +36,7 @@ def _offline(monkeypatch, tmp_path):
 
 @pytest.fixture
 def planned(capfd):
-    """`planned(words…)`: the exit code of a dry run, and what it printed."""
+    """Return `planned(words…)`: the exit code of a dry run, and what it printed."""
 
     def run(*words):
         code = main(["run", *map(str, words), "--dry-run"])
@@ -48,7 +48,7 @@ def planned(capfd):
 
 
 def commands(said):
-    """The `colbench eval` commands of a text, without the program's name."""
+    """Return the `colbench eval` commands of a text, without the program's name."""
     return [
         shlex.split(line)[1:] for line in said.splitlines() if line.startswith("  colbench eval ")
     ]

@@ -27,7 +27,7 @@ CRITIC = ("--until", "critic")
 
 @pytest.fixture
 def fails(capfd):
-    """`fails(words…)`: what the command says when it ends with code 2."""
+    """Return `fails(words…)`: what the command says when it ends with code 2."""
 
     def run(*words):
         assert main([str(word) for word in words]) == 2
@@ -222,7 +222,7 @@ def test_a_run_of_colbench_eval_is_no_folder_for_a_training(collected, fails):
 
 @pytest.fixture
 def prepared(small_recipe, tmp_path, capfd):
-    """The output folder, in which a critic has its examples, and the folder that its training will have."""
+    """Return the output folder, in which a critic has its examples, and the folder that its training will have."""
     from sweet_rl_trainer.pipeline.plan import plan
     from sweet_rl_trainer.pipeline.read import read
 

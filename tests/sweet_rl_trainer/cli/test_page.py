@@ -48,7 +48,7 @@ def out(tmp_path_factory):
 
 @pytest.fixture
 def done(small_recipe, out, capfd):
-    """The folder of a run of all stages, which is made once."""
+    """Return the folder of a run of all stages, which is made once."""
     words = ["--set", 'evaluate=[{agent="guesser", limit=2}]']
     assert main(["run", str(small_recipe), "--out", str(out), *words]) == 0
     return out, capfd.readouterr().err

@@ -24,7 +24,7 @@ DEADLINE = 120
 
 
 def run(recipe, out, capsys, *flags):
-    """The folder of the model, and what was said besides."""
+    """Return the folder of the model, and what was said besides."""
     assert main(["run", str(recipe), "--out", str(out), *flags]) == 0
     said = capsys.readouterr()
     return Path(said.out.strip()), said.err
@@ -98,7 +98,7 @@ def test_a_run_that_is_killed_ends_with_the_same_model_and_is_not_done_again(
 
 
 def test_a_child_ends_when_who_started_it_is_gone(tmp_path):
-    """It is given nothing to do until then: its task is a pipe that nobody writes to."""
+    """Give the child no work until then: its task is a pipe that nothing is written to."""
     (tmp_path / "stage").mkdir()
     os.mkfifo(tmp_path / "stage" / "task.json")
     worker = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker"]

@@ -73,7 +73,7 @@ dtype = "float32"
 
 @pytest.fixture(scope="module")
 def runs(browser, tiny_clip, tmp_path_factory):
-    """Two run folders on the same tasks: of designers who may show four pages, and one."""
+    """Return two run folders on the same tasks: of designers who may show four pages, and one."""
     folder = tmp_path_factory.mktemp("pages")
     clip = ("--clip-weights", str(tiny_clip), "--allow-other-clip")
     tasks = ("--tasks", "bundled:frontend/train", "--limit", "5", "--browser", str(browser))
@@ -85,7 +85,7 @@ def runs(browser, tiny_clip, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def critic(runs, tmp_path_factory, build_vision_model):
-    """A folder with a tiny model that sees."""
+    """Return a folder with a tiny model that sees."""
     texts = [each.content for run in runs for one in read_run(run) for each in one.messages]
     folder = tmp_path_factory.mktemp("critic") / "model"
     build_vision_model(folder, texts)

@@ -13,14 +13,14 @@ SAMPLE = Selection(tasks=3, dialogues=1)
 
 @pytest.fixture(scope="session")
 def tasks():
-    """Tasks that hide three decisions, with few designs."""
+    """Return tasks that hide three decisions, with few designs."""
     source = "generated:backend/credit?number=3&families=inventory,checkmarks,slots&difficulty=3"
     return load_tasks(source)
 
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory):
-    """The folder of the sample."""
+    """Return the folder of the sample."""
     folder = tmp_path_factory.mktemp("sample")
     generate(folder, SAMPLE, 1)
     return folder

@@ -83,7 +83,7 @@ def test_every_candidate_has_every_truth(benches):
 
 
 def test_the_best_of_the_policys_own_candidates_is_as_good_as_the_policy(benches):
-    """A wrong answer is none of them, and may be luckier than the writer's."""
+    """Exclude wrong answers, which may be luckier than the writer's."""
     for bench in benches:
         for state, truth in zip(bench.states, bench.truths, strict=True):
             best = truth.value["optimal tests"]

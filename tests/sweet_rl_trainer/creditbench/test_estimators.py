@@ -31,7 +31,7 @@ NONE = frozenset[str]()
 
 @pytest.fixture(scope="module")
 def bench(benches):
-    """A task with one state, in its second turn."""
+    """Return a task with one state, in its second turn."""
     found = benches[0]
     place = next(n for n, state in enumerate(found.states) if state.said)
     return replace(
@@ -46,7 +46,7 @@ def state(bench):
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, benches):
-    """Two models of the same kind with other weights."""
+    """Return two models of the same kind with other weights."""
     texts = [
         text for bench in benches for text in (bench.task.request, bench.task.hidden.reference)
     ]
@@ -64,7 +64,7 @@ def readers(folders, tmp_path):
 
 
 def by_hand(folder, reader, messages, reply, preface=""):
-    """The log-probability of each token of a reply, from the template's text and the full logits."""
+    """Return the log-probability of each token of a reply, from the template's text and the full logits."""
     text = "<|begin_of_text|>"
     for number, (role, content) in enumerate(messages):
         before = f"{preface}\n\n" if preface and not number else ""

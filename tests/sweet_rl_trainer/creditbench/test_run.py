@@ -36,7 +36,7 @@ def models(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(models, tmp_path_factory):
-    """The folder of a run with a policy and a critic."""
+    """Return the folder of a run with a policy and a critic."""
     base, critic = models
     out = tmp_path_factory.mktemp("bench")
     words = ["--policy", str(base), "--critic", f"SWEET={critic}", "--read", "2"]

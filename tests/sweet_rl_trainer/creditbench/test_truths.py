@@ -38,7 +38,7 @@ def state_of(task, turns_left, *candidates, told=()):
 
 
 def drawn(task, random):
-    """Another task with the same request, whose author chose at random."""
+    """Return another task with the same request and randomly drawn hidden facts."""
     design = designs.of(task)
     hidden = {fact.name for fact in task.hidden.facts if not fact.stated}
     chosen = dict(design.chosen)
@@ -138,7 +138,7 @@ def test_candidates_are_worth_what_the_human_tells(tasks):
 
 
 def test_a_wrong_answer_is_worth_what_it_still_passes(tasks):
-    """By listing the designs that are left, and running both functions."""
+    """Compare with an enumeration of the remaining designs, running both functions."""
     task = tasks[0]
     design, belief = designs.of(task), generator_belief(task)
     name = belief.names[0]

@@ -42,7 +42,7 @@ class World:
         return [eval(test, dict(namespace)) for test in self.tests]
 
     def answered(self, known, possible):
-        """The expected share of tests of the best answer, over the possible designs."""
+        """Return the expected share of tests of the best answer, over the possible designs."""
         told = dict(known)
         written = tuple(told.get(n, usual) for n, usual in enumerate(self.usual))
         total = sum(self.weight[each] for each in possible)
@@ -57,7 +57,7 @@ class World:
         return passed / total
 
     def after(self, known, possible, asked):
-        """What the human may say, with its chance."""
+        """Yield each possible reply of the human, with its probability."""
         total = sum(self.weight[each] for each in possible)
         for choice in {each[asked]: None for each in possible}:
             left = [each for each in possible if each[asked] == choice]
@@ -102,7 +102,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def small(tasks):
-    """A task with few designs."""
+    """Return a task with few designs."""
     return min(tasks, key=number_of_designs)
 
 

@@ -92,7 +92,7 @@ SPECIAL += ["[INST]", "[/INST]"]
 
 
 def trained(*, pieces):
-    """A BPE tokenizer: of bytes, in which any text can be written, or of sentence pieces, in which it cannot."""
+    """Return a BPE tokenizer: of bytes, in which any text can be written, or of sentence pieces, in which it cannot."""
     tokenizers = pytest.importorskip("tokenizers", reason="the trainer's extra is not installed")
     if pieces:
         tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
@@ -117,7 +117,7 @@ def trained(*, pieces):
 
 @pytest.fixture(scope="session")
 def tokenizer(thinking_templates):
-    """`tokenizer(name)`: a tokenizer with the template of that name; it starts texts with BOS, as Llama's does."""
+    """Return `tokenizer(name)`: a tokenizer with the template of that name, which starts texts with BOS as Llama's."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     made = {pieces: trained(pieces=pieces) for pieces in (False, True)}
     templates = {**TEMPLATES, **thinking_templates}
@@ -135,7 +135,7 @@ def tokenizer(thinking_templates):
 
 @pytest.fixture(scope="session")
 def trajectory():
-    """`trajectory(heard, replies, …)`: a dialogue, said and private parts as the harness would have them."""
+    """Return `trajectory(heard, replies, …)`: a dialogue, said and private parts as the harness would have them."""
     from sweet_rl_trainer.data.trajectories import Trajectory
 
     numbers = itertools.count(1)

@@ -1,4 +1,4 @@
-"""What a chat template writes around a reply, and which of a reply's tokens are its text."""
+"""The text that a chat template puts around a reply, and the tokens of a reply that are its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How dialogues went, by hand."""
+"""Measures of dialogues, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sweet_rl_trainer.data.dialogue_measures import dialogue_measures
 
 
 def rollout(ended_by, *logprobs, success=None):
-    """A dialogue of a turn for each of these tuples of log-probabilities."""
+    """Return a dialogue of a turn for each of these tuples of log-probabilities."""
     turns = tuple(
         Turn(
             raw="a",

@@ -1,4 +1,4 @@
-"""What is trained on: weights, lengths, what is left out, and what is counted."""
+"""Training examples: weights, lengths, what is left out, and what is counted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chat(tokenizer):
 
 
 def expected_weight(rule, lengths, turn):
-    """Written down for each rule from the paper and the released code."""
+    """Return the weight of each rule, written down from the paper and the released code."""
     return {
         "turn-mean": 1 / lengths[turn],
         "turn-mean-averaged": 1 / lengths[turn] / len(lengths),

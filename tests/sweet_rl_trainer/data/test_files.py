@@ -15,7 +15,7 @@ from sweet_rl_trainer.data.files import read, write
 
 
 def side(name, *weights):
-    """Of one example for each tuple of weights."""
+    """Return a side with one example for each tuple of weights."""
     examples = tuple(
         Example(ids=array("i", range(7, 7 + len(each))), token_weights=array("f", each))
         for each in weights

@@ -14,7 +14,7 @@ from sweet_rl_trainer.data.pairs import make_pairs
 
 @pytest.fixture
 def dialogue(trajectory):
-    """`dialogue(task, reward, turns)`"""
+    """Return `dialogue(task, reward, turns)`"""
 
     def build(task, reward, turns=1, ended_by="answer"):
         words = [f"w{n}" for n in range(turns)]

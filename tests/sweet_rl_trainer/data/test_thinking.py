@@ -23,14 +23,14 @@ START, END = "<|im_start|>", "<|im_end|>"
 
 
 def replies(name):
-    """As they are sampled: DeepSeek's prompt opens the thought."""
+    """Return the replies as they are sampled: DeepSeek's prompt opens the thought."""
     opening = "" if name == "deepseek" else "<think>\n"
     pairs = zip(THOUGHTS, SAID, strict=True)
     return tuple(f"{opening}{thought}\n</think>\n\n{said}" for thought, said in pairs)
 
 
 def before(name, turn, note=""):
-    """The text before a turn."""
+    """Return the text before a turn."""
     if name == "deepseek":
         text = f"<s>{START}system\n{note}{SYSTEM}{START}user\n{HEARD[0]}"
         for said, heard in zip(SAID[:turn], HEARD[1:], strict=False):
@@ -47,7 +47,7 @@ def ids_of(fast, text):
 
 
 def expected(name, fast, rule, note=""):
-    """Ids and weights of each turn's sequence."""
+    """Return ids and weights of each turn's sequence."""
     written = [ids_of(fast, reply) + ids_of(fast, END) for reply in replies(name)]
     lengths = [len(each) for each in written]
     rows = []
@@ -65,7 +65,7 @@ def expected(name, fast, rule, note=""):
 
 @pytest.fixture(params=["re-tokenized", "recorded"])
 def dialogue(request, tokenizer, trajectory):
-    """`dialogue(name)`: three turns with thoughts, as text or with the tokens that were sampled."""
+    """Return `dialogue(name)`: three turns with thoughts, as text or with the tokens that were sampled."""
 
     def build(name, **fields):
         fast = tokenizer(name)

@@ -18,7 +18,7 @@ END = {"llama": "<|eot|>", "chatml": "<|im_end|>", "marked": "<|im_end|>", "mist
 
 
 def spans(tokenizer, encoded):
-    """The text of each turn, in order, as it is marked."""
+    """Return the text of each turn, in order, as it is marked."""
     texts = {}
     for sequence in encoded.sequences:
         assert len(sequence.ids) == len(sequence.turns)
@@ -41,7 +41,7 @@ def rendered(tokenizer, messages, **options):
 
 
 def strip_end(ids, end):
-    """Up to the last token that ends a turn: what templates write after it nobody says."""
+    """Cut off what a template writes after the last end-of-turn token."""
     return ids[: len(ids) - ids[::-1].index(end)]
 
 
@@ -217,7 +217,7 @@ def test_a_template_that_leaves_a_message_out_is_named_with_the_turn(tokenizer, 
 
 
 def sampled(fast, dialogue, *, drift=False):
-    """What a server would have recorded; with drift the replies are sampled letter by letter."""
+    """Return the tokens that a server would have recorded; with drift, replies are sampled letter by letter."""
     turns = []
     for number, reply in enumerate(dialogue.replies):
         prompt = rendered(fast, dicts(dialogue, number), add_generation_prompt=True)

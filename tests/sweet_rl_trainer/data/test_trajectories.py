@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.trajectories import from_official
 
 @pytest.fixture(scope="module")
 def keyless(tmp_path_factory):
-    """A run of the keyless pair: three tasks of a file, twice each."""
+    """Return a run of the keyless pair: three tasks of a file, twice each."""
     folder = tmp_path_factory.mktemp("keyless")
     rows = [row_from_task(task) for task in resolve_tasks("generated:backend/any?number=3")]
     write(folder / "tasks.jsonl", *rows)
@@ -36,7 +36,7 @@ def keyless(tmp_path_factory):
 
 @pytest.fixture
 def run(keyless, tmp_path):
-    """A copy of that run which may be spoilt."""
+    """Return a copy of that run that may be damaged."""
     for name in ("run.json", "rollouts.jsonl"):
         (tmp_path / name).write_bytes((keyless / "run" / name).read_bytes())
     return tmp_path
@@ -80,14 +80,14 @@ def test_a_run_comes_back_with_tasks_rewards_and_the_built_in_prompt(keyless):
 
 
 def replies(messages):
-    """Asks twice, each time with a thought, and then answers."""
+    """Ask twice, each time with a thought, and then answer."""
     turn = sum(message.role == "assistant" for message in messages)
     question = f"  I wonder about {turn}. OUTPUT: What about case {turn}?\n"
     return question if turn < 2 else "Now. OUTPUT: I WANT TO ANSWER:\ndef f(): return 0"
 
 
 async def eval_model(folder, *flags, prompt=None):
-    """A run of a model that speaks as `replies`, with tokens; returns what the model was sent."""
+    """Run a model that speaks as `replies`, with tokens, and return what it was sent."""
     async with ScriptedServer(replies) as server:
         agent = f"openai:scripted@{server.base_url}"
         given = [
@@ -208,7 +208,7 @@ def test_why_a_dialogue_ended_is_kept(run):
 
 
 def official(replies, **fields):
-    """A row of an official file."""
+    """Return a row of an official file."""
     task = {
         "problem_description": "Add. def add(a)",
         "ground_truth": "def add(a):\n    return a + 1",

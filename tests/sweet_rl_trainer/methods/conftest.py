@@ -13,7 +13,7 @@ SPECIAL = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
 
 @pytest.fixture(scope="session")
 def chat():
-    """256 tokens for bytes, and the special ones."""
+    """Return a chat with 256 tokens for bytes, and the special ones."""
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     from sweet_rl_trainer.data.chat import Chat
@@ -33,7 +33,7 @@ def chat():
 
 @pytest.fixture
 def byte_model(make_model):
-    """`byte_model(seed, …)`: another one for each seed."""
+    """Return `byte_model(seed, …)`: another one for each seed."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
     def make(seed=0, kind="llama", **changes):
@@ -49,7 +49,7 @@ def byte_model(make_model):
 
 @pytest.fixture
 def dialogue():
-    """`dialogue(name, replies, …)`"""
+    """Return `dialogue(name, replies, …)`"""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from colbench.messages import Message
     from sweet_rl_trainer.data.trajectories import Trajectory
@@ -69,7 +69,7 @@ def dialogue():
 
 @pytest.fixture
 def make_scorer(tmp_path):
-    """`make_scorer(model, name)`: a scorer by a model in memory; `name` distinguishes its values in the cache."""
+    """Return `make_scorer(model, name)`: a scorer by a model in memory; `name` separates its values in the cache."""
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
     from sweet_rl_trainer.model.attention import can_share
     from sweet_rl_trainer.model.value_head import has_value_head

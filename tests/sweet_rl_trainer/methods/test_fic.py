@@ -35,7 +35,7 @@ ANSWER = f"{ANSWER_MARKER}\ndef f(days): return 1"
 
 @pytest.fixture
 def asked(dialogue):
-    """A dialogue that asked for one of two hidden facts, with a system prompt."""
+    """Return a dialogue that asked for one of two hidden facts, with a system prompt."""
     made = dialogue(
         replies=("When is it late?", ANSWER), heard=(TASK.request, "Late is after a day.")
     )

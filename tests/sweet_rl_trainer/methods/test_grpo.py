@@ -25,7 +25,7 @@ TINY = (
 
 @pytest.fixture
 def stage(small_recipe):
-    """`stage("grpo.train.steps=2", …)`: the stage of a short training with these changes."""
+    """Return `stage("grpo.train.steps=2", …)`: the stage of a short training with these changes."""
     return lambda *changes: plan(read(str(small_recipe), [*TINY, *changes]), "grpo")[0]
 
 

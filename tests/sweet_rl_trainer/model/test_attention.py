@@ -29,7 +29,7 @@ class Sequence(NamedTuple):
 
 
 def sequence(seed, length, begin=()):
-    """Random tokens after those of `begin`; about half have a weight."""
+    """Return random tokens after those of `begin`; about half have a weight."""
     chance = random.Random(seed)
     ids = [*begin, *(chance.randrange(67) for _ in range(length - len(begin)))]
     weights = [chance.choice([0.0, chance.uniform(0.1, 1)]) for _ in ids]
@@ -46,7 +46,7 @@ SHARED = [
 
 
 def alone(model, groups):
-    """Σ w log π of each, by loops over full logits, one sequence at a time."""
+    """Return Σ w log π of each, by loops over full logits, one sequence at a time."""
     sums = []
     for parts in (parts for group in groups for parts in group):
         total = torch.zeros(())
@@ -92,7 +92,7 @@ def test_shared_is_as_separate(make_model, kind, attention):
 
 
 def by_lengths(module, query, key, value, mask, cu_seq_lens_q, max_length_q, scaling, **kwargs):
-    """What flash attention with variable lengths computes, one sequence and one query at a time."""
+    """Compute variable-length flash attention, one sequence and one query at a time."""
     assert mask is None
     assert kwargs["cu_seq_lens_k"].tolist() == cu_seq_lens_q.tolist()
     assert max_length_q == kwargs["max_length_k"] == cu_seq_lens_q.diff().max()
@@ -112,7 +112,7 @@ def by_lengths(module, query, key, value, mask, cu_seq_lens_q, max_length_q, sca
 
 @pytest.fixture
 def varlen(make_model):
-    """A model with that attention, under a name by which transformers asks for flash attention's arguments."""
+    """Return a model with that attention, under a name by which transformers asks for flash attention's arguments."""
     transformers.AttentionInterface.register("flash_by_lengths", by_lengths)
 
     def make(kind):

@@ -13,7 +13,7 @@ from sweet_rl_trainer.model.digest import is_whole, model_digest
 
 @pytest.fixture
 def several(make_model, tmp_path):
-    """The folder of a model in several files."""
+    """Return the folder of a model in several files."""
     make_model().save_pretrained(tmp_path, max_shard_size="20KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
     return tmp_path

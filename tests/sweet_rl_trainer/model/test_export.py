@@ -1,4 +1,4 @@
-"""What is exported is the trained model, whole."""
+"""The exported model is the trained one, complete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def adapters(make_model, tmp_path):
 
 
 def merged(model, folder):
-    """The model with W + alpha / rank · B A in place of each W, computed here."""
+    """Return the model with W + alpha / rank · B A in place of each W, computed here."""
     adapters = load_file(folder / "adapter_model.safetensors")
     for name, lowered in adapters.items():
         if "lora_A" in name:

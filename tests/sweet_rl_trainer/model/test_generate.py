@@ -15,7 +15,7 @@ ENDS = [2, 6, 11]
 
 
 def plain_loop(model, prompt, seed, temperature, max_tokens):
-    """Token by token, alone, without a cache."""
+    """Generate token by token, alone, without a cache."""
     generator = torch.Generator().manual_seed(seed)
     said = []
     while len(said) < max_tokens and not (said and said[-1] in ENDS):

@@ -18,7 +18,7 @@ def model(make_model):
 
 
 class Read:
-    """Counts the tokens that a model reads."""
+    """A model that counts the tokens that it reads."""
 
     def __init__(self, model):
         self.model, self.device, self.tokens = model, model.device, 0

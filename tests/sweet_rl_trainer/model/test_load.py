@@ -33,7 +33,7 @@ def logits(model):
 
 
 def merged(model, folder):
-    """The model with W + alpha / rank · B A in place of each W, computed here."""
+    """Return the model with W + alpha / rank · B A in place of each W, computed here."""
     adapters = load_file(folder / "adapter_model.safetensors")
     for name, lowered in adapters.items():
         if "lora_A" in name:
@@ -51,7 +51,7 @@ def base(make_model, tmp_path):
 
 @pytest.fixture
 def adapters(make_model, tmp_path):
-    """Of the base, in a run's folder: not all zero."""
+    """Return nonzero adapters of the base, in a run's folder."""
     torch.manual_seed(1)
     adapted = adapt(make_model(), LoraSettings(rank=4))
     for name, value in adapted.named_parameters():
@@ -72,7 +72,7 @@ def test_what_is_neither_a_folder_nor_an_id_is_refused(name):
 
 
 def resolved(name, folder, **environment):
-    """What a new process with this cache says."""
+    """Return what `resolve` prints in a new process with this cache."""
     code = (
         "import sys; from colbench.errors import UserError; from sweet_rl_trainer.model.checkpoint import resolve\n"
         "try: print(resolve(sys.argv[1]))\n"

@@ -35,7 +35,7 @@ def naive(hidden, weight, targets):
 
 
 def close(one, other, tolerance=1e-5):
-    """Equal up to the tolerance, relative to the largest."""
+    """Assert equality up to the tolerance, relative to the largest."""
     assert (one - other).abs().max() <= tolerance * other.abs().max()
 
 

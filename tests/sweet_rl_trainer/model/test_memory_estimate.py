@@ -27,7 +27,7 @@ GIB = 2**30
 
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory):
-    """The shape of Llama-3.1-8B."""
+    """Return the shape of Llama-3.1-8B."""
     folder = tmp_path_factory.mktemp("llama")
     transformers.LlamaConfig(
         vocab_size=128_256,

@@ -20,7 +20,7 @@ class Sequence(NamedTuple):
 
 
 def sequence(text, weights=None):
-    """Letters for ids; weights of 1, or as given, after the first token."""
+    """Return letters for ids; weights of 1, or as given, after the first token."""
     ids = [ord(letter) - ord("a") for letter in text]
     return Sequence(ids, weights or [0.0] + [1.0] * (len(ids) - 1))
 

@@ -56,7 +56,7 @@ def logits(model):
 
 
 def rounded(weight):
-    """The nearest of NF4's values, block by block."""
+    """Return the nearest of NF4's values, block by block."""
     blocks = weight.reshape(-1, 64)
     scale = blocks.abs().amax(1, keepdim=True)
     values = torch.tensor(NF4)

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def small(small_recipe):
-    """`small("rank.scores=pmi", …)`: the small recipe with these changes."""
+    """Return `small("rank.scores=pmi", …)`: the small recipe with these changes."""
     from sweet_rl_trainer.pipeline.read import read
 
     return lambda *changes: read(str(small_recipe), changes)

@@ -39,7 +39,7 @@ torch.set_num_threads(1)
 
 
 def do(recipe, out, goal):
-    """All stages that lead to the goal; the last one and its report."""
+    """Run all stages that lead to the goal; return the last one and its report."""
     stages = plan(recipe, goal)
     for stage in stages:
         report = stage.report(out) or stage.run(out)

@@ -28,7 +28,7 @@ def strings(folders):
 
 @pytest.fixture(scope="session")
 def truncated(tmp_path_factory):
-    """A run on the same tasks and four more, of one that has no time to answer."""
+    """Return a run on the same tasks and four more, of one that has no time to answer."""
     folder = tmp_path_factory.mktemp("truncated") / "run"
     limits = ["--limit", "12", "--max-turns", "2"]
     main(["eval", "--tasks", "bundled:backend/train", *limits, "--out", str(folder)])

@@ -20,7 +20,7 @@ HOLDING = "import sys; held = b'1' * ({mib} << 20); print(flush=True); sys.stdin
 
 @contextmanager
 def holding(*sizes):
-    """Processes that have so many MiB each, until the end."""
+    """Yield processes that hold the given MiB each, until the end."""
     with ExitStack() as stack:
         for mib in sizes:
             command = [sys.executable, "-c", HOLDING.format(mib=mib)]

@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 
 
 def write(path, *, tasks=12, **fields):
-    """Two dialogues for each task: a good one that asks, and a bad one."""
+    """Return two dialogues for each task: a good one that asks, and a bad one."""
     rows = []
     for number in range(tasks):
         ask = [
@@ -34,7 +34,7 @@ def write(path, *, tasks=12, **fields):
 
 @pytest.fixture
 def recipe(small_recipe, tmp_path):
-    """`recipe(file, "KEY=VALUE", …)`: the small recipe on own dialogues."""
+    """Return `recipe(file, "KEY=VALUE", …)`: the small recipe on own dialogues."""
 
     def build(file, *changes):
         text = small_recipe.read_text()

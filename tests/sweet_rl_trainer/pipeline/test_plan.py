@@ -1,4 +1,4 @@
-"""What is done for a recipe, in which order, and what a change of it has done anew."""
+"""The stages of a recipe, their order, and the stages that a changed recipe runs again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def names(stages):
 
 
 def keys(recipe, goal=None):
-    """Of each stage, the second diagnosis called so."""
+    """Return the key of each stage; the second diagnosis is named `diagnose, ranked`."""
     found = {}
     for stage in plan(recipe, goal):
         name = f"{stage.name}, ranked" if "ranked" in stage.inputs else stage.name
@@ -38,7 +38,7 @@ def keys(recipe, goal=None):
 
 
 def changed(before, after):
-    """The names of the stages that are done anew."""
+    """Return the names of the stages that run again."""
     one, other = keys(before), keys(after)
     assert one.keys() == other.keys()
     return {name for name in one if one[name] != other[name]}

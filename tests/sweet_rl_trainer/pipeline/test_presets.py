@@ -22,7 +22,7 @@ SHORT = ("critic.train.max_steps=2", "actor.train.max_steps=2")
 
 
 def do(recipe, out, names):
-    """The stages of these names, which come first; the folder of each."""
+    """Return the stages of these names, which come first; the folder of each."""
     folders = {}
     for stage in plan(recipe):
         if stage.name not in folders:  # the second diagnosis is the same, with candidates

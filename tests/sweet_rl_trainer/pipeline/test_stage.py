@@ -23,7 +23,7 @@ from sweet_rl_trainer.pipeline.stage import (
 
 
 def write(job: Job, text: str, calls: list[str]):
-    """Adds to the stage's file, as a stage that goes on would."""
+    """Add to the stage's file, as a continuing stage does."""
     calls.append(text)
     before = [(path / "text").read_text() for path in job.inputs.values() if path.is_dir()]
     (job.folder / "text").write_text("".join([*before, text]))

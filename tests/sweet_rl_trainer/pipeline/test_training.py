@@ -20,7 +20,7 @@ SETTINGS = TrainSettings(batch_size=2, epochs=3)
 
 
 def known(**options):
-    """The inputs of a later iteration, whose model has still to be made."""
+    """Return the inputs of a later iteration, whose model has still to be made."""
     return Known(inputs={}, amounts={"data": Amount(examples=4)}, said=None, **options)
 
 

@@ -75,6 +75,6 @@ def results(rows=(), **parts):
 
 @pytest.fixture(scope="session")
 def make():
-    """The builders of this module."""
+    """Return the builders of this module."""
     found = (outcomes, tried, row, exchange, results)
     return SimpleNamespace(**{each.__name__: each for each in found})

@@ -1,4 +1,4 @@
-"""What came of the dialogues of an evaluation, against the harness's own scores."""
+"""Results of the dialogues of an evaluation, against the harness's own scores."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_what_is_not_made_is_not_found(tmp_path):
 
 
 def recorded(world, made, make, base="0123"):
-    """Results in which each part of a study of zero-shot is recorded, or the row alone."""
+    """Return results in which each part of a study of zero-shot is recorded, or the row alone."""
     graph = Graph(world, made / "no-prompt.txt")
     (made / "no-prompt.txt").write_bytes(b"")
     key = graph.test(graph.base, 0).key

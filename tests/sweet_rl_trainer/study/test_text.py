@@ -15,7 +15,7 @@ PRINTED = st.text(
 
 
 def cell(markdown):
-    """What a reader sees in the only cell of a table, as a Markdown parser has it."""
+    """Return the text that a reader sees in the only cell of a table, according to a Markdown parser."""
     page = MarkdownIt("commonmark").enable("table").render(table(["head"], [[markdown]]))
     assert page.count("<td>") == 1
     return re.fullmatch(r"(?s).*<td>(.*)</td>.*", page)[1]

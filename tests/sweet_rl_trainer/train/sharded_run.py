@@ -23,7 +23,7 @@ LARGE = {"vocab_size": 3200, "intermediate_size": 3200}
 
 
 class Kind(t.StopAt):
-    """Writes what the weights are while they are trained."""
+    """A callback that writes the weights during training."""
 
     def __init__(self, path):
         super().__init__(0)
@@ -35,7 +35,7 @@ class Kind(t.StopAt):
 
 
 def three_steps(model, folder, *callbacks, **changes):
-    """Of rows that two processes cannot halve; the last one is of one pair."""
+    """Train on rows that two processes cannot split evenly; the last row has one pair."""
     return t.run(
         model,
         t.pairs(7),

@@ -1,4 +1,4 @@
-"""What a training shows on the console."""
+"""Console output of a training."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Sequence(NamedTuple):
 
 
 def dialogue(seed, *replies, rule="sum"):
-    """Human texts of random lengths, and replies of these, of random tokens."""
+    """Return human texts of random lengths, and replies of these, of random tokens."""
     chance = random.Random(seed)
     turns = []
     for number, length in enumerate(replies):
@@ -52,13 +52,13 @@ def pairs(rule="sum"):
 
 
 def token_logprob(logits, ids, place):
-    """log p of the token at a place, from the logits of the whole sequence."""
+    """Return log p of the token at a place, from the logits of the whole sequence."""
     row = logits[place - 1]
     return row[ids[place]] - (row - row.max()).exp().sum().log() - row.max()
 
 
 def mean_of_means(values, turns):
-    """The formulas as the paper and the released code write them, from log-ratios by place."""
+    """Return the formulas as the paper and the released code write them, from log-ratios by place."""
     by_turn = {}
     for place, value in values.items():
         by_turn.setdefault(turns[place], []).append(value)
@@ -71,7 +71,7 @@ def mean_of_means(values, turns):
 
 
 def naive(model, reference, groups, rule, over="replies"):
-    """S of every trajectory, and NLL of every chosen one; gradients reach the logits that are returned, too."""
+    """Return S of every trajectory, and NLL of every chosen one; gradients reach the logits that are returned, too."""
     found, likelihoods, kept = [], [], []
     for (chosen,), (rejected,) in groups:
         for sequence in (chosen, rejected):
@@ -121,7 +121,7 @@ def losses(model, reference, row, weight=LAMBDA):
 
 @pytest.fixture
 def both(make_model):
-    """`both(kind)`: a model, and the reference that it has moved away from."""
+    """Return `both(kind)`: a model, and the reference that it has moved away from."""
 
     def make(kind):
         reference = make_model(kind)
@@ -187,7 +187,7 @@ def test_where_the_model_is_the_reference_the_loss_is_the_logarithm_of_two(make_
 
 @pytest.mark.parametrize("rule", RULES)
 def test_human_and_system_tokens_get_no_gradient(both, rule):
-    """In the loops: of the loss with respect to the logits that predict them. The gradients are equal, see above."""
+    """Check gradients of the predicting logits in the plain loops; their gradients equal ours, see above."""
     model, reference = both("llama")
     found, likelihoods, kept = naive(model, reference, pairs(rule), rule)
     sum(naive_losses(found, likelihoods)).backward()

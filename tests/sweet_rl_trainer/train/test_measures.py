@@ -1,4 +1,4 @@
-"""What is measured next to the loss, against plain loops on a tiny model."""
+"""Measures computed next to the loss, against plain loops on a tiny model."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_held_out_pairs_are_measured_as_by_hand(make_model, pairs, tmp_path):
 
 @torch.no_grad()
 def by_hand(after, before, turns, examples):
-    """Entropies of the trained model by turn, the drift of each pair, and lengths."""
+    """Return entropies of the trained model by turn, the drift of each pair, and lengths."""
     entropies, drifts, lengths = {}, [], []
     for both, pair in zip(turns, examples, strict=True):
         score = weight = 0.0

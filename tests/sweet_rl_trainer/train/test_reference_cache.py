@@ -41,7 +41,7 @@ PAIRS = [[[sequence(n, 5 + n)], [sequence(n + 10), sequence(n + 20)]] for n in r
 
 
 def by_number(row):
-    """Log-probabilities that say which tokens they are of."""
+    """Return log-probabilities that say which tokens they are of."""
     by_number.rows += 1
     return -row.targets - row.ids[row.predictors] / 100
 

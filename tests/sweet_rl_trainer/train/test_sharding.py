@@ -32,9 +32,9 @@ KINDS = {
     "fsdp2": "DTensor False 102400",
     "zero3": "Parameter True 0",
 }
-"""What the embedding's weights are while they are trained: copies, or shared out."""
+"""The embedding's weights during training: replicated or sharded."""
 ROUNDING = 2**-8
-"""Of bfloat16: after one step all weights of an adapter's B are of about one size, so they are rounded alike."""
+"""Tolerance in bfloat16: after one step all weights of an adapter's B have about one size, so they round alike."""
 
 
 def start(folder, *before):

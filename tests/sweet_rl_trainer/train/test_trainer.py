@@ -118,7 +118,7 @@ def test_the_loss_begins_at_ln_2_and_falls(make_model, tmp_path):
 
 
 def score(logits, side):
-    """Σ w log π of one sequence, and mean −log π, a token at a time."""
+    """Return Σ w log π of one sequence, and mean −log π, a token at a time."""
     (example,) = side.examples
     values = [
         (weight, torch.log_softmax(logits[place - 1], -1)[example.ids[place]])
@@ -129,7 +129,7 @@ def score(logits, side):
 
 
 def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01):
-    """Sequence by sequence, with torch's AdamW and a schedule written out; gives the losses."""
+    """Train sequence by sequence, with torch's AdamW and an explicit schedule, and return the losses."""
 
     def of(side):
         return score(model(input_ids=torch.tensor([list(side.examples[0].ids)])).logits[0], side)
@@ -229,7 +229,7 @@ DROPOUT = {"attention_dropout": 0.2}
 
 
 def whole_run(make_model, folder, *callbacks):
-    """Seven steps over pairs, with dropout, evaluations and a best checkpoint."""
+    """Train seven steps over pairs, with dropout, evaluations and a best checkpoint."""
     return run(
         make_model(**DROPOUT),
         pairs(10),

@@ -64,11 +64,11 @@ SETTINGS = {
 
 class Dialogue(Side):
     turn_of: tuple[int, ...]
-    """Of each token, or -1."""
+    """The turn of each token, or -1."""
 
 
 def side(name, chance, rule="turn-mean"):
-    """Beginning as any other does, so that there is something to share."""
+    """Return a side that begins as all others do, so that there is a beginning to share."""
     turns = [-1, -1, 0, 0]
     for turn in range(1, chance.randint(2, 4)):
         turns += [-1] * chance.randint(2, 5) + [turn] * chance.randint(1, 6)
@@ -96,7 +96,7 @@ def groups_of(examples):
 
 @pytest.fixture
 def make_value_model(make_model, tmp_path):
-    """`make_value_model(kind, head=True)`: with a head that is not 0, if asked for; and the causal language model."""
+    """Return `make_value_model(kind, head=True)`: optionally with a nonzero head; and the causal language model."""
 
     def make(kind="llama", head=False, **changes):
         causal = make_model(kind, **changes)
@@ -116,7 +116,7 @@ def random_head():
 
 
 def value_of(causal, head, dialogue, rule="turn-mean"):
-    """S: the head on the mean hidden state of each turn, as the formulas of the rules have it."""
+    """Return S, the head on the mean hidden state of each turn, by the formulas of the rules."""
     (example,) = dialogue.examples
     ids = torch.tensor([list(example.ids)])
     hidden = causal(input_ids=ids, output_hidden_states=True).hidden_states[-1][0]
@@ -270,7 +270,7 @@ def losses(folder):
 
 
 def by_hand(causal, head, examples, order, *, lr, steps, warmup):
-    """Pair by pair, with torch's AdamW and a schedule written out; gives the losses."""
+    """Train pair by pair, with torch's AdamW and an explicit schedule, and return the losses."""
     body = [value for name, value in causal.named_parameters() if not name.startswith("lm_head")]
     optimizer = torch.optim.AdamW([*body, head], betas=(0.9, 0.95), weight_decay=0.0)
     found = []
@@ -325,7 +325,7 @@ def test_held_out_accuracy_chooses_the_model(make_value_model, tmp_path):
 
 
 def loaded(folder):
-    """The head and the backbone that a folder's files hold, apart from our own loading."""
+    """Return the head and the backbone that a folder's files hold, apart from our own loading."""
     head = load_file(folder / "model.safetensors")["score.weight"]
     return head, AutoModelForCausalLM.from_pretrained(folder)
 
@@ -520,7 +520,7 @@ FSDP2 = {
 
 
 def three_steps(base, folder):
-    """Of rows that two processes cannot halve; the last one is of one pair."""
+    """Train on rows that two processes cannot split evenly; the last row has one pair."""
     model = load_value_model(base).train()
     return run(model, pairs(7), folder, held_out=pairs(3, seed=1), epochs=1)
 

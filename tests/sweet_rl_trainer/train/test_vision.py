@@ -60,7 +60,7 @@ def page(color, height=100):
 
 
 def render(html):
-    """A picture that depends on the page alone; what a browser would make of it is of no interest here."""
+    """Return a picture that depends on the page alone; what a browser would make of it is of no interest here."""
     color = next(each for each in COLORS if each in html)
     height = int(html.partition("data-height=")[2].partition(">")[0])
     file = io.BytesIO()
@@ -97,7 +97,7 @@ OTHER = dialogue("other", [SHOWS, page("purple", 200)], system="")
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl"])
 def base(request, tmp_path_factory, build_vision_model):
-    """A folder with a random model that sees, and its processor."""
+    """Return a folder with a random model that sees, and its processor."""
     folder = tmp_path_factory.mktemp(request.param) / "model"
     texts = [NOTE, *(each.content for one in (GOOD, BAD, OTHER) for each in one.messages)]
     build_vision_model(folder, texts, kind=request.param)
@@ -111,7 +111,7 @@ def processor(base):
 
 @pytest.fixture
 def make_chat(processor, tmp_path):
-    """`make_chat(…)`: a chat whose pictures are in `tmp_path / "pictures"`."""
+    """Return `make_chat(…)`: a chat whose pictures are in `tmp_path / "pictures"`."""
     album = Album(tmp_path / "pictures", processor.image_processor, max_pixels=12 * 28 * 28)
     return lambda **options: VisionChat(
         processor, lambda html: album.add(html, render(html)), **options
@@ -124,7 +124,7 @@ def pixels(processor, tmp_path):
 
 
 def own_inputs(processor, trajectory, folder, names):
-    """What the processor makes of a whole dialogue and its pictures in one call."""
+    """Return the processor's output for a whole dialogue and its pictures in one call."""
     content = [
         {"type": "text", "text": NOTE},
         {"type": "image"},
@@ -228,7 +228,7 @@ def random_head(width=64):
 
 
 def value_of(causal, head, trajectory, tokens, processor, folder):
-    """S: the head on the mean hidden state of each turn, of the dialogue alone as the processor gives it."""
+    """Return S, the head on the mean hidden state of each turn of the dialogue alone, as the processor gives it."""
     inputs = own_inputs(processor, trajectory, folder, tokens.pictures)
     hidden = causal.model(**inputs).last_hidden_state[0]
     turns = {}
@@ -240,7 +240,7 @@ def value_of(causal, head, trajectory, tokens, processor, folder):
 
 @pytest.fixture
 def pairs(make_chat):
-    """Two pairs, and the tokens of their dialogues by name."""
+    """Return two pairs, and the tokens of their dialogues by name."""
     chat = make_chat()
     found = [Pair(chosen=GOOD, rejected=BAD), Pair(chosen=BAD, rejected=OTHER)]
     made, _ = pair_examples(found, chat, "turn-mean", max_length=4096)

@@ -31,7 +31,7 @@ def start(task):
 
 
 def test_shares_are_those_of_the_scorer(tasks):
-    """For every subset of the facts of a few tasks, as functions in the sandbox."""
+    """Compare every subset of the facts of a few tasks with functions run in the sandbox."""
 
     async def scored(task, sources):
         async with CodeSandbox(1) as box:
@@ -141,7 +141,7 @@ def test_a_test_that_is_no_call_with_literals_is_refused_by_name(tasks):
 
 
 def followed(table, chance, cost=0.01):
-    """The share of tests of an agent that does what has the most credit: asks for a fact, or answers with a guess."""
+    """Return the share of tests of an agent that takes the action with the most credit: a question or an answer."""
     known = frozenset()
     while True:
         here = table.expected(known, chance)

@@ -30,7 +30,7 @@ TEXTS = (
 
 
 def by_hand(model, chat, text):
-    """(1/|c|) Σ log π(c_i | o, c_{<i})."""
+    """Compute (1/|c|) Σ log π(c_i | o, c_{<i})."""
     before, reference = (
         chat.tokenizer(each, add_special_tokens=False).input_ids for each in (text, REFERENCE)
     )

@@ -13,7 +13,7 @@ from sweet_rl_trainer.methods.credit.state import State
 
 
 def state(number, *said):
-    """The state of its own task after some questions."""
+    """Return the state of its own task after some questions."""
     task = Task(
         id=str(number), domain="backend", request=f"{number}.", hidden=Hidden(reference="x")
     )
@@ -24,7 +24,7 @@ def state(number, *said):
 
 
 def words(states):
-    """A potential: how often the agent has asked, and ten for each task."""
+    """Return a potential: how often the agent has asked, and ten for each task."""
     return [10 * int(each.task.id) + len(each.said) for each in states]
 
 

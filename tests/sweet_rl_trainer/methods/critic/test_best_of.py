@@ -16,7 +16,7 @@ from sweet_rl_trainer.methods.critic.best_of import best_of_n, expected_best, of
 
 
 def brute_force(rewards, scores, count):
-    """The mean over all orders of breaking ties and all draws."""
+    """Return the mean over all orders of breaking ties and all draws."""
     total, times = 0.0, 0
     for order in permutations(range(len(rewards))):
         for draw in combinations(range(len(rewards)), count):

@@ -19,7 +19,7 @@ GIB = 2**30
 
 @pytest.fixture
 def qwen(tmp_path):
-    """A folder with the configuration of Qwen2-VL-7B, and no weights."""
+    """Return a folder with the configuration of Qwen2-VL-7B, and no weights."""
     text = {"num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4}
     widths = {"hidden_size": 3584, "intermediate_size": 18_944, "vocab_size": 152_064}
     transformers.Qwen2VLConfig(

@@ -42,7 +42,7 @@ TASKS = {task.hash: task for task in (ONE, TWIN, STRANGER, PLAIN)}
 
 
 def a_dialogue(name, task, *turns, answer=ANSWER):
-    """Turns are pairs of a reply and what the human says to it."""
+    """Return a dialogue; turns are pairs of a reply and the human's reply to it."""
     replies = [*(reply for reply, _ in turns), answer]
     heard = [task.request, *(said for _, said in turns)]
     public = [reply.rpartition("OUTPUT:")[2].strip() for reply in replies]

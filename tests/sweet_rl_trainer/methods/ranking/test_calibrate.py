@@ -15,7 +15,7 @@ ANSWER = "I WANT TO ANSWER: 1"
 
 
 def turn(reward, answers, others, *, number=1, ended_by="answer"):
-    """A turn of a dialogue with two, and the scores of its candidates."""
+    """Return a turn of a dialogue with two, and the scores of its candidates."""
     said = ("What?", ANSWER)
     messages = [Message(role="user", content="Write it.")]
     for words in said:

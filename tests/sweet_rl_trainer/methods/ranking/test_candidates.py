@@ -26,7 +26,7 @@ FOUR = Sampler(model="scripted", count=4, max_tokens=6)
 
 
 def counting():
-    """Says another number each time."""
+    """Return a script that adds a different number to each reply."""
     numbers = itertools.count()
     return lambda messages: f"{messages[-1].content} {next(numbers)}"
 

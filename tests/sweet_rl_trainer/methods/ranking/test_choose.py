@@ -1,4 +1,4 @@
-"""Which replies become pairs."""
+"""The choice of replies that become pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCORES = tuple((7 * n % 16) / 10 for n in range(16))  # all different
 
 @pytest.fixture
 def scored(dialogue):
-    """`scored(scores, texts, …)`: candidates of the second turn."""
+    """Return `scored(scores, texts, …)`: candidates of the second turn."""
 
     def make(scores=SCORES, texts=None, name="d", turn=1):
         texts = texts or [f"reply {n}" for n in range(len(scores))]

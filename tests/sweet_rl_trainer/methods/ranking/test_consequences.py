@@ -25,7 +25,7 @@ TOLD = {"Write it.": 0.25, "No.": 0.5, "A day.": 0.875, "I don't know.": 0.5}
 
 
 def told(states):
-    """The potential by what the human said last."""
+    """Return the potential by what the human said last."""
     return [TOLD[each.heard[-1]] for each in states]
 
 

@@ -21,7 +21,7 @@ LIMITS = {"budget": 2000, "max_length": 900}
 
 @pytest.fixture
 def four(chat):
-    """A chat whose template has a header of four tokens, as Llama's does."""
+    """Return a chat whose template has a header of four tokens, as Llama's does."""
     tokenizer = copy.deepcopy(chat.tokenizer)
     tokenizer.chat_template = (
         "{% for each in messages %}{{ '<|im_start|>' + each.role[0] + '>\n' + each.content + '<|im_end|>' }}"
@@ -32,7 +32,7 @@ def four(chat):
 
 @pytest.fixture
 def make_written(tmp_path, four):
-    """A scorer by which `z` has a log-probability of its own, the end of a reply 0.35 nats, and all else is certain."""
+    """Return a scorer: `z` has a log-probability of its own, a reply's end 0.35 nats, and all else is certain."""
     z, end = four.encode("z")[0], four.end
 
     def make(name, nats):

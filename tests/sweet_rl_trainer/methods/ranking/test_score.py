@@ -40,7 +40,7 @@ LIMITS = {"budget": 2000, "max_length": 900}
 
 @pytest.fixture
 def candidates(dialogue, chat):
-    """Sixteen replies for each of two turns, some with recorded tokens and one that was cut."""
+    """Return sixteen replies for each of two turns, some with recorded tokens and one that was cut."""
     words = ["Late?", "def f(): 0", "Why not", "", "Late? Why?", "A longer one. " * 3]
     replies = [Reply(text=f"{words[n % 6]}{n // 6 or ''}") for n in range(15)]
     replies[1] = Reply(text="def f(): 0", ids=(*chat.encode("def f(): 0"), chat.end))
@@ -49,11 +49,11 @@ def candidates(dialogue, chat):
 
 
 HEADER = "\n<|im_start|>assistant\n"
-"""What the template of `chat` writes between the end of what was said and the reply: 12 tokens."""
+"""The text of `chat`'s template between the end of a message and the reply: 12 tokens."""
 
 
 def logprobs(model, chat, turn, reply, preface=""):
-    """log π of each token of the header, the text and the end of a reply, by a loop over the whole logits."""
+    """Return log π of each token of the header, text and end of a reply, by a loop over the whole logits."""
     said = ["<|im_start|>user\n", "Write it.", "<|im_end|>"]
     if turn:
         said += [f"{HEADER}Late?<|im_end|>\n<|im_start|>user\nNo.<|im_end|>"]
@@ -75,7 +75,7 @@ def logprobs(model, chat, turn, reply, preface=""):
 
 
 def by_hand(preset, critic, reference, chat, turn, reply, stated):
-    """The formulas of the table, written down one by one."""
+    """Return the formulas of the table, written down one by one."""
 
     def value(model, preface=""):
         _, text, end = logprobs(model, chat, turn, reply, preface)
@@ -309,7 +309,7 @@ def test_tokens_of_another_tokenizer_are_named_with_turn_and_candidate(candidate
 
 @pytest.fixture
 def make_value_scorer(tmp_path, make_scorer):
-    """A scorer of a value model with the weights of a language model, whose head is as given."""
+    """Return a scorer of a value model with the weights of a language model, whose head is as given."""
 
     def make(model, head=None):
         model.save_pretrained(tmp_path / "critic")
@@ -328,7 +328,7 @@ def head():
 
 
 def mean_value(model, head, example):
-    """The head on the mean of the privileged states of the reply."""
+    """Return the head on the mean of the privileged states of the reply."""
     ids = torch.tensor([list(example.ids)])
     with torch.no_grad():
         privileged = model.eval()(ids, output_hidden_states=True).hidden_states[-1][0]

@@ -23,7 +23,7 @@ HEARD = ("Write it.", FACT, "I don't know.")
 
 
 def turn_means(model, chat, dialogue):
-    """The mean log π of each reply's tokens, c told, by a loop over the whole logits of one turn at a time."""
+    """Return the mean log π of each reply's tokens, c told, by a loop over the whole logits of one turn at a time."""
     text = "<|im_start|>user\n" + state(dialogue.privileged, "backend", "preamble").text + "\n\n"
     means = []
     for heard, reply in zip(HEARD, dialogue.replies, strict=False):

@@ -79,16 +79,16 @@ def results(rows=(), **parts):
 
 
 def marks(successes, of=20):
-    """So many tasks of which the first ones succeed."""
+    """Return the marks of `of` tasks, of which the first `successes` succeed."""
     return {f"task-{n:02}": "1" if n < successes else "0" for n in range(of)}
 
 
 SUCCESSES = (4, 9, 11, 15, 12, 1, 13, 8, 14, 10, 11, 16, 14, 14, 12, 15, 14, 12)
-"""Of 20 tasks, by method."""
+"""Successes of 20 tasks, by method."""
 
 
 def whole(seeds=3):
-    """A finished study of all methods."""
+    """Return a finished study of all methods."""
     rows, critics, scaling, costs = [], [], [], []
     for seed in range(seeds):
         for method, successes in zip(METHODS, SUCCESSES, strict=True):
@@ -140,12 +140,12 @@ def whole(seeds=3):
 
 
 def timed(critic, timing):
-    """The same critic, which is known to say when to answer."""
+    """Return the same critic, which is known to say when to answer."""
     return replace(critic, timing=timing)
 
 
 @pytest.fixture(scope="session")
 def make():
-    """The builders of this module."""
+    """Return the builders of this module."""
     found = (outcomes, curve, tried, row, results, marks, whole, timed)
     return SimpleNamespace(**{each.__name__: each for each in found})

@@ -1,4 +1,4 @@
-"""What of a difference is due to asking and what to writing, against values computed by hand."""
+"""The parts of a difference that are due to asking and to writing, against values computed by hand."""
 
 from __future__ import annotations
 

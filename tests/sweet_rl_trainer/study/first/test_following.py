@@ -1,4 +1,4 @@
-"""What success goes with, against ranks by hand.
+"""Correlates of success, against ranks computed by hand.
 
 p, by Student's t: of four pairs 1 less the correlation; of five, +0.70 is t = 1.70 with three degrees of freedom.
 """

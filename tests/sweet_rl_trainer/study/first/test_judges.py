@@ -1,4 +1,4 @@
-"""What scores are worth over seeds, against averages by hand."""
+"""The value of scores over seeds, against averages computed by hand."""
 
 from __future__ import annotations
 

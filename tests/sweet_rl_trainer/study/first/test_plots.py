@@ -29,7 +29,7 @@ CHARTS = {
 
 @pytest.fixture(scope="module")
 def drawn(make):
-    """The charts of finished studies, by their number of seeds."""
+    """Return the charts of finished studies, by their number of seeds."""
     return {seeds: draw(make.whole(seeds)) for seeds in (1, 3)}
 
 

@@ -29,7 +29,7 @@ def written(results, folder):
 
 
 def tables(page):
-    """The tables as rows of cells, counted from the source, as Markdown would pad a short row silently."""
+    """Return the tables as rows of cells, counted from the source, as Markdown would pad a short row silently."""
     found = re.findall(r"(?m)^\|.*(?:\n\|.*)*", page)
     return [
         [
@@ -45,7 +45,7 @@ def section(page, head):
 
 
 def row(page, first):
-    """The cells of the first row that begins with a cell."""
+    """Return the cells of the first row that begins with a cell."""
     lines = [line for line in page.split("\n") if line.startswith(f"| {first} |")]
     return [cell.strip() for cell in lines[0].strip("|").split("|")]
 

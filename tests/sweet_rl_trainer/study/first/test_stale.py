@@ -14,7 +14,7 @@ LABEL = "SWEET-RL, as in the released code"
 
 
 def of_before(results):
-    """The same results, made before any method was revised."""
+    """Return the same results, made before any method was revised."""
     kinds = ("rows", "critics", "credits", "scaling")
     return replace(
         results,

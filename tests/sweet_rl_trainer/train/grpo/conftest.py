@@ -18,7 +18,7 @@ THOUGHTFUL = [f"<think>{thought}</think>{word}" for thought, word in zip("abc", 
 
 @pytest.fixture(scope="session")
 def make_chat():
-    """`make_chat(template, thoughts=True)`: 256 tokens for bytes, the special ones, and WORDS, or THOUGHTFUL."""
+    """Return `make_chat(template, thoughts=True)`: 256 tokens for bytes, the special ones, and WORDS, or THOUGHTFUL."""
     tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
@@ -48,7 +48,7 @@ def make_chat():
 
 @pytest.fixture
 def make_guesser(make_model, make_chat):
-    """`make_guesser()`: a model that says each of WORDS, or ends its turn, with the same probability, at any place."""
+    """Return `make_guesser()`: a model that says each of WORDS, or ends its turn, with equal probability anywhere."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 
     def make(**changes):
@@ -71,7 +71,7 @@ def make_guesser(make_model, make_chat):
 
 @pytest.fixture(scope="session")
 def late():
-    """A task that `days > 1` solves, and of which the human knows one thing."""
+    """Return a task that `days > 1` solves, and of which the human knows one thing."""
     from colbench.task import Fact, Hidden, Task
 
     fact = Fact(name="late", topics=("late",), statement="More than one day is late.")

@@ -52,7 +52,7 @@ class Policy:
         return chosen - self.logits[places].logsumexp(0)
 
     def probabilities(self):
-        """Of the dialogues, which are all there are."""
+        """Return the probabilities of all possible dialogues."""
         logprobs = [sum(self.logprob(*action) for action in actions) for actions, *_ in DIALOGUES]
         return torch.stack(logprobs).exp()
 
@@ -61,7 +61,7 @@ class Policy:
         return found
 
     def turn_gradients(self):
-        """∇ log π of each turn of each dialogue, 0 after its end: [dialogues, TURNS, logits]."""
+        """Return ∇ log π of each turn of each dialogue, 0 after its end: [dialogues, TURNS, logits]."""
         found = torch.zeros(len(DIALOGUES), TURNS, len(self.logits), dtype=torch.float64)
         for number, (actions, *_) in enumerate(DIALOGUES):
             for turn, action in enumerate(actions):
@@ -75,7 +75,7 @@ LENGTHS = torch.tensor([len(actions) for actions, *_ in DIALOGUES])
 
 
 def estimates(advantages_of, size):
-    """The estimates by all groups of a size, the groups' probabilities, and ∇ E[R].
+    """Return the estimates by all groups of a size, the groups' probabilities, and ∇ E[R].
 
     `advantages_of` makes [groups, size, TURNS] of the numbers of the dialogues, [groups, size].
     """
@@ -93,7 +93,7 @@ def estimates(advantages_of, size):
 
 
 def credited(weight):
-    """The advantages as they are trained with."""
+    """Return the advantages as they are trained with."""
 
     def advantages(groups):
         size = groups.shape[1]
@@ -105,7 +105,7 @@ def credited(weight):
 
 
 def remaining(groups, weight=1.0):
-    """What each dialogue has still to gain, 0 after its end, and which turns it has."""
+    """Return the reward that remains in each turn, 0 after a dialogue's end, and the mask of its turns."""
     lasting = torch.arange(TURNS) < LENGTHS[groups].unsqueeze(-1)
     return (REWARDS[groups].unsqueeze(-1) - weight * TOLD[groups]) * lasting, lasting
 
@@ -123,7 +123,7 @@ def test_the_expectation_is_the_gradient_of_the_expected_reward(weight, size):
 
 
 def unlike(expected, gradient):
-    """How far an expectation is from any multiple of the gradient, as a share of it."""
+    """Return the distance of an expectation from the nearest multiple of the gradient, as a share of its norm."""
     along = (expected @ gradient) / (gradient @ gradient) * gradient
     return ((expected - along).norm() / expected.norm()).item()
 
@@ -158,7 +158,7 @@ def test_counting_an_ended_dialogue_as_0_is_unbiased_as_well():
 
 
 def dialogue_advantages(rewards, scale):
-    """GRPO's, of groups of three."""
+    """Return GRPO's advantages for groups of three."""
     groups = rewards.view(-1, 3)
     centered = groups - groups.mean(1, keepdim=True)
     match scale:

@@ -33,7 +33,7 @@ MOVING = """{%- for message in messages %}
 
 
 def rounds(replies, *, dialogues, room=1000):
-    """Replies to the first prompt of each round with the first reply, and so on; and what it was asked."""
+    """Return rounds in which all prompts get the next reply, and the list of prompts."""
     asked = []
 
     def generate(prompts):
@@ -162,7 +162,7 @@ async def test_a_dialogue_that_is_too_long_is_the_agents_failure():
 
 @asynccontextmanager
 async def completions(answer):
-    """A server's completions of token ids, and the requests that it had."""
+    """Yield a server's completions of token ids, and the requests that it had."""
     requests = []
 
     async def reply(request):

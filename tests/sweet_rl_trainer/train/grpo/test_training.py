@@ -83,14 +83,14 @@ def weights(folder):
 
 
 def by_dialogue(group):
-    """GRPO's advantages of a group of dialogues, the same for all turns of each."""
+    """Return GRPO's advantages of a group of dialogues, the same for all turns of each."""
     rewards = torch.tensor([each.scores["default"].value for each in group])
     advantages = (rewards - rewards.mean()) / (rewards.std() + 1e-4)
     return [[each] * 3 for each in advantages]
 
 
 def by_turn(group):
-    """What is left to gain before each turn, less its mean over the group, of a task with one fact."""
+    """Return the reward that remains before each turn, minus its mean over the group, for a task with one fact."""
     left = []
     for each in group:
         heard = [turn.human or "" for turn in each.turns]
@@ -102,7 +102,7 @@ def by_turn(group):
 
 
 def expected_loss(model, found, credit=by_dialogue):
-    """GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
+    """Compute GRPO at the first of its iterations, in a plain loop over dialogues and the agent's tokens."""
     total = 0.0
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
@@ -164,7 +164,7 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
 def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
     name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
 ):
-    """With two iterations the probabilities when sampled are computed apart; the first step is the same."""
+    """Train on stripped thoughts; with two iterations the sampling probabilities are computed separately."""
     chat = make_chat(thinking_templates[name], thoughts=True)
     given = settings(batch_size=16, rows=2, iterations=iterations, steps=iterations)
     given = replace(given, save_every=iterations)
@@ -185,7 +185,7 @@ def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
 
 
 class FirstStep(TrainerCallback):
-    """Keeps the weights after the first step."""
+    """A callback that keeps the weights after the first step."""
 
     def on_step_end(self, args, state, control, model, **_):
         if state.global_step == 1:
@@ -203,7 +203,7 @@ def test_dialogues_are_had_with_the_variables_of_the_template(
 
 
 def check_step(model, folder, credit=by_dialogue, after=None):
-    """That the step in a folder is that of the plain loop, from a model as it was before."""
+    """Check that the step in a folder equals that of the plain loop, from a model in its earlier state."""
     found = rollouts(folder)
     for task in {each.task_id for each in found}:
         group = [each for each in found if each.task_id == task]
