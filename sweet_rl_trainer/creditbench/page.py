@@ -151,7 +151,7 @@ def _left_out(results: Results) -> str:
     reasons: dict[str, list[str]] = {}
     for each in results.left_out:
         reasons.setdefault(each.reason, []).append(each.name)
-    return "\n".join(f"Left out ({why}): {', '.join(names)}." for why, names in reasons.items())
+    return "\n".join(f"Left out ({why}): {'; '.join(names)}." for why, names in reasons.items())
 
 
 def _validation(results: Results) -> str:
