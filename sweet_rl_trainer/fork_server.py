@@ -51,7 +51,7 @@ class ForkServer:
         self._socket, end = socket.socketpair()
         command = (sys.executable, "-m", __name__)
         with end:
-            self._process = subprocess.Popen(command, stdin=end)  # noqa: S603 - this file
+            self._process = subprocess.Popen(command, stdin=end.fileno())  # noqa: S603 - this file
         atexit.register(self._close)
 
     def run(self, request: Request, streams: Sequence[int]) -> int:
