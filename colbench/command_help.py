@@ -14,7 +14,10 @@ SHOWN = 3
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Lays out a help text: short usage, wrapped paragraphs, and examples as they are typed."""
+    """Add examples to the help of each command; the keys of `examples` are commands without the program's name.
+
+    Each value has one full command line per line, from the first to try to the least usual.
+    """
 
     def __init__(self, prog: str) -> None:
         columns = shutil.get_terminal_size().columns - 2

@@ -337,7 +337,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
 
     def pins(self) -> dict[str, Any]:
-        """Return the fields on which a number can depend; a run is resumed only if they are unchanged.
+        """Return the fields on which a number can depend; a run can be resumed only if they are unchanged.
 
         Files are replaced by the hash of their content. The address of a model server is left out: the same model may
         be served elsewhere when the run continues.
@@ -354,7 +354,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return pins
 
     def selection(self) -> dict[str, Any]:
-        """Return the fields that say which dialogues a run has; a run may be extended by changing them."""
+        """Return the fields that determine which dialogues a run has; changing them extends a run."""
         return self._having("selection")
 
     def _having(self, effect: Effect) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Dialogues:
                     talk.end()
 
     async def stop(self) -> None:
-        """End those that still go on."""
+        """Stop the dialogues that are still running."""
         tasks = [talk.task for talk in self._talks.values()]
         for talk in self._talks.values():
             talk.end()
@@ -125,7 +125,7 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Answer with the failure; write it to the log if no answer is due."""
+        """Answer with the failure, or write it to the log if no answer is pending."""
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return

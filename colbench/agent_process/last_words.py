@@ -23,7 +23,7 @@ class LastWords:
         self._inside = False
 
     def hear(self, line: str) -> None:
-        """Take the next line."""
+        """Read the next line."""
         if not line:
             return
         self._lines.append(line)

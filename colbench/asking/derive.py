@@ -63,7 +63,7 @@ class _Question(Struct, frozen=True):
     asked: frozenset[str]
     told: frozenset[str]
     known: frozenset[str]
-    """Decisions that were known when it was asked, those that the request states included."""
+    """Decisions already known when the question was asked, including those that the request states."""
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:

@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan with the next seed for which no two of its dialogues share their request and their seed."""
+    """Return the plan with the next seed for which no two of its dialogues have both the same request and seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies by request and seed of the dialogue, which are all that the agent knows of it."""
+    """Return the agent's replies by the dialogue's request and seed, which are all that identify it to the agent."""
     return {
         (
             script.heard[0],

@@ -1,7 +1,6 @@
-"""Examples on disk: each trajectory's side once, however many pairs it is in.
+"""Examples on disk: each trajectory's side once, regardless of how many pairs it is in.
 
-FOLDER/train.msgpack      the examples to train on
-FOLDER/held_out.msgpack   those of the held-out tasks
+FOLDER/train.msgpack      the examples to train on FOLDER/held_out.msgpack   those of the held-out tasks
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def _list_head(count: int) -> bytes:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """Write examples bit by bit; all of them or, after an error, nothing."""
+    """Yield a writer of examples, one at a time; the file appears only if all succeed."""
     part = path.with_suffix(".part")
     with part.open("wb") as file:
         writer = Writer(file)
@@ -117,7 +116,7 @@ def writing(path: Path) -> Iterator[Writer]:
 
 
 def write(path: Path, examples: Examples) -> None:
-    """Write examples; all of them or nothing."""
+    """Write examples atomically."""
     with writing(path) as writer:
         writer.add(examples)
 

@@ -176,7 +176,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Return True if it is an empty folder, False if it can be made. Raises UserError otherwise."""
+    """Return True if the folder exists and is empty, False if it can be made. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
             raise UserError(f"--to {folder}: the folder is not empty; name a new or empty folder")

@@ -27,14 +27,14 @@ A_MOMENT = 0.2
 TICK = 0.05
 """Seconds between two checks that other coroutines can run."""
 STANDSTILL = 1.0
-"""Seconds for which one agent may block all dialogues."""
+"""Seconds for which an agent may block all other dialogues."""
 REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
 REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
 PICTURE = white_picture(256)
 
 
 class AgentRules:
-    """The rules for an agent that has been started; it has `patience` seconds for one reply."""
+    """The rules for an agent that has been started; `patience` is the time limit of one reply, in seconds."""
 
     def __init__(self, agent: Agent | StatefulAgent, patience: float) -> None:
         self._agent = agent

@@ -63,7 +63,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Return the flaws of some pages that show without the cosine, for their datasheet."""
+    """Return the flaws of pages that can be found without computing the cosine, for their datasheet."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))

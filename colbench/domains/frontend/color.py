@@ -73,7 +73,7 @@ def _turn(degrees: Floats) -> Floats:
 
 
 def _mean_hue(h1: Floats, h2: Floats) -> Floats:
-    """Return the hue in the middle of the shorter way from one to the other, in degrees."""
+    """Return the hue halfway between two hues along the shorter arc, in degrees."""
     import numpy as np
 
     middle = (h1 + h2) / 2

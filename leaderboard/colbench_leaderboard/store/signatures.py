@@ -49,9 +49,9 @@ class Signatures(Struct, frozen=True, kw_only=True):
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures count: those in the file `trusted`, or else those of the store.
+    """Return the keepers whose signatures are accepted: those in the file `trusted`, or else those of the store.
 
-    None: the store has none, and is unsigned.
+    None: the store names no keepers and is unsigned.
     """
     path = trusted or store / SIGNERS
     return Keepers(path) if trusted or path.is_symlink() or path.exists() else None
@@ -76,10 +76,10 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
 
 
 def sign_store(store: Path, key: Path) -> Head:
-    """Sign all that is not signed yet: receipts, then the head of the log. Return the signed head.
+    """Sign everything unsigned: first receipts, then the head of the log. Return the signed head.
 
     Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
-    what was signed before.
+    earlier signatures.
     """
     keepers = read_keepers(store)
     if keepers is None:

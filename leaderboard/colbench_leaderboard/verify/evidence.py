@@ -2,12 +2,10 @@
 
 *Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
 (`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
-trials with these chances, the Poisson binomial one: apart for dialogues with one, two, and three or more untold
-facts, so that a few of the improbable kind are not lost among many of the probable one, and apart for each trial, as
-the trials of a task are not independent. The least probability counts, times the number of such groups (Bonferroni).
+trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more untold facts are tested separately, so that a few improbable successes are not lost among many probable ones; so are trials, because the trials of a task are not independent. The smallest p-value counts, times the number of groups (Bonferroni).
 
-*Used though untold.* Of the untold facts of a dialogue guessing uses, on average, at most the sum of their chances. The
-mean excess over the tasks, as a share of what is hidden, is judged by Hoeffding's inequality.
+*Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances. The
+mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class _Dialogues:
         self.chances = array("d")
         """For each, the highest chance to guess all that was untold."""
         self.knew = self.copied = 0
-        """Answers that are right, and those that are nearly the reference (`Disclosure`)."""
+        """Answers that show all hidden facts: those that are right or nearly the reference (`Disclosure.knew`)."""
 
     def add(self, told: Disclosure) -> None:
         """Count a dialogue."""
@@ -65,7 +63,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
     @property
     def points(self) -> str:
-        """The number of untold facts in words."""
+        """Describe the number of untold facts."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
 
@@ -85,7 +83,7 @@ class Evidence:
             self._excess[task_id].append(told.share - told.guessed_share)
 
     def report(self, findings: Findings) -> None:
-        """Flag what guessing does not explain."""
+        """Add a finding for each test whose result guessing does not explain."""
         self._report_right(findings, "audit.undisclosed", "are right", lambda found: found.knew)
         self._report_right(
             findings,

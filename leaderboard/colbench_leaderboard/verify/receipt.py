@@ -1,10 +1,10 @@
-"""The result of verifying a bundle: three files, the same byte for byte wherever it is verified with the same tasks.
+"""The result of verifying a bundle: three files, byte-identical on every machine with the same tasks.
 
     verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-No time, machine or path is in them. Values are rounded to `Metric.digits` first.
+They contain no time, machine or path. Values are rounded to `Metric.digits` first.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from colbench_leaderboard.bundle.encoding import canonical, sha256
 SCHEMA = "colbench.receipt/1"
 SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 Tier = Literal["T0", "T1", "T2", "T3"]
-"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers ran it again."""
+"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers repeated the run."""
 Severity = Literal["refusal", "flag", "note"]
-"""A refusal keeps an entry out; a note is for the record. A flag is shown with the entry; one of an audit costs it its
-rank until a keeper decides."""
+"""A refusal rejects an entry; a note is only recorded.
+
+A flag is shown with the entry; a flag from an audit takes away the entry's rank until a keeper decides.
+"""
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -59,7 +61,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_words: int
     human_words: int
     agent_tokens: int | None = None
-    """Tokens as stated by the bundle; None if it states none."""
+    """Number of the agent's tokens as stated by the bundle; None if it states none."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
     outcome: str = ""
@@ -90,7 +92,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
-    """Mean share of the hidden facts that an answer used before the human had told them."""
+    """Mean share of the hidden facts that answers used although the human had not told them."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -118,7 +120,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A receipt and the files that it names; if the bundle is refused, `summary` is None and `scores` is empty."""
+    """A receipt and the files that it names; for a refused bundle, `summary` is None and `scores` is empty."""
 
     receipt: Receipt
     summary: Summary | None = None

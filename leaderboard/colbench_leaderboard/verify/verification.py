@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is."""
+"""Called with a stage, the number of finished items, and the total."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -36,13 +36,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     config: RunConfig = RunConfig()
     """How answers are scored on this machine; its other fields are ignored."""
     replay: float = 1.0
-    """Share of the dialogues whose human is asked again."""
+    """Share of the dialogues whose human is replayed."""
     against: tuple[Path, ...] = ()
     """Other bundles, whose transcripts must not be the same."""
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
-    """Verify a bundle by the receiver's `own` tasks.
+    """Verify a bundle with the receiver's `own` tasks.
 
     Raises UserError if it cannot be judged on this machine, which says nothing about the bundle.
     """
@@ -83,7 +83,7 @@ class _Verification:
         self.keyless = is_keyless(bundle.lock)
 
     def read(self) -> None:
-        """Check everything that needs neither sandbox nor human."""
+        """Check everything that requires neither a sandbox nor the human."""
         transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):
@@ -120,7 +120,7 @@ class _Verification:
         self._report_replay(number)
 
     def _again(self) -> Callable[[Cell], bool]:
-        """Return what tells whether the human of a cell is asked again."""
+        """Return a function that decides whether the human of a cell is replayed."""
         if not self.keyless or self.settings.replay in (0.0, 1.0):
             return lambda _: self.keyless and self.settings.replay == 1.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))

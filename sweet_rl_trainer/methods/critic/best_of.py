@@ -1,6 +1,6 @@
-"""Best of N: the reward of choosing by a critic as the number of candidates grows.
+"""Best of N: the reward of the candidate that a critic chooses, as the number of candidates grows.
 
-`of_dialogues` chooses among the whole dialogues that there are of each held-out task.
+`of_dialogues` chooses among all recorded dialogues of each held-out task.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def best_of_n(
 ) -> list[BestOf]:
     """Return the curve over `counts`, from the rewards and scores of each group's candidates, such as a task's answers.
 
-    It is unbiased (`expected_best`). `bounds` are those of the rewards; None: unbounded. Raises UserError for a count
-    below 1 or above the number of candidates of some group.
+    It is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None: unbounded. Raises UserError for a
+    count below 1 or above the number of candidates of some group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:

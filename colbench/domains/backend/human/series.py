@@ -1,4 +1,4 @@
-"""Many things at once, as a person would say them: counts, sums, extremes, sorting, comprehensions, loops."""
+"""Code that handles many items at once, as a person would describe it: counts, sums, sorting, comprehensions, loops."""
 
 from __future__ import annotations
 
