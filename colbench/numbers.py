@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them: in the terminal, in the report and on the leaderboard's pages."""
+"""Numbers and counts formatted for people: in the terminal, in reports and on the leaderboard's pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words as the keyless human hears them: lower case, without endings, synonyms under one roof."""
+"""Words as the keyless human compares them: lower case, without endings, synonyms grouped."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ POLL = (1.0, 10.0)
 TOLD_AFTER = 2.0
 """Seconds after which a wait is worth telling."""
 WAIT_INTERVAL = 1.0
-"""Seconds between two checks of what is waited for."""
+"""Seconds between two checks of a server that is waited for."""
 
 
 class Wait(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Server:
     def __init__(self, url: str, concurrency: int, patience: float) -> None:
         self.url = url
         self.concurrency = concurrency
-        """Requests in flight at most, of all processes that share it."""
+        """Maximum number of requests in flight, over all processes that share the server."""
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
@@ -70,7 +70,7 @@ class Server:
         self._refused_since: float | None = None
 
     def divide(self, sharers: int) -> None:
-        """Leave room for as many requests in flight as each of some processes may have, at least one."""
+        """Divide the limit among several processes, so that each has at least one request in flight."""
         self.limit.resize(max(1, self.concurrency // sharers))
 
     @property
@@ -89,7 +89,7 @@ class Server:
             await asyncio.shield(self._poll)
 
     def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
-        """Note that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
+        """Record that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
         self._reason = reason
         if self._poll is None:
             self._down_since = time.monotonic()
@@ -138,7 +138,7 @@ class Server:
                 del self._backing_off[reason]
 
     def wait(self) -> Wait | None:
-        """Return the current wait, such as for a rate limit; None if there is nothing worth reporting."""
+        """Return the current wait, such as for a rate limit; None if there is no wait worth reporting."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
             return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))
@@ -209,7 +209,7 @@ def current_servers() -> Servers:
 
 @asynccontextmanager
 async def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AsyncIterator[None]:
-    """Call `tell` with the waits for the servers of this event loop whenever they change."""
+    """Call `tell` with the current waits whenever the waits for the servers of this event loop change."""
 
     async def watch() -> None:
         told: list[Wait] = []

@@ -27,7 +27,7 @@ from colbench.stats import Interval
 SEEN = 0.05
 """Least number that is not shown as 0.0."""
 RAREST = 2
-"""Number of rarely asked decisions that are named."""
+"""Number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
 """Widths in columns of the terminal."""
 TOGETHER = 28
@@ -40,8 +40,8 @@ NOTE_LINES = 2
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
     """Return the most important facts about a domain: scores, asking, failures, effort.
 
-    Their notes have line breaks where they are to be wrapped. Together they have at most this number of lines; the
-    least important come last.
+    Their notes contain line breaks for wrapping. Together they have at most this number of lines; the least important
+    come last.
     """
     facts: list[Fact] = []
     for fact in _all(domain, report):

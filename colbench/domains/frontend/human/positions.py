@@ -32,7 +32,7 @@ def position_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def _whole(scene: Scene, at: int, band: Sequence[Pair]) -> bool:
-    """Return True if nothing is missing or surplus in a band that would have moved the rest of it."""
+    """Return True if nothing is missing or surplus in a band that would have moved the rest of the band."""
     missing = {id(block) for block in scene.matching.missing}
     top = min((pair.mine.y for pair in band), default=0)
     bottom = max((pair.mine.y + pair.mine.height for pair in band), default=0)
@@ -67,7 +67,7 @@ def _across(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]
 
 
 def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
-    """Return how far to the right something should go: the smallest offset of its edges and its middle."""
+    """Return how far to the right a block should move: the smallest offset of its edges and its middle."""
     scale = scene.mine.width / scene.theirs.width
     left, right = theirs.x * scale - mine.x, (theirs.x + theirs.width) * scale - mine.x - mine.width
     return min((left, right, (left + right) / 2), key=abs)
@@ -105,7 +105,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield bands that are nearer to the one above, or farther from it, with nothing missing or surplus in between."""
+    """Yield bands closer to the one above, or farther from it, if nothing is missing or surplus in between."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}
