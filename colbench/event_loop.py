@@ -19,9 +19,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 COLLECTED_AFTER = 10_000
-"""New objects after which the garbage collector looks for cycles while dialogues run; Python's own number is 700.
+"""Number of new objects after which the garbage collector looks for cycles; Python's default is 700.
 
-Dialogues hold many objects for long, and looking through them took an eighth of the CPU.
+Dialogues keep many objects for a long time, and scanning them took an eighth of the CPU time.
 """
 
 

@@ -33,7 +33,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
 
 
 def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
-    """Return True if a dialogue failed for one of the reasons, or has a reply of the agent that came like that."""
+    """Return True if a dialogue failed for one of the reasons, or the agent had a reply with that delivery problem."""
     failure = rollout.failure
     own = (
         {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}

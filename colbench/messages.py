@@ -41,7 +41,7 @@ class Sampled(Struct, frozen=True, kw_only=True):
     ids: tuple[int, ...]
     """Token IDs of the message, including the token that ended it."""
     logprobs: tuple[float, ...]
-    """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
+    """Natural log-probability of each token, as the server reports it (vLLM: before temperature)."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):

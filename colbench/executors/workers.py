@@ -34,7 +34,7 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to end; as much more as agent and human have when nothing hurries it."""
+"""Seconds that a worker has to stop, plus the time that agent and human have unless the run is interrupted."""
 
 
 class Host(Protocol):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Lead in nats (`facts_match`) above which a fact counts as asked for: first in a message, and further on."""
+"""Lead in nats (`facts_match`) above which a fact counts as asked for: in the first question, and in others."""
 HEARD = 4000
 """Characters of a message that are listened to, from its end."""
 

@@ -312,9 +312,9 @@ class OpenAIChat:
         await asyncio.sleep(backoff(request.tries, cause.retry_after))
 
     def _is_final(self, request: _Request, completion: Completion) -> bool:
-        """Return False if a reply is asked for again: it is empty, or was cut by a suggested limit that is too low.
+        """Return False if a reply must be requested again: it is empty, or was cut off by too low a suggested limit.
 
-        Empty replies with recorded tokens are what the policy did, and stay.
+        Empty replies with recorded tokens are kept, because they are the policy's own behavior.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)

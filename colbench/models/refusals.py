@@ -12,7 +12,7 @@ from colbench.models.reply import error_fields, error_text
 from colbench.models.transports import Answer
 
 NOT_NOW = {429, 502, 503, 504, 529}
-"""The server refuses for load, or a gateway does not reach it: it is waited for, and no try is used up."""
+"""Status codes of overload, or of a gateway that does not reach the server: waiting does not use up a try."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
 """Refusals that pass, besides all from 500 on."""

@@ -164,9 +164,9 @@ class Servers:
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
-        """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds.
+        """Return the server at an address, with at most `concurrency` requests in flight; the lowest limit applies.
 
-        Where processes share it, each may have its part of them, but at least one.
+        If processes share the server, each gets its part of the limit, but at least one.
         """
         server = self._by_url.get(url)
         if server is None:

@@ -58,5 +58,5 @@ def _tags(document: str, most: int) -> int:
 
 
 def target_page(reference: str, mode: ScoringMode = "default") -> str:
-    """Return the page of a task's reference, which every look at the target renders; all of it if it shows no page."""
+    """Return the page of a task's reference, as used by every render of the target; all of it if it has no page."""
     return extract_page(reference, mode) or reference

@@ -37,7 +37,7 @@ def _refusal(folder: Path, cause: OSError) -> str:
 
 
 def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
-    """Return the key of a page's render: a hash of the page, the viewport and all else that a picture depends on."""
+    """Return the key of a page's render: a hash of the page, the viewport and everything else that affects it."""
     return _hash(msgspec.json.encode((page, mode, environment)))
 
 

@@ -102,7 +102,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, least asked and most often hidden first; tasks without a family are left out."""
+    """Return counts by family and decision, least asked and most often hidden first, except tasks without a family."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():

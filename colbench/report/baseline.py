@@ -1,4 +1,4 @@
-"""Other runs next to this one: the win rate against a baseline, and the ceiling of an agent that is told everything."""
+"""Other runs: a baseline for the win rate, and a run of the same agent with all decisions told (the ceiling)."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return the lesser width and height over the greater, multiplied; shape (len(mine), len(theirs))."""
+    """Return smaller over larger width times smaller over larger height; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (

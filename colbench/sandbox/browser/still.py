@@ -1,4 +1,4 @@
-"""A loaded page made to stand still: what moves is at its end or its beginning, and nothing waits to be scrolled to."""
+"""Freezing a loaded page: animations are at their end or beginning, and lazy content is laid out."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 
 
 def agent_filter(machine: str | None = None) -> bytes:
-    """Return the filter program for this machine. Raises OSError if the machine is not known."""
+    """Return the filter program for this machine. Raises OSError if the machine's architecture is unknown."""
     machine = machine or platform.machine()
     architecture = machine_code(machine)
     (socket,) = numbers(_SOCKET, machine).values()

@@ -1,7 +1,7 @@
-"""Tell whether a source gives the same as a module as with its globals apart from its locals.
+"""Decide if a source behaves the same as a module and with globals separate from locals.
 
-Then one run answers for both. The decision is made from the bytecode, before any of it runs, and it errs on one side:
-whatever could look up a name in a way that the bytecode does not show counts as depending on the namespace.
+Then one run covers both. The decision is made from the bytecode, before any of it runs, and is conservative: anything
+that could look up a name in a way that the bytecode does not show counts as depending on the namespace.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 
 
 def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
-    """Return True if the calls are sure to end alike in both namespaces.
+    """Return True if the calls certainly have equal results in both namespaces.
 
-    `code` is the compiled source; a call that is still a string could not be compiled and is never sure.
+    `code` is the compiled source; a call that is still a string could not be compiled and is never certain.
     """
     if any(isinstance(call, str) or _inner(call) for call in calls):
         return False
@@ -42,7 +42,7 @@ def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
 
 
 def _below(code: CodeType) -> Iterator[CodeType]:
-    """Yield every code object inside of this one, however deep."""
+    """Yield every code object nested in this one, at any depth."""
     pending = _inner(code)
     while pending:
         part = pending.pop()

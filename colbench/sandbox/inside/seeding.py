@@ -22,7 +22,7 @@ def _load() -> ModuleType:
 
 
 def seed_generators(seed: int) -> None:
-    """Seed `random`, and numpy's global generator where it is loaded."""
+    """Seed `random`, and numpy's global generator if numpy is loaded."""
     random.seed(seed)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(seed)

@@ -29,12 +29,12 @@ CHECKED = """
     open 2 -, openat 257 56, clone 56 220, fcntl 72 25, ioctl 16 29, socketpair 53 199,
     sendto 44 206, prlimit64 302 261, memfd_create 319 279
 """
-"""Allowed with some arguments only; see `seccomp`."""
+"""Calls allowed with only some arguments; see `seccomp`."""
 
 ABSENT = """
     clone3 435 435, openat2 437 437
 """
-"""Answered as if the kernel did not have them: their arguments lie in memory, which a filter cannot read."""
+"""Calls that seem not to exist: their arguments are in memory, which a filter cannot read."""
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 

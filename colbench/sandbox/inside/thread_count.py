@@ -1,7 +1,7 @@
 """Counting the threads that a child starts, under any user; see seccomp_unotify(2).
 
-A filter of one rule makes the kernel hold every `clone` of a thread until this process has answered. RLIMIT_NPROC would
-not do: it does not bind root, and it counts the user's other processes.
+A filter with one rule makes the kernel suspend every `clone` of a thread until this process has answered. RLIMIT_NPROC
+would not work: it does not limit root, and it counts the user's other processes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _THREAD = 0x10000
 
 
 class ThreadCount:
-    """The threads that this process's children start from now on. Raises OSError where the kernel cannot tell."""
+    """The threads that this process's children start from now on.
+
+    Raises OSError if the kernel does not support this.
+    """
 
     def __init__(self) -> None:
         if _linux_version() < _FIRST_VERSION:
@@ -54,7 +57,7 @@ class ThreadCount:
         self.started = 0
 
     def allow_next(self) -> None:
-        """Count a thread that waits to be started, and let it."""
+        """Count a thread that waits to be started, and let it start."""
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self.descriptor, _RECEIVE, notification)

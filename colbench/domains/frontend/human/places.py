@@ -17,9 +17,9 @@ _EDGE = 120
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Say where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
+    """Describe where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
 
-    The anchors are blocks of the same page whose text is on the other page too.
+    The anchors are blocks of the same page whose text also occurs on the other page.
     """
     others = [anchor for anchor in anchors if anchor is not block and anchor.text]
     if block.width < _WIDE * page.width:

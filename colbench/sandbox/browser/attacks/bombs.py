@@ -1,4 +1,4 @@
-"""Large, nested or binary parts of hostile pages, by the words that represent them in `sources/`."""
+"""Large, nested or binary parts of hostile pages, keyed by the placeholders for them in `sources/`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def moving_picture(kind: str) -> str:
 
 
 def _levels(start: str, content: str, end: str) -> str:
-    """Return nine definitions, each made of several of the one before."""
+    """Return nine definitions, each made of several copies of the previous one."""
     level = start + content + end
     return "".join(level.replace("{next}", str(n + 1)).replace("{n}", str(n)) for n in range(9))
 

@@ -1,4 +1,4 @@
-"""The visible blocks of a page: its texts, links, buttons, fields, pictures and areas as a person sees them."""
+"""The visible blocks of a page: its texts, links, buttons, fields, pictures and areas, as a person sees them."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Looker:
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:
-        """Return True if something of at least a certain size is visible in its place."""
+        """Return True if a visible element of at least a certain size is in the item's place."""
         seen = item.seen
         if min(seen.width, seen.height) < _SMALLEST or self._canvas.covered(
             seen, item.paint_key, 1.0, 5
@@ -169,7 +169,7 @@ class _Looks(Struct, frozen=True):
     behind: Color
 
     def block(self, kind: BlockKind, rect: Rect, text: str = "", align: str = "") -> Block:
-        """Return a block of these looks in this place."""
+        """Return a block with this appearance at this position."""
         left, top = round(rect.left), round(rect.top)
         style = self.item.style
         return Block(

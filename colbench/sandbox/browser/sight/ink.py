@@ -21,14 +21,14 @@ TEXT_CONTRAST = 20
 """Contrast in levels of a channel (0 to 255) below which text is not read."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""How far from their color, as a share of the contrast, thin strokes may be drawn."""
+"""Maximum distance of thin strokes from their color, as a share of the contrast."""
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
 _RING = 3
 
 
 class Ink:
-    """The picture of a page, to look things up in."""
+    """The picture of a page, for lookups."""
 
     def __init__(self, picture: bytes) -> None:
         from PIL import Image
@@ -50,7 +50,7 @@ class Ink:
         return _nearest(crop, color) <= near
 
     def varies(self, rect: Rect, behind: Color, least: float = AREA_CONTRAST) -> bool:
-        """Return True if the area holds anything but the color behind it."""
+        """Return True if the area contains anything other than the color behind it."""
         crop = self._crop(rect)
         if crop is None:
             return False

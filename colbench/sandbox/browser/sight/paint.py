@@ -18,15 +18,15 @@ Key = tuple[int, int, int]
 
 PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
 _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
-"""Parts of a drawing that may hide what is below; they are treated as large as their bounding box."""
+"""Parts of a drawing that may hide what is below; they are treated as filling their bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """Opacity below which something is invisible."""
 _LEAST_THROUGH = 1 / 256
 _CELL = 8
-"""Pixels: how finely it is known what covers what."""
+"""Cell size in pixels of the map of what covers what."""
 _MOST = 3000
-"""Areas; the largest ones."""
+"""Maximum number of areas; only the largest are used."""
 _MOST_LOOKUPS = 2_000_000
 """Areas looked at for all points together; what is asked beyond has the page's background behind it. A page of a few
 hundred blocks needs some ten thousand."""
@@ -35,7 +35,7 @@ _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)
 
 
 class Paint(Struct, frozen=True, kw_only=True):
-    """One area of color, or of pictures."""
+    """One painted area, of a color or of pictures."""
 
     key: Key
     rect: Rect
@@ -77,7 +77,7 @@ def has_frame(item: Item, behind: Color) -> bool:
 
 
 def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
-    """Return the page's background and the element that gives it: root, else body (CSS Backgrounds 3, 2.11.2)."""
+    """Return the page's background and the element that defines it: root, else body (CSS Backgrounds 3, 2.11.2)."""
     for item in [item for item in items if item.name in ("HTML", "BODY")][:2]:
         color = fill(item)
         if color.alpha or item.style["background-image"] != "none":
@@ -86,7 +86,7 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """The page in cells, each with the number that was painted on it last; 0 where there is none."""
+    """The page as cells, each with the number of the area last painted on it; 0 where there is none."""
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
@@ -166,7 +166,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing that something is part of, which it does not cover."""
+    """Return the whole drawing that an element belongs to and therefore does not cover."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item
