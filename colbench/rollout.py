@@ -131,8 +131,10 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human_seconds: float = 0.0
     leak: Leak | None = None
     asked: tuple[str, ...] | None = None
-    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, those that the request states
-    included; None if the task's decisions are not known."""
+    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, including those in the request.
+
+    None if the task's decisions are not known.
+    """
     told: tuple[str, ...] | None = None
     """Names of the decisions that the human's reply told; None without a reply, or if the decisions are not known."""
     followed: Followed | None = None
@@ -189,8 +191,10 @@ class Rollout(Struct, frozen=True, kw_only=True):
     """UTC, ISO 8601."""
     seconds: float = 0.0
     asking: Asking | None = None
-    """What the questions were worth; None if the task's decisions are not known or the dialogue was cut short by a
-    failure that is not the agent's."""
+    """Measures of the questions.
+
+    None if the task's decisions are not known, or if a failure that is not the agent's ended the dialogue early.
+    """
 
     @property
     def followed(self) -> Followed | None:

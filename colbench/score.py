@@ -38,15 +38,20 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True if the answer is right in everything that counts. None if not scored, or the domain has no success."""
     checks: tuple[Check, ...] = ()
     outcome: str = ""
-    """Why there was nothing to measure, as a word of the domain's: in frontend design the outcome of a page that has no
-    picture, such as `varies` or `timeout`. Empty if the answer was measured."""
+    """One of the domain's words for why there was nothing to measure.
+
+    In frontend design, it is the outcome of a page without a picture, such as `varies` or `timeout`. Empty if the
+    answer was measured.
+    """
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
     """The domain's other metrics that could be computed, by name."""
     floors: dict[str, dict[str, float]] = {}
-    """The same metrics for answers that nobody designed, by name, such as frontend's `black` and `white` pages,
-    `other` (another target) and the `target` itself."""
+    """The same metrics for trivial answers, by name.
+
+    In frontend design these are `black` and `white` pages, `other` (another target) and the `target` itself.
+    """
     environment: str = ""
     """The environment of the measurement: sandbox tier, Python version, limits."""
 

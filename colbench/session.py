@@ -195,9 +195,9 @@ class Session:
     async def run(
         self, agent: Agent | StatefulAgent, cells: Sequence[Cell], *, concurrency: int | None = None
     ) -> list[Rollout]:
-        """Run and score dialogues with an agent, all at once unless `concurrency` limits them, in the order of cells.
+        """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time, in the order of cells.
 
-        Raises EndpointError if a model server is gone.
+        Raises EndpointError if a model server does not respond.
         """
         require_method("agent", agent, "agent")
         found: dict[str, Rollout] = {}

@@ -17,6 +17,6 @@ def in_shard(shard: Shard | None, task_id: str, task_hash: str, trial: int) -> b
 
 
 def shard_name(shard: Shard) -> str:
-    """Return a shard for people, such as `shard 2 of 4`."""
+    """Return a readable name of a shard, such as `shard 2 of 4`."""
     number, shards = shard
     return f"shard {number} of {shards}"

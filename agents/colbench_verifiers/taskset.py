@@ -45,7 +45,7 @@ class ColBenchConfig(vf.TasksetConfig):
 
 
 class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
-    """One task of verifiers for each of ColBench's; `session` is where their dialogues are had."""
+    """One task of verifiers for each task of ColBench; `session` runs their dialogues."""
 
     def __init__(self, config: ColBenchConfig) -> None:
         super().__init__(config)

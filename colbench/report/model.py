@@ -301,7 +301,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Warnings that the numbers are not the requested ones, or were measured under other conditions than the run's."""
+    """Warnings that the numbers are not the requested ones, or were measured under other conditions than in the run."""
     pages: dict[str, str] = {}
     """Further pages next to `report.html`: the file name of each first page, by name."""
 

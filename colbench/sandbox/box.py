@@ -77,7 +77,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
+        """Return results in the order of the jobs; a SandboxError marks a job in which the sandbox itself failed."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

@@ -52,7 +52,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     """How one child ended, and everything it wrote."""
 
     reason: str
-    """`ended` by itself, or what it was killed for: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
+    """`ended` by itself, or why it was killed: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
     status: int
     """Exit code; negative: the signal that ended it."""
     output: bytes

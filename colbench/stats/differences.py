@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 RESAMPLES = 2_000
-"""For an interval of a difference: a board has thousands of them. An end is then off by 3 % of the interval's half."""
+"""Number of resamples for the interval of a difference, few because a board has thousands.
+
+The error of an end is then about 3 % of the interval's half-width.
+"""
 
 
 class Measure:
@@ -62,7 +65,7 @@ class Measure:
 
 
 def _by_entry(matrix: Floats) -> Floats:
-    """Return entries by rows, so that what belongs to an entry lies together in memory."""
+    """Return an array with a row for each entry, so that an entry's data is contiguous in memory."""
     import numpy as np
 
     return np.ascontiguousarray(matrix.T)
@@ -99,7 +102,7 @@ def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estima
 
 
 def win_shares(mine: Floats, theirs: Floats, epsilon: float) -> Floats:
-    """Return, for each task, the share of pairs of a trial of mine and one of theirs that mine wins; ties count half.
+    """Return, for each task, the share of pairs of trials (one per side) that `mine` wins; ties count half.
 
     `mine`, `theirs`: tasks by trials. Values that differ by at most `epsilon` are a tie.
     """

@@ -1,7 +1,7 @@
 """The records of seed texts: for each a task, or a rejection with its reason, and its cost.
 
-Both files are written append-only by one process, each text to one of them. A torn last line, which a killed process
-leaves, is dropped.
+Both files are written append-only by one process, each text to one of them. An incomplete last line, left by a killed
+process, is dropped.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     guess: str = ""
     """The agent that guessed, and how often; empty if none did."""
     usage: Usage | None = None
-    """Tokens for writing it; None if the server did not count."""
+    """Tokens used for writing the task; None if the server did not report them."""
     guesses: tuple[Usage | None, ...] = ()
     """Tokens of each guess."""
 
@@ -75,8 +75,8 @@ class Line(Struct):
 class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
-    The constructor and `writing` read existing files; they raise UserError if those are not from this command, or were
-    made with another `guess`.
+    The constructor and `writing` read existing files; they raise UserError if the files are not from this command, or
+    were made with another `guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:

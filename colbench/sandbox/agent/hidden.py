@@ -69,7 +69,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 
 
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """Find what else to hide in an agent's own folders: other names of hidden files, and packages installed there."""
+    """Find further files to hide in an agent's folders: other names of hidden files, and packages installed there."""
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
     found = [

@@ -74,7 +74,7 @@ class Renderer:
 
     @property
     def environment(self) -> str:
-        """Return what a picture depends on besides the page, each with its version.
+        """Return all that a picture depends on besides the page, each with its version.
 
         That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
         """

@@ -130,7 +130,7 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """Pass SIGTERM on to the agent, which then has its time to end; process 1 in the sandbox would ignore it."""
+        """Pass SIGTERM on to the agent, which then has time to end; process 1 in the sandbox would ignore it."""
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:

@@ -1,4 +1,4 @@
-"""The files of a bundle in a folder: their names and sizes, safe reading, and the manifest over them."""
+"""The files of a bundle in a folder: their names and sizes, safe reading, and their manifest."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Add a file's name to those seen before. Raises Refused: `archive.name`, `archive.files`."""
+    """Add a file's name to those already seen. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
         raise Refused("archive.name", f"not a file of a bundle, which has {EXPECTED}", file=name)
     if name in before:

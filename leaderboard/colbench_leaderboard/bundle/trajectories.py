@@ -14,11 +14,11 @@ from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import BLOBS, LONG, Blob, Trajectory, Turn, Words
 
 MOST_FILLED = 64 * MIB
-"""Bytes of one dialogue with its blobs."""
+"""Maximum number of bytes of one dialogue with its blobs."""
 MOST_SAID = 8192 * MIB
 """Bytes of all dialogues with their blobs; a blob may be used often."""
 Write = Callable[[str, bytes], None]
-"""Takes the SHA-256 and the bytes of a long text."""
+"""A function that receives the SHA-256 and the bytes of a long text."""
 Read = Callable[[Blob], str]
 
 
@@ -96,7 +96,7 @@ class BlobReader:
         """The blobs used so far."""
 
     def check(self, trajectory: Trajectory, file: str, line: int) -> None:
-        """Raise Refused, at this place: `words.long`, `words.short`, `words.size`, `blob.missing`."""
+        """Raise Refused, at this position: `words.long`, `words.short`, `words.size`, `blob.missing`."""
 
         def refused(rule: str, message: str) -> Refused:
             return Refused(rule, message, file=file, line=line)

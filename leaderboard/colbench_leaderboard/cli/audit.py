@@ -1,4 +1,4 @@
-"""`colbench leaderboard audit`: prove that a store follows from its log, or check what a branch adds to it."""
+"""`colbench leaderboard audit`: prove that a store is consistent with its log, or check a branch's additions to it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _audit(args: argparse.Namespace) -> Audit:
 
 
 def _head(args: argparse.Namespace) -> str | None:
-    """Return the noted head. Raises DataError if the log is not one that only adds to it."""
+    """Return the saved head. Raises DataError unless the log only adds records after it."""
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers

@@ -61,7 +61,7 @@ _CONFIG = re.compile(
     (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n\u2028\u2029]*+|/\*.*?\*/|[\w\s$.,:;{}\[\]-])*+""",
     re.S | re.X,
 )
-"""A configuration that holds data only: without parentheses, backticks and another `=` nothing is called or set."""
+"""A configuration with only data: without parentheses, backticks and another `=`, it calls and sets nothing."""
 
 
 _FRAME = re.compile(r"\A<iframe", re.I)

@@ -36,7 +36,7 @@ def pieces() -> dict[str, str]:
 
 
 def png_bomb(side: int) -> str:
-    """Return a `data:` address of a picture of `side` x `side` equal pixels at one bit each: few bytes, much memory."""
+    """Return a `data:` address of a picture of `side` x `side` equal one-bit pixels: few bytes, much memory."""
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     rows = zlib.compress(bytes((side // 8 + 2) * side), 9)
     chunks = (b"IHDR", header), (b"IDAT", rows), (b"IEND", b"")

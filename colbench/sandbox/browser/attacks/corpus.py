@@ -45,7 +45,7 @@ class PageAttack(Struct, frozen=True, kw_only=True):
     source: str
 
     def page(self, canary: Canary, visit: str) -> str:
-        """Return the page, aimed at what this canary watches; each `visit` gives another page that looks the same."""
+        """Return the page with this canary's targets inserted; pages of different visits differ but look the same."""
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
             text = text.replace(word, piece)

@@ -211,7 +211,7 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Return the owner of a text: a button, else a heading, else a link that is not within prose, else its block."""
+    """Return a text's owner: a button, else a heading, else a link that is not within prose, else its block."""
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link
@@ -244,7 +244,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """Join lines with white space collapsed; lines of one text are broken at white space, or within a word."""
+    """Join lines with white space collapsed; lines of one text are broken at spaces or within words."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:

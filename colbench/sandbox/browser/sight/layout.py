@@ -174,7 +174,7 @@ class Item:
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"
 
     def _phase(self, order: int) -> int:
-        """Return its phase: within one layer, blocks are painted before inline content (CSS 2.1, appendix E)."""
+        """Return the item's paint phase: in a layer, blocks are painted before inline content (CSS 2.1, appendix E)."""
         above = self.parent
         own = 2 if self.display.startswith("inline") or (above and above.display in _FLEX) else 0
         same = above is not None and above.paint_key[0] == order

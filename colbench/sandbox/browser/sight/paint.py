@@ -28,8 +28,10 @@ _CELL = 8
 _MOST = 3000
 """Maximum number of areas; only the largest are used."""
 _MOST_LOOKUPS = 2_000_000
-"""Areas looked at for all points together; what is asked beyond has the page's background behind it. A page of a few
-hundred blocks needs some ten thousand."""
+"""Maximum number of areas examined for all points together; further points get the page's background.
+
+A page of a few hundred blocks needs about ten thousand.
+"""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
