@@ -152,7 +152,7 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact that shares its topics and examples with other tasks, such as those of one family."""
+    """Return an equal fact whose topics and examples are shared in memory with other tasks, as in a family."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 

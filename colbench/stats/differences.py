@@ -83,7 +83,7 @@ def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column with its interval, from its resampled means; for equal tasks `equal_interval`.
+    """Return the mean of each column with its interval, from resampled means; for equal tasks `equal_interval`.
 
     `values`: tasks by columns; `resampled`: resamples by columns.
     """

@@ -66,7 +66,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
+    """Return the 95 % interval of each entry's place over resamples; ties are wins for the low end, else losses."""
     import numpy as np
 
     resampled = resampled_means(values)

@@ -65,7 +65,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers from their values and those of the right functions; the first axis is the calls."""
+    """Return the reward of answers from their values and the correct functions' values; the first axis is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 

@@ -147,7 +147,7 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
 def arrange(
     turns: Sequence[TurnTokens], layout: Layout = "exact"
 ) -> tuple[Form, tuple[Tokens, ...]]:
-    """Return the sequences of a dialogue's turns: one if every prompt continues the last, else one for each."""
+    """Return the sequences of a dialogue's turns: one if every prompt continues the last one, else one for each."""
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)

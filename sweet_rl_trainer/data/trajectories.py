@@ -46,8 +46,10 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     privileged: str
     """The information c that only a critic may see: the task's reference."""
     messages: tuple[Message, ...]
-    """The system message, if there was one, then user and assistant in turn, an assistant message last; what the
-    assistant said is as it was sampled."""
+    """The system message, if there was one, then user and assistant in turn, an assistant message last.
+
+    Assistant messages are as they were sampled.
+    """
     said: tuple[str, ...]
     """For each turn, the form in which the agent's later prompts repeat it: without the private part."""
     reward: float

@@ -1,4 +1,4 @@
-"""The trajectories that a recipe is about, with ids of their own, train and held-out side."""
+"""The trajectories used by a recipe, with unique ids, divided into training and held-out sides."""
 
 from __future__ import annotations
 

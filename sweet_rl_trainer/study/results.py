@@ -21,20 +21,20 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Share of the hidden tests passed."""
     turns: int
     answered: bool
-    """False: the turn limit ended it, or the agent failed."""
+    """True if the agent answered; False if the turn limit ended the dialogue or the agent failed."""
     reply_tokens: int
-    """Tokens of all that the agent said."""
+    """Number of tokens in all replies of the agent."""
     told: int
-    """Hidden decisions that were told before the answer."""
+    """Number of hidden decisions told before the answer."""
     hidden: int
     """Decisions that the request leaves open."""
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """An arm trained with one learning rate and seed, on the validation tasks."""
+    """An arm trained with one learning rate and seed, evaluated on the validation tasks."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     arm: str
     rate: float
     seed: int
@@ -47,7 +47,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     dialogues: int
     """To learn from."""
     candidates: int
-    """Single replies that were sampled at turns of these dialogues."""
+    """Number of single replies sampled at turns of these dialogues."""
     critic_steps: int
     """Optimizer steps of critics."""
     steps: int
@@ -57,14 +57,14 @@ class Budget(Struct, frozen=True, kw_only=True):
     evaluations: int
     """Dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
-    """Seconds of all stages of this row after the base, including shared ones, without choosing the rate."""
+    """Seconds of all stages of this row after the base, including shared ones, but not those to choose the rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
     """An arm with one seed, at the chosen rate."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     arm: str
     seed: int
     rate: float
@@ -76,7 +76,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """Dialogues on the test tasks in which one model asks and another writes the answers."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     asker: str
     writer: str
     seed: int

@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Start another process; check its `ready`, a dialogue with unknown fields, and an end in the middle of one."""
+        """Start another process; check its `ready`, a dialogue with unknown fields, and one that ends in the middle."""
         about = self._findings.about
         async with self._running() as wire:
             again = None

@@ -11,7 +11,7 @@ WRONG_SIDE = 400
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """Find the thing with this text, or beginning with it if the quotation is cut; one of the kind is preferred."""
+    """Find the thing with this text, or with this beginning if the quotation is cut; the given kind is preferred."""
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None

@@ -109,7 +109,7 @@ def _head(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Place things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
+    """Arrange things in a line in the anchor's column: a row of links, columns, or one thing like the anchor."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"

@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return what stands on a thing's line, and what follows a heading, as far as nothing else is behind it."""
+    """Return the things on a thing's line and after a heading, as long as nothing else is behind them."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

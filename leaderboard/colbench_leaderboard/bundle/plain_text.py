@@ -104,7 +104,7 @@ def is_time(text: str) -> bool:
 
 
 def _tells_apart(char: str) -> bool:
-    """Return True for letters, digits and signs that belong to them, such as vowel signs of Hindi, but not accents."""
+    """Return True for letters, digits and signs that belong to them, such as Hindi vowel signs, but not accents."""
     is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
     return char.isalnum() or char == POINT or is_sign
 

@@ -151,7 +151,7 @@ class Builder:
         return read_scores(self._store, entry.current, entry.receipt)
 
     def _compare(self, board: Board, scores: Scores) -> list[Future[tuple[str, str]]]:
-        """Start to compare each entry with the others; return the paths and pages to come."""
+        """Start comparing each entry with the others; return the paths, and the pages as they become ready."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
         results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))

@@ -40,7 +40,7 @@ from colbench_leaderboard.verify.transcripts import duplicated
 
 P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], Path], None]
-"""Verifies the bundle in a folder against others, and writes the files of `verify.receipt` into a third folder."""
+"""A function that verifies a bundle's folder against others and writes the files of `verify.receipt` to a folder."""
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log need not name."""
 

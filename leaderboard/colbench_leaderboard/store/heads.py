@@ -100,7 +100,7 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log has a head and only adds records after it; `name`: of the head, for the error."""
+    """Raise DataError unless a log contains a head and only adds records after it; `name` names it in errors."""
     if head.records > len(log.records):
         raise DataError(
             f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "

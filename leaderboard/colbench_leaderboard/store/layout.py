@@ -72,7 +72,7 @@ def bundle_folder(store: Path, bundle: str) -> Path:
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt with this hash and the files that it names; raises as `entry_folder`."""
+    """Return the folder of an entry's receipt with this hash; raises like `entry_folder`."""
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

@@ -31,7 +31,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """For each untold fact, the highest chance of guessing it."""
     knew: bool
-    """True if the answer shows all of it: it is right or, if that is unknown or the task has no facts, a copy."""
+    """True if the answer shows all hidden facts: it is right or, if unknown or the task has no facts, a copy."""
     copied: bool
     """True if the answer is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
 

@@ -112,7 +112,7 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean share that was used untold beyond what guessing explains, and its probability at most."""
+        """Return the mean share used untold in excess of guessing, and an upper bound of its probability."""
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0
         return mean, hoeffding_tail(mean, len(tasks))

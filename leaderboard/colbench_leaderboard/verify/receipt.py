@@ -67,7 +67,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     outcome: str = ""
     """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
     asking: dict[str, float] = {}
-    """Measures of the questions, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
+    """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, where defined."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
 

@@ -55,10 +55,10 @@ def sample_turns(
     candidates: int,
     seed: int = 0,
 ) -> list[tuple[Scored, list[int]]]:
-    """Draw at most `turns` turns, and of each at most `candidates` scored candidates of different wording, by number.
+    """Draw at most `turns` turns, and from each at most `candidates` scored candidates with different wordings.
 
-    `tasks` are by their hash; a turn of an unknown task, or with fewer than two such candidates, is not drawn. Raises
-    UserError for fewer than one turn or two candidates.
+    They are returned as indices. `tasks` is keyed by task hash; a turn of an unknown task, or with fewer than two such
+    candidates, is not drawn. Raises UserError for fewer than one turn or two candidates.
     """
     if turns < 1 or candidates < 2:
         raise UserError(

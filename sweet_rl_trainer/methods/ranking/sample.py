@@ -1,7 +1,6 @@
-"""The stage that samples the candidates of phase 2, by the model that training starts from.
+"""The stage that samples the candidates of phase 2 from the model with which training starts.
 
-FOLDER/candidates.jsonl   as they come (`candidates`)
-FOLDER/sampled.jsonl      of each turn, in order
+FOLDER/candidates.jsonl   in the order of completion (`candidates`) FOLDER/sampled.jsonl      in the order of turns
 """
 
 from __future__ import annotations
@@ -45,7 +44,10 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories, at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Sample at the last turn of every other dialogue that answered, too, so that answers compete everywhere. Ours."""
+    """Also sample at the last turn of every other dialogue that answered, so that answers are compared everywhere.
+
+    Ours.
+    """
     server: str = IN_PROCESS
     """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
     has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
@@ -80,7 +82,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the recipe's table sets the server."""
+    """Sample at these turns, write the candidates, and return a summary; the server is set in the recipe's table."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
@@ -139,10 +141,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def check_prompts(data: Data, recipe: Recipe) -> None:
-    """Raise UserError if a server is to sample but official files give no system prompt.
+    """Raise UserError if a server must sample but the system prompt of official files is unknown.
 
-    A server makes its prompts from messages, and official files hold the system prompt in prompt strings alone. This is
-    checked before the critic is trained, as another system prompt would mean training it again.
+    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. This
+    is checked before the critic is trained, because another system prompt would require training it again.
     """
     here = recipe.table(SampleSettings).server == IN_PROCESS
     if here or recipe.data.system is not None:

@@ -1,7 +1,7 @@
-"""From a dialogue to a row for TRL's trainer: its sequences one after the other, and which tokens the agent wrote.
+"""From a dialogue to a row for TRL's trainer: its sequences one after another, with a mask of the agent's tokens.
 
-A dialogue is one sequence if every prompt continues the one before and the reply to it. If not, as with a chat template
-that strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
+A dialogue is one sequence if every prompt continues the previous prompt and reply. If not, as with a chat template that
+strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Part = tuple[int, int]
 
 
 class DialogueRow(Struct, frozen=True, kw_only=True):
-    """A dialogue in tokens: the first prompt, and everything after it, further sequences included."""
+    """A dialogue in tokens: the first prompt, and everything after it, including further sequences."""
 
     prompt: list[int]
     completion: list[int]
@@ -36,7 +36,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
 def dialogue_row(rollout: Rollout) -> DialogueRow:
     """Return the row of a dialogue whose turns have recorded tokens.
 
-    Raises DataError, or EndpointError where a server was to blame, if nothing was said.
+    Raises DataError, or EndpointError if a server was the cause, if the agent sent nothing.
     """
     turns = [turn.sampled for turn in rollout.turns if turn.sampled]
     if not turns:

@@ -20,7 +20,7 @@ class Section(Struct, frozen=True, kw_only=True):
     says: str
     """Its name in the words of a person."""
     uses: tuple[str, ...]
-    """The decisions that show in it, other than those that show on every page."""
+    """The decisions visible in the section, other than those visible on every page."""
 
 
 SECTIONS: dict[str, Section] = {}

@@ -85,7 +85,7 @@ def is_ordered(query: str) -> bool:
 
 
 class Comparison(NamedTuple):
-    """One database: how the query did, and the share of rows that are the same."""
+    """One database: the result of the query, and the share of equal rows."""
 
     outcome: Outcome
     rows: float
@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one text for each row; none if the process wrote something else."""
+    """Return one text for each row; empty if the process wrote something else."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:
