@@ -284,10 +284,12 @@ async def evaluate_async(
         tasks: A source, as for `--tasks`, or a list of tasks. Empty: the bundled tasks of `domain`, or of backend
             programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
-        out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run is kept in a temporary folder that is deleted together with the returned object; see `Run.save`.
+        out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run
+            is kept in a temporary folder that is deleted together with the returned object; see `Run.save`.
         observer: Receives the events of the run.
         retry_failed: Reasons, such as `["timeout"]`: dialogues in `out` that failed for one of them are run again. A
-            reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of a reply; see `colbench.failures`.
+            reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of a reply; see
+            `colbench.failures`.
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:

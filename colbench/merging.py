@@ -72,7 +72,8 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
         force: Accept shards whose versions or sandboxes differ.
 
     Raises:
-        UserError: The shards are not of one run, two shards have different versions of a dialogue, a shard is in use, or `out` is not empty.
+        UserError: The shards are not of one run, two shards have different versions of a dialogue, a shard is in use,
+            or `out` is not empty.
         DataError: A file of a shard is malformed.
     """
     target = Path(out)

@@ -4,7 +4,8 @@ A spec is tried in this order:
   NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
-Such an attribute may be, in this order: an agent; an object of a framework, or a function of the messages, which an adapter of the group `colbench.frameworks` turns into an agent; a class or function that builds any of these.
+Such an attribute may be, in this order: an agent; an object of a framework, or a function of the messages, which an
+adapter of the group `colbench.frameworks` turns into an agent; a class or function that builds any of these.
 """
 
 from __future__ import annotations

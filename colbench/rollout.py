@@ -147,7 +147,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def generated(self) -> str:
-        """All that the model wrote: `raw`, after the thoughts in `<think>` tags if the server returned them apart."""
+        """The model's whole output: `raw`, after the thoughts in `<think>` tags if the server sent them separately."""
         if not self.thoughts or split_thoughts(self.raw)[0]:
             return self.raw
         return f"<think>\n{self.thoughts}\n</think>\n\n{self.raw}"

@@ -115,7 +115,8 @@ class Session:
 
     Args:
         config: The configuration; its agent, trials and folder do not count.
-        tasks: A source, as for `--tasks`, or a list of tasks. Required for domains not named in `domain`, and for `Session.tasks`.
+        tasks: A source, as for `--tasks`, or a list of tasks. Required for domains not named in `domain`, and for
+            `Session.tasks`.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace those of `config`.
 

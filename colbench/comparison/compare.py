@@ -24,7 +24,8 @@ def compare(
         first: A run, as `colbench.load_run` returns it.
         second: The run to compare it with.
         *more: Further runs. Every run is compared with every other.
-        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` lists the differences.
+        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` lists the
+            differences.
         scoring: Scoring mode, such as `official`.
 
     Raises:

@@ -3,8 +3,8 @@ r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval
     colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
-After its part of the script each hands over to the agent or the human that the plan names. `continuations` writes the
-plan and starts the command. This is the one module of the trainer that the harness loads.
+After its part of the script, each is replaced by the agent or human that the plan names. `continuations` writes the
+plan and starts the command. This is the only module of the trainer that the harness loads.
 """
 
 from __future__ import annotations

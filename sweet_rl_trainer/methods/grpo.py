@@ -1,10 +1,11 @@
 """GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), by TRL's trainer.
 
-    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, for a dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
+    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, for a
+              dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
     export
 
-This method is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B (ABBEL, arXiv
-2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
+This method is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B
+(ABBEL, arXiv 2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     train: GrpoSettings = GrpoSettings()
     dialogues: RunConfig = RunConfig()
-    """Tasks (by default the bundled ones to train on), human and so on; the agent is the model."""
+    """Settings of the dialogues: tasks (default: bundled training tasks), human and so on; the agent is the model."""
 
 
 class GrpoTask(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,7 @@ def model_digest(folder: Path) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return True if a folder holds a configuration and weights, with every file that the index of weights lists."""
+    """Return True if a folder contains a configuration and weights, including every file in the weights' index."""
     return (folder / "config.json").is_file() and any(
         (folder / name).is_file() or _holds_listed(folder / f"{name}.index.json") for name in WHOLE
     )

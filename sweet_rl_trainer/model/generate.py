@@ -90,7 +90,7 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row; finished rows are removed several at a time, as that copies the others."""
+        """Append a token to each row; finished rows are removed several at a time, because this copies the others."""
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]
             kept = torch.tensor(places, device=tokens.device)

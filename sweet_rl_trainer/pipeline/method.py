@@ -52,7 +52,8 @@ class Method(ABC):
 
         Args:
             table: One of `tables`.
-            domain: The domain of the training. train: The training settings made by the user.
+            domain: The domain of the training.
+            train: The training settings made by the user.
         """
         return {}
 

@@ -127,7 +127,7 @@ def _complete(
 
 
 def _training(kind: type[Struct]) -> type[Struct] | None:
-    """Return the type of a table's field `train`; `[train]` changes TrainSettings, and the trackers of others."""
+    """Return the type of a table's `train`; `[train]` sets TrainSettings, but only the trackers of other types."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
     return types.get(COMMON)
 

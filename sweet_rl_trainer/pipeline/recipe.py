@@ -65,7 +65,7 @@ class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How the processes of a training are started."""
 
     config: str = ""
-    """One of the package's (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or a file of `accelerate config`; "": one process."""
+    """A shipped configuration (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or an accelerate config file; "": one process."""
     processes: Count = 1
     args: tuple[str, ...] = ()
     """Further flags of `accelerate launch`, such as `--num_machines=2`."""

@@ -49,7 +49,7 @@ class Runner:
         """The purpose of the next stages, in words."""
 
     def made(self, last: Stage) -> Path:
-        """Run a stage after those it needs, each unless it is done; wait for those that other processes run."""
+        """Run a stage after its dependencies, each unless it is done; wait for those run by other processes."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name

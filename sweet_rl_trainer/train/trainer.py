@@ -188,7 +188,7 @@ class Trainer(BaseTrainer):
     def _run(
         self, model: nn.Module, packed: Packed, entropies: EntropyByTurn | None = None
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the values to log of each example, and their summed loss; `entropies` are summed without gradients."""
+        """Return the values to log for each example, and their summed loss; `entropies` are summed without gradient."""
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
         bare: Any = self.model

@@ -1,11 +1,11 @@
 """The seccomp filter of an agent: a short deny-list, for what namespaces and the view of the files leave open.
 
-- Sockets are those of files, IP and netlink: AF_VSOCK, for one, leads from a virtual machine to its host, whatever the
-  network namespace. io_uring could make others past the filter.
+- Only Unix, IP and netlink sockets are allowed: AF_VSOCK, for example, connects a virtual machine to its host in any
+  network namespace. io_uring could create others without passing the filter.
 - Keys of the kernel's key rings belong to the user, not to a namespace.
-- ptrace could stop bubblewrap's own process in there.
-- bpf, perf and userfaultfd are the beginnings of many an attack on the kernel.
-- Calls of other architectures (32 bits) have other numbers, so there are none.
+- ptrace could stop bubblewrap's own process in the sandbox.
+- bpf, perf and userfaultfd are used in many attacks on the kernel.
+- Calls of other architectures (32 bits) have other numbers, so they are denied.
 """
 
 from __future__ import annotations

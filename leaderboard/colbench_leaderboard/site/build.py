@@ -4,7 +4,8 @@
     boards/KEY/            index.html (the ranking), charts.html, compare.html, tasks.html, board.json, board.csv
     boards/KEY/against/    a page for each entry: its comparison with every other
     boards/KEY/tasks/      a page for each task
-    entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, badge.svg, card.svg, the bundle as .tar.gz, its verification
+    entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, badge.svg, card.svg, the bundle as
+                           .tar.gz, its verification
     gallery/               pictures of pages, if renders exist
     assets/                style and script, named by their hash
 

@@ -2,10 +2,12 @@
 
 *Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
 (`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
-trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more untold facts are tested separately, so that a few improbable successes are not lost among many probable ones; so are trials, because the trials of a task are not independent. The smallest p-value counts, times the number of groups (Bonferroni).
+trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more untold facts
+are tested separately, so that a few improbable successes are not lost among many probable ones; so are trials, because
+the trials of a task are not independent. The smallest p-value counts, times the number of groups (Bonferroni).
 
-*Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances. The
-mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
+*Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances.
+The mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Verifying a bundle: first its files are checked, and only if they hold are its answers run and its human asked.
+"""Verifying a bundle: its files are checked first; if they are valid, answers are run and the human is replayed.
 
-Dialogues are read one at a time, twice. In memory are the receiver's tasks, a line of numbers for each cell, and the
-few dialogues that are being judged.
+Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a line of numbers for each cell, and the
+few dialogues being judged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """`facts`: the share of the task's tests that a guess passes, by the facts that the dialogue has told.
 
-    share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in K, the facts told by the request or a reply; the family's most frequent choice for all others
+    share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
+               K, the facts told by the request or a reply; the family's most frequent choice for all others
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
 Φ_0(o) is share(K): what an answer now would pass. Φ_p is what an answer would pass if each other fact is told before it

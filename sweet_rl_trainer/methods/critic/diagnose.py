@@ -1,7 +1,8 @@
 """Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
-- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. This happens to a critic without normalization, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. This happens to a
+  critic without normalization, and its actor's replies collapse (arXiv 2503.15478, Table 3).
 - `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
 - `states`: how often it prefers another question to the answer where everything is known.
 - `montecarlo`: how well it agrees with the rewards of continued dialogues.

@@ -49,11 +49,13 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Ours.
     """
     server: str = IN_PROCESS
-    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
-    has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
-    (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`)."""
+    """Where to sample: `in-process` with transformers, or `vllm` on a server started for this, or `MODEL@URL`.
+
+    A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
+    the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
+    """
     record_tokens: bool = True
-    """Keep the tokens that the server sampled; false for one that returns none: its replies are tokenized again."""
+    """Keep the tokens that the server sampled; false if it returns none: replies are then tokenized again."""
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64

@@ -1,6 +1,6 @@
 """Scores of candidates and trajectories: the difference of two models' weighted log-probabilities, or one's values.
 
-| preset | score of a reply of L tokens, its end among them |
+| preset | score of a reply of L tokens, including its end token |
 |---|---|
 | `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
@@ -10,17 +10,17 @@
 | `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
-| `facts`, `gain` | what it adds to a potential, by the human's one answer to it (`ranking.consequences`) |
+| `facts`, `gain` | the change of a potential by the human's answer to the reply (`ranking.consequences`) |
 
-`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
-the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
-of its text, without the token that ends it. With 10 tokens of text, each 0.35 nats, as the end is, the bonus is
+`released` is the sum of A and `pmi`, plus a bonus for short replies caused by its unequal denominators. Its first mean
+is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1
+tokens t of its text, without the end token. With 10 tokens of text and the end token at 0.35 nats each, the bonus is
 3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
 
-Every other preset is 0 if both of its models are the same and see the same, or if the value model's head has not been
-trained.
+Every other preset is 0 if both of its models are equal and have the same input, or if the value model's head is
+untrained.
 
-A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
+A turn's candidates form one group: if the model supports it (`attention.can_share`), their context is computed once.
 Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
 """
 
@@ -251,7 +251,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many tokens at the end of a prompt are the header's; the words before may change the first of them."""
+    """Return how many tokens at the end of a prompt belong to the header; text before may affect the first."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

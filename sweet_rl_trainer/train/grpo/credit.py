@@ -14,7 +14,8 @@ Unbiased, up to a constant factor that belongs to the learning rate:
 
     E[(1/n) Σ_i Σ_t A_{i,t} ∇ log π(a_{i,t} | s_{i,t})] = (1 − 1/n) ∇ E[R]
 
-1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of these has a value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
+1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of these has a
+   value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
 2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}, and E[∇ log π(a | s) | s] = 0: both vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
 

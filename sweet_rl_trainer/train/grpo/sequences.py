@@ -28,7 +28,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     logprobs: list[float]
     """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]
-    """For each token of the completion: the number of the turn, from 0, in which the agent wrote it; 0 for the rest."""
+    """For each token of the completion: the number (from 0) of the agent's turn that wrote it; 0 for others."""
     parts: list[Part]
     """The part of each sequence in the row."""
 

@@ -49,8 +49,10 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Divisor of a reward minus its group's mean: the standard deviation of the group, or of the batch. TRL, paper."""
 
     credit: Literal["dialogue", "turn"] = "dialogue"
-    """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
-    differs for tasks with facts (`credit`). TRL, paper: dialogue."""
+    """The advantage of a turn: that of its dialogue, or that of what the dialogue gains from this turn on.
+
+    The two differ for tasks with facts (`credit`). TRL, paper: dialogue.
+    """
     facts_weight: NotNegative = 0.5
     """The weight of the share of facts told in the credit of turns. 0: turns have the credit of their dialogue.
 

@@ -1,9 +1,10 @@
 """Addresses that a page may request, and the responses.
 
-- Tailwind's stylesheet, versions 0 to 2, from whatever host: 2.2.19. Later versions have no stylesheet to link, so such a link fails as it would on the web.
+- Tailwind's stylesheet, versions 0 to 2, from whatever host: 2.2.19. Later versions have no stylesheet to link, so such
+  a link fails as it would on the web.
 - Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). The latter
-  has no official package; the npm package `tailwindcss-cdn` has a copy of what the address serves, so pages look as their author saw them; version 4 has other defaults and colors. Any
-  `?plugins=` gets the build with all four plugins.
+  has no official package; the npm package `tailwindcss-cdn` has a copy of what the address serves, so pages look as
+  their author saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
 - Pictures of placeholder services, drawn here: see `pictures`.
 - Google's font stylesheets: empty, the page falls back to the vendored fonts.
 
