@@ -121,7 +121,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "where hidden decisions come up: when the agent asks (asked), or in the first message (all)",
+            "when the human reveals hidden decisions: when asked (asked), or in the first message (all)",
             metavar="WHAT",
         ),
     ] = "asked"
@@ -195,7 +195,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues run: local, or ray[:ADDRESS] for a cluster, whose nodes have these limits each",
+            "where dialogues run: local, or ray[:ADDRESS] for a cluster; the limits here then apply to each node",
             metavar="NAME",
             effect="execution",
         ),
@@ -284,7 +284,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "scoring",
-            "accept other CLIP weights than the paper's, with incomparable cosine similarities",
+            "accept CLIP weights other than the paper's; cosines are then not comparable",
             effect="execution",
         ),
     ] = False

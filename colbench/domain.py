@@ -155,7 +155,7 @@ class Domain:
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
     """The human's reply in the example dialogues."""
     play_rules: ClassVar[str] = (
-        "You are the agent. The human knows what the answer has to be and has not said all of it. "
+        "You are the agent. The human knows what the answer must be, but has not said everything. "
         "Ask; then answer with /answer, or with a message of `I WANT TO ANSWER:` and the answer."
     )
     """Instructions of `colbench play` for a person who plays the agent."""

@@ -130,7 +130,7 @@ class _Speaker:
         request = dialogue[0].content
         found = recognise(request)
         if found is None:
-            raise AgentError("the request belongs to no family that the demonstrators know")
+            raise AgentError("the demonstrators do not know the request's task family")
         family, theme = found
         self._hear(dialogue, family, theme)
         if self._persona == "turn" and len(dialogue) > 1:

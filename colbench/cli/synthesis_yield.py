@@ -100,7 +100,7 @@ class Yield:
 
     def spending(self) -> Iterator[tuple[str, str]]:
         """Yield each model's purpose with its tokens and cost."""
-        yield "tokens of the author", self.writing.text(self.prices[0])
+        yield "tokens of the author model", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
             yield "tokens of the guesser", self.guessing.text(self.prices[1])
 

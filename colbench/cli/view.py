@@ -125,7 +125,7 @@ def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
     from colbench.viewer.server import serve
 
     def announce(address: str) -> None:
-        line(f"{address} (Ctrl+C ends it)", "bold")
+        line(f"{address} (Ctrl-C to stop)", "bold")
         if opened and not webbrowser.open(address):
             line("--open: no browser was found on this machine; open the address yourself", "dim")
 

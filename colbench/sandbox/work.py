@@ -130,14 +130,14 @@ class Work:
                 spent = f"{limits.cpu_seconds:g} s of CPU time used up"
                 return CallResult(status="timeout", message=spent)
             case "wall":
-                spent = f"not done after {limits.wall_seconds:g} s"
+                spent = f"not finished after {limits.wall_seconds:g} s"
                 return CallResult(status="timeout", message=spent)
             case "threads":
                 return CallResult(
                     status="error", message=f"started more than {limits.threads} threads"
                 )
             case "flood":
-                return CallResult(status="error", message="wrote more than a result may have")
+                return CallResult(status="error", message="wrote more than the maximum size of a result")
         if ending.status < 0:
             return CallResult(status="error", message=f"killed by signal {-ending.status}")
         return CallResult(status="error", message=f"ended the process (status {ending.status})")

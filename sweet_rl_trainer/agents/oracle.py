@@ -42,7 +42,7 @@ class OracleWriter:
         request, *later = (each.content for each in _spoken(messages)[::2])
         found = recognise(request)
         if found is None:
-            raise AgentError("the request belongs to no family that the oracle knows")
+            raise AgentError("the oracle does not know the request's task family")
         family, theme = found
         choices = (
             family.usual() | stated(request, family, theme) | dict(_told(family, theme, later))

@@ -77,7 +77,7 @@ class Fic(Method):
     name = "fic"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}
     goals: ClassVar[Mapping[str, str]] = {
-        "fic": "train on the model's own answers when told everything at once, and export it"
+        "fic": "train the model on its own answers to complete requests, and export it"
     }
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
@@ -138,7 +138,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     if not views:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
-            f"fic: no dialogue has a task whose decisions can be told at once "
+            f"fic: no dialogue has a task whose decisions can be stated in one message "
             f"({reasons or 'there is no dialogue'}); it needs answered dialogues of runs "
             "(data.runs or [[collect]]) about tasks whose decisions are known"
         )

@@ -124,7 +124,7 @@ def compared(results: Results) -> str:
                 verdict = "above" if (found.tasks.mean or 0.0) > 0 else "below"
             lines.append([escape(arm.label), _points(found), _each_signed(found), verdict])
     heads = ("arm", "points of success ", "each seed ", "verdict")
-    text = "A difference is decided if the intervals over tasks and over seeds are both clear of 0."
+    text = "A difference is decided if the intervals over tasks and over seeds both exclude 0."
     return f"{text}\n\n{table(heads, lines)}"
 
 

@@ -107,6 +107,6 @@ def _lengths(values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         longer = "longer" if chosen > rejected else "shorter"
         yield (
             f"pairs {longer}",
-            f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens against "
+            f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens versus "
             f"{rejected:.0f}): the model may learn length",
         )

@@ -85,7 +85,7 @@ class Findings:
             if work not in self._done:
                 self._done.add(work)
                 await work()
-            found = self._found.get(name, AgentError("what comes before it took too long"))
+            found = self._found.get(name, AgentError("an earlier step took too long"))
             if isinstance(found, Exception):
                 raise found
             return found

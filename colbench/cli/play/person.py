@@ -45,7 +45,7 @@ class Desk:
     def tell(self, rules: str) -> None:
         """Print the rules, once."""
         if not self._told:
-            screen.note(f"{rules} /help says more.\n")
+            screen.note(f"{rules} /help shows more.\n")
         self._told = True
 
     def keep(self, picture: bytes, what: str) -> Path:

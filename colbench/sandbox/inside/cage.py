@@ -28,7 +28,7 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
     if cage == "namespaces":
         _enter_namespaces(parent)
     elif os.getppid() != parent:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     os.execv(program, [program, *arguments])  # noqa: S606
 
 
@@ -45,7 +45,7 @@ def _enter_namespaces(parent: int) -> None:
     _write("/proc/self/gid_map", f"{_INNER_ID} {group} 1")
     _die_with_parent()  # new credentials may have taken it back
     if os.getppid() != parent:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     ending, held_open = os.pipe()
     child = os.fork()
     if child:
@@ -55,7 +55,7 @@ def _enter_namespaces(parent: int) -> None:
     _die_with_parent()
     os.close(held_open)
     if select.select([ending], [], [], 0)[0]:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     os.close(ending)
 
 

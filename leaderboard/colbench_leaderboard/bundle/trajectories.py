@@ -105,7 +105,7 @@ class BlobReader:
         for words in _texts(trajectory):
             size = len(words.encode()) if isinstance(words, str) else self._size(words)
             if size < 0:
-                raise refused("blob.missing", f"the bundle lacks the blob {words!r}")
+                raise refused("blob.missing", f"missing from the bundle: the blob {words!r}")
             if isinstance(words, str) and size > LONG:
                 raise refused(
                     "words.long", f"a text of {size} bytes; texts longer than {LONG} must be blobs"

@@ -130,7 +130,7 @@ def _show(found: Audit, *, verified: bool) -> None:
     again = f", {found.verified} verified again with the same result" if verified else ""
     say(
         f"{count(found.records, 'record')}, "
-        f"{count(found.standing, 'entry that stands', 'entries that stand')}{again}, "
+        f"{count(found.standing, 'current entry', 'current entries')}{again}, "
         f"{count(len(found.faults), 'fault')}"
     )
     say(f"head     {found.head}", "dim")

@@ -98,7 +98,7 @@ def _serve(site: Path, port: int | None) -> int:
 
     with server(site, PORT if port is None else port) as running:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a temporary site is deleted
-        say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C ends it)")
+        say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C to stop)")
         try:
             running.serve_forever()
         except KeyboardInterrupt:

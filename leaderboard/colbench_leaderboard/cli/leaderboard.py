@@ -37,7 +37,7 @@ def add_to(commands: Any) -> None:
 
 
 def _add_init(actions: Any) -> None:
-    parser = actions.add_parser("init", help="begin an empty store", description="Begin a store.")
+    parser = actions.add_parser("init", help="create an empty store", description="Begin a store.")
     parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
     parser.add_argument(
         "--packages",

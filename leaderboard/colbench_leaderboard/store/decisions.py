@@ -132,7 +132,7 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: was not made against a current entry: {finding.message}; "
+                f"{verified / RECEIPT}: was not verified against a current entry: {finding.message}; "
                 "leave out --verified, or verify the bundle --against that entry"
             )
 

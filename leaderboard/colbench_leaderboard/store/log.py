@@ -246,7 +246,7 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     if decision == "accepted" and like:
         raise UserError(
             f"bundle {bundle} begins with the same {ADDRESS} digits as {like[0]}, and the site "
-            "names entries by these digits; this cannot be chance: check who sent the two"
+            "names entries by these digits; this is unlikely to be a coincidence: check who submitted both"
         )
 
 

@@ -129,11 +129,11 @@ class _Verification:
 
     def _report_replay(self, dialogues: int) -> None:
         if not self.keyless:
-            message = f"the human is {self.config.human!a}, a model or a program, which cannot be asked again offline"
+            message = f"the human is {self.config.human!a}, a model or a program, whose replies cannot be replayed offline"
             self.findings.add("replay.model", message)
         elif self.tally.replayed < dialogues:
             message = (
-                f"in {self.tally.replayed:,} of {dialogues:,} dialogues the human was asked again"
+                f"in {self.tally.replayed:,} of {dialogues:,} dialogues the human was replayed"
             )
             self.findings.add("replay.sample", message)
 

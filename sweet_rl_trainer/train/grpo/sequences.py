@@ -43,7 +43,7 @@ def dialogue_row(rollout: Rollout) -> DialogueRow:
         reason = rollout.failure.reason if rollout.failure else "it has no tokens"
         lost = rollout.failure is not None and rollout.failure.boundary == "endpoint"
         kind = EndpointError if lost else DataError
-        raise kind(f"{rollout.task_id}: nothing of its dialogue can be trained: {reason}")
+        raise kind(f"{rollout.task_id}: its dialogue cannot be trained on: {reason}")
     _, sequences = arrange(
         [TurnTokens(prompt=list(turn.prompt), reply=list(turn.ids)) for turn in turns]
     )
