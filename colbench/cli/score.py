@@ -53,7 +53,7 @@ FLAGS = (
 )
 """The fields that may change when a run is scored again."""
 WHERE = ("executor", "processes")
-"""The fields that choose where answers are scored; they are not stored in the run."""
+"""The fields that choose where answers are scored; they apply only to this scoring."""
 AT_ONCE = 32
 """Maximum number of answers in progress: being scored, or waiting for a sandbox worker or browser."""
 AHEAD = 8

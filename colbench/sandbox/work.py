@@ -137,7 +137,9 @@ class Work:
                     status="error", message=f"started more than {limits.threads} threads"
                 )
             case "flood":
-                return CallResult(status="error", message="wrote more than the maximum size of a result")
+                return CallResult(
+                    status="error", message="wrote more than the maximum size of a result"
+                )
         if ending.status < 0:
             return CallResult(status="error", message=f"killed by signal {-ending.status}")
         return CallResult(status="error", message=f"ended the process (status {ending.status})")

@@ -42,7 +42,9 @@ class ThreadCount:
 
     def __init__(self) -> None:
         if _linux_version() < _FIRST_VERSION:
-            raise OSError(errno.ENOSYS, "the kernel can suspend the start of a thread, but not resume it")
+            raise OSError(
+                errno.ENOSYS, "the kernel can suspend the start of a thread, but not resume it"
+            )
         machine = platform.machine()
         program = Filter(_thread_filter(machine))
         self.descriptor = syscall(

@@ -84,7 +84,9 @@ def read_file(folder: Path, name: str) -> bytes:
 def add_name(name: str, before: set[str]) -> None:
     """Add a file's name to those already seen. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
-        raise Refused("archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name)
+        raise Refused(
+            "archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name
+        )
     if name in before:
         raise Refused("archive.name", "it appears twice", file=name)
     if len(before) >= MOST_FILES:

@@ -114,7 +114,7 @@ class Transcripts:
         """Add a finding if all trials of a task are the same dialogue."""
         same = sum(number == trials > 1 and exact != "" for number, exact in self._trials.values())
         if same:
-            message = f"in {same:,} tasks all {trials} trials are the same dialogue, so they do not show random variation"
+            message = f"in {same:,} tasks all {trials} trials are the same dialogue, so chance cannot be measured"
             findings.add("audit.same-trials", message)
 
     def report_shared(self, findings: Findings) -> None:

@@ -129,7 +129,7 @@ class _Verification:
 
     def _report_replay(self, dialogues: int) -> None:
         if not self.keyless:
-            message = f"the human is {self.config.human!a}, a model or a program, whose replies cannot be replayed offline"
+            message = f"the human is {self.config.human!a}, a model or a program, and cannot be replayed offline"
             self.findings.add("replay.model", message)
         elif self.tally.replayed < dialogues:
             message = (
