@@ -39,12 +39,17 @@ Kind = Literal[
 ]
 """The kind of a failure at a boundary.
 
-timeout       no answer in time connection    the server could not be reached, or the connection broke overload      the
-server was overloaded until the patience ran out server_error  HTTP 5xx, or a refusal known to be temporary malformed
-the answer could not be read rejected      the server refused this request (HTTP 4xx) context       the dialogue is
-longer than the model's context empty         every reply was empty: cut before its first word, filtered, or just empty
-exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program reply
-what was returned is not a message (empty text)  unknown: files of earlier versions do not record it
+timeout       no answer in time
+connection    the server could not be reached, or the connection broke
+overload      the server was overloaded until the patience ran out
+server_error  HTTP 5xx, or a refusal known to be temporary
+malformed     the answer could not be read
+rejected      the server refused this request (HTTP 4xx)
+context       the dialogue is longer than the model's context
+empty         every reply was empty: cut before its first word, filtered, or just empty
+exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
+reply         what was returned is not a message
+(empty text)  unknown: files of earlier versions do not record it
 """
 
 

@@ -10,9 +10,9 @@ from msgspec import Struct
 Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", "unscorable"]
 """How one hidden test ended.
 
-`skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed. `unstable`:
-the reference itself gives different values in two runs; left out of the score. `unscorable`: the reference raises, or
-its value cannot be compared; left out of the default mode's score.
+`skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed.
+`unstable`: the reference itself gives different values in two runs; left out of the score.
+`unscorable`: the reference raises, or its value cannot be compared; left out of the default mode's score.
 """
 LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
 """Outcomes of tests that do not count."""

@@ -19,9 +19,10 @@ from colbench.models.scripted_server import Fault
 Outcome = Kind | Literal["scored", "mistake", "own"]
 """The outcome of a dialogue in which every request has the fault.
 
-scored        it is scored as if nothing had happened mistake       of the user: the run does not start or stops, exit
-code 2 own           the agent's own failure: its score is 0 (a kind)      it stays unscored, and its failure is of this
-kind
+scored        it is scored as if nothing had happened
+mistake       of the user: the run does not start or stops, exit code 2
+own           the agent's own failure: its score is 0
+(a kind)      it stays unscored, and its failure is of this kind
 """
 _OUTCOMES = {"scored": "scored", "mistake": "exit code 2", "own": "the agent's failure"}
 FOREVER = 3600.0

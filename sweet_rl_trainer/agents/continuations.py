@@ -1,7 +1,9 @@
 """Continuations of dialogues by the harness, in a separate process: each dialogue begins with a script.
 
-FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`) FOLDER/DIGEST/tasks.jsonl   a task for each
-FOLDER/DIGEST/run/          the run, which a second call resumes FOLDER/DIGEST/log.txt       what the command said
+FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
+FOLDER/DIGEST/tasks.jsonl   a task for each
+FOLDER/DIGEST/run/          the run, which a second call resumes
+FOLDER/DIGEST/log.txt       what the command said
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """CreditBench: estimators of turn credit, scored against exact advantages of questions.
 
-values       the exact value of the told decisions and remaining turns, by dynamic programming beliefs      an agent's
-beliefs about the decisions that a task leaves open truths       the exact values of the candidate messages of a state
-states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash play
-Monte-Carlo continuations with the real human estimators   one score for each candidate message of a state agreement
-how the scores order the candidates, compared with the exact values
+values       the exact value of the told decisions and remaining turns, by dynamic programming
+beliefs      an agent's beliefs about the decisions that a task leaves open
+truths       the exact values of the candidate messages of a state
+states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash
+play         Monte-Carlo continuations with the real human
+estimators   one score for each candidate message of a state
+agreement    how the scores order the candidates, compared with the exact values
 """

@@ -1,7 +1,7 @@
 """The data: states and truths, generated in a folder or read from it, and compared with the frozen hashes.
 
-FOLDER/states.jsonl    a line for each task (`states.TaskStates`) FOLDER/truths.jsonl    a line for each task
-(`states.TaskTruths`)
+FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
+FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
 An interrupted generation continues with the next task. The same command produces the same bytes on every machine.
 """

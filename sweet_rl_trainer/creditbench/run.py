@@ -1,9 +1,10 @@
 """The whole benchmark: data, Monte-Carlo values, estimators one after another, and the page.
 
-FOLDER/states.jsonl, truths.jsonl    the data (`data`) FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator,
-a line for each task FOLDER/computed/                     values computed by models (`train.reference_cache`)
-FOLDER/values-KEY.jsonl              Monte-Carlo values (`on_policy`) FOLDER/report/                       the page and
-its picture (`page`), and `results.Results`
+FOLDER/states.jsonl, truths.jsonl    the data (`data`)
+FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
+FOLDER/computed/                     values computed by models (`train.reference_cache`)
+FOLDER/values-KEY.jsonl              Monte-Carlo values (`on_policy`)
+FOLDER/report/                       the page and its picture (`page`), and `results.Results`
 
 Finished work is kept: after an interruption, the same command continues within the current estimator.
 """

@@ -1,6 +1,7 @@
 """Examples on disk: each trajectory's side once, regardless of how many pairs it is in.
 
-FOLDER/train.msgpack      the examples to train on FOLDER/held_out.msgpack   those of the held-out tasks
+FOLDER/train.msgpack      the examples to train on
+FOLDER/held_out.msgpack   those of the held-out tasks
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Dialogues as a stage: collected to learn from, or to evaluate a policy.
 
-FOLDER/run/               the run folder, which is resumed if the stage was killed FOLDER/run.config.json    the run's
-configuration FOLDER/report.txt         the report FOLDER/continuations/     continuations of recorded dialogues, for
-stages that need them
+FOLDER/run/               the run folder, which is resumed if the stage was killed
+FOLDER/run.config.json    the run's configuration
+FOLDER/report.txt         the report
+FOLDER/continuations/     continuations of recorded dialogues, for stages that need them
 """
 
 from __future__ import annotations

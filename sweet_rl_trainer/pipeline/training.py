@@ -1,8 +1,9 @@
 """A training as a stage. It runs in separate processes, so that all their memory is freed at the end.
 
-FOLDER/task.json    the definition of the training, for the processes FOLDER/run/         the run, which is resumed if
-the stage was killed (`train.run`) FOLDER/run/model/   the result: a whole model, or adapters FOLDER/summary.json,
-training.svg, training.png     the logged values: the range of each value and alarms, and a picture
+FOLDER/task.json    the definition of the training, for the processes
+FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
+FOLDER/run/model/   the result: a whole model, or adapters
+FOLDER/summary.json, training.svg, training.png     the logged values: the range of each value and alarms, and a picture
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Evaluation of a policy, or of one that asks and one that writes: `colbench eval` in a separate process, as a stage.
 
-FOLDER/run/             the run folder FOLDER/report.txt       the report FOLDER/outcomes.json    the outcome of each
-dialogue (`results.Outcome`)
+FOLDER/run/             the run folder
+FOLDER/report.txt       the report
+FOLDER/outcomes.json    the outcome of each dialogue (`results.Outcome`)
 """
 
 from __future__ import annotations

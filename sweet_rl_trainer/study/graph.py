@@ -1,7 +1,9 @@
 """The stages of a study; nothing is run here.
 
-base        a model that imitates the demonstrators collect     dialogues of the current policy on the training tasks …
-the stages for an arm's policy (`pipeline.method`), `Arm.iterations` times evaluate    the base, or a policy, on tasks
+base        a model that imitates the demonstrators
+collect     dialogues of the current policy on the training tasks
+…           the stages for an arm's policy (`pipeline.method`), `Arm.iterations` times
+evaluate    the base, or a policy, on tasks
 exchange    one model asks, another one writes the answer
 """
 

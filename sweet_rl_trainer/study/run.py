@@ -1,11 +1,15 @@
 """A study run: its parts in order, and the results, which are written again after each part.
 
-OUT/NAME-KEY/       the stages OUT/base            the base model, a link to its stage OUT/results.json    the results
-so far OUT/report/         the report
+OUT/NAME-KEY/       the stages
+OUT/base            the base model, a link to its stage
+OUT/results.json    the results so far
+OUT/report/         the report
 
 Several processes may run the same command at once, one for each core: a part with a stage running in another process is
-postponed, and each process returns to the remaining parts. A part recorded in `results.json` is not run again, even
-without its stages: a study can continue from another machine's results, if the base has the same weights.
+postponed, and each process returns to the remaining parts.
+
+A part recorded in `results.json` is not run again, even without its stages: a study can continue from another machine's
+results, if the base has the same weights.
 """
 
 from __future__ import annotations

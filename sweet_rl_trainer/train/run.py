@@ -1,8 +1,9 @@
 """A training run in a folder: started, or resumed.
 
-FOLDER/run.json          the definition: settings, a digest of the examples, the initial model FOLDER/checkpoint-STEP/
-transformers' checkpoints FOLDER/log.jsonl         a line for each logged step and evaluation FOLDER/model/
-the trained model (or adapters), once training is over
+FOLDER/run.json          the definition: settings, a digest of the examples, the initial model
+FOLDER/checkpoint-STEP/  transformers' checkpoints
+FOLDER/log.jsonl         a line for each logged step and evaluation
+FOLDER/model/            the trained model (or adapters), once training is over
 """
 
 from __future__ import annotations

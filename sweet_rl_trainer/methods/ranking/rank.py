@@ -1,8 +1,8 @@
 """The stage that scores the candidates, and pairs them for the actor.
 
-FOLDER/scored.jsonl                        each turn's candidates with their scores FOLDER/train.msgpack,
-held_out.msgpack     the pairs (`data.files`) FOLDER/shown.json                          a few of them with their words
-(`pipeline.view`)
+FOLDER/scored.jsonl                        each turn's candidates with their scores
+FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
+FOLDER/shown.json                          a few of them with their words (`pipeline.view`)
 
 A vision critic is shown the candidates' pages, whose pictures are stored next to those of its training.
 """

@@ -1,6 +1,7 @@
 """The stage that samples the candidates of phase 2 from the model with which training starts.
 
-FOLDER/candidates.jsonl   in the order of completion (`candidates`) FOLDER/sampled.jsonl      in the order of turns
+FOLDER/candidates.jsonl   in the order of completion (`candidates`)
+FOLDER/sampled.jsonl      in the order of turns
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 FOLDER/run.json            the definition: settings, the environment, a digest of the tasks, the initial model
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
-FOLDER/checkpoint-STEP/    transformers' checkpoints FOLDER/log.jsonl           a line for each logged step
+FOLDER/checkpoint-STEP/    transformers' checkpoints
+FOLDER/log.jsonl           a line for each logged step
 FOLDER/model/              the trained model (or adapters), once training is over
 
 TRL gets one function that runs the dialogues (`rollout_func`, which TRL calls experimental; `env_mask` marks the
