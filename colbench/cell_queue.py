@@ -28,7 +28,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     cell: Cell
     kept: Rollout | None = None
-    """Its dialogue from an earlier attempt, which only needs to be scored again."""
+    """The cell's dialogue from an earlier attempt, which only needs to be scored again."""
     lost: int = 0
     """Number of workers that were lost while running this cell."""
 

@@ -69,7 +69,7 @@ class Clock:
         self.abandon = abandon
         self.loop: asyncio.AbstractEventLoop | None = None
         self.blocked = 0.0
-        """Seconds during which this speaker blocked the event loop."""
+        """Seconds during which this speaker has blocked the event loop."""
         self.place = ""
         """File and line of the code that last blocked the loop."""
         self._pulse = UNWATCHED
@@ -88,7 +88,7 @@ class Clock:
 
     @property
     def is_over(self) -> bool:
-        """True if the limit is reached."""
+        """True if the limit has been reached."""
         return self.seconds >= self.limit
 
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
@@ -127,7 +127,7 @@ class Clock:
         self._halt()
 
     def go(self) -> None:
-        """Count again."""
+        """Resume counting."""
         self._waits -= 1
         if self._task:
             self._count()

@@ -1,4 +1,4 @@
-"""The frame of all command lines of the project: parser, exit codes, errors in one line, the log, renamed commands.
+"""The common parts of all command lines of the project: parser, exit codes, one-line errors, log, renamed commands.
 
 Exit code 0: done; 1: a failure that the user did not cause, or an unsound result; 2: a wrong command line or input;
 130: interrupted; 143: a run stopped by SIGTERM.

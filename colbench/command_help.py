@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 NARROWEST, WIDEST = 50, 100
-"""Columns of a help text, whatever the width of the terminal."""
+"""Minimum and maximum width of a help text in columns, whatever the width of the terminal."""
 SHOWN = 3
 """Maximum number of optional flags in a usage line; if a command has more, `[options]` replaces them."""
 

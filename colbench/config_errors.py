@@ -27,9 +27,9 @@ STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
 SHORTEST = 4
 """Minimum length of a name to look for misspellings of; shorter names are too similar to each other."""
 ALIKE = 0.8
-"""How similar a misspelling is, by difflib's ratio."""
+"""Minimum similarity of a misspelling, as difflib's ratio."""
 LONGEST = 80
-"""Characters of a wrong value that a message shows."""
+"""Maximum number of characters of a wrong value to show in a message."""
 
 
 class Problem(NamedTuple):

@@ -13,7 +13,7 @@ OF_A_DIALOGUE = 3
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:
-    """Raise the limit of this process as far as the system lets it.
+    """Raise the limit of this process as far as the system permits.
 
     Raises UserError that names `--concurrency` if the limit is too low for this many concurrent dialogues.
     """
@@ -29,7 +29,7 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
 
 
 def raise_limit() -> int:
-    """Raise the limit of this process as far as the system lets it, and return it."""
+    """Raise the limit of this process as far as the system permits, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

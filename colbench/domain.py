@@ -62,7 +62,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
-        """Return this metric of a verdict; None if it was not taken. Success is 1.0 or 0.0."""
+        """Return this metric of a verdict; None if it was not computed. Success is 1.0 or 0.0."""
         if score is None:
             return None
         if self.role == "success":
@@ -86,7 +86,7 @@ class Resources:
     """
 
     workers: int = 1
-    """Answers scored at once."""
+    """Number of answers scored at the same time."""
     renderer: PageRenderer | None = None
     """Renderer for agents and humans that look at pages."""
 
@@ -195,14 +195,14 @@ class Domain:
         return str(blocks[-1][1]) if blocks else answer
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if an answer's source is the task's reference, or nearly, however disguised.
+        """Return True if an answer's source is the task's reference or a near-copy, even if disguised.
 
         By default the two are compared by their words, numbers and signs.
         """
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
     def shape(self, source: str) -> Sequence[str]:
-        """Return the parts of an answer's source in order, as far as comments and names do not change them.
+        """Return the parts of an answer's source in order, without the parts that comments and names can change.
 
         They are used to compare the answers of two entries; by default, the answer's words, numbers and signs.
         """
@@ -234,7 +234,7 @@ class Domain:
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
         """Return the text from which a person who plays the agent starts an answer.
 
-        `dialogue` holds what was said, the request first.
+        `dialogue` contains the messages so far, the request first.
         """
         return Draft(text="", suffix=".txt", required=True)
 
@@ -344,7 +344,7 @@ class Domain:
 
     @cached_property
     def primary(self) -> Metric:
-        """The metric that `Score.value` holds."""
+        """The metric stored in `Score.value`."""
         return next(metric for metric in self.metrics if metric.role == "primary")
 
     @cached_property

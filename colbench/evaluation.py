@@ -69,7 +69,7 @@ class Observer:
         """Handle a planned dialogue that an earlier attempt finished."""
 
     def on_resume(self, kept: int, total: int) -> None:
-        """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
+        """Handle the start of dialogues: `total` are planned, and `kept` were finished by an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Handle a change of the waits for model servers, given as one line per server; empty if there is no wait."""
@@ -78,7 +78,7 @@ class Observer:
         """Handle a finished dialogue; it has been written to the run's folder."""
 
     def on_end(self) -> None:
-        """Handle that no more dialogues will finish, whatever the reason."""
+        """Handle the end of the dialogues, for any reason."""
 
 
 class Evaluation:

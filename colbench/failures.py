@@ -13,7 +13,7 @@ from colbench.rollout import Failure, Rollout, Turn
 BOUNDARIES: tuple[str, ...] = get_args(Boundary)
 KINDS = tuple(kind for kind in get_args(Kind) if kind)
 REPLIES = ("empty", "cut", "filtered", "refused")
-"""How a reply of the agent can have come."""
+"""Delivery problems of an agent's reply that count as reasons."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 

@@ -38,7 +38,7 @@ class Episode(Struct, frozen=True, kw_only=True):
     id: str
     """Unique in the run; reveals nothing about the task."""
     seed: int
-    """For the agent's own sampling; derived from the run's seed, the task and the trial."""
+    """Seed for the agent's own sampling, derived from the run's seed, the task and the trial."""
     max_turns: int
     domain: str = BACKEND
     record_tokens: bool = False
@@ -95,7 +95,7 @@ class HumanSimulator(Protocol):
 
 @runtime_checkable
 class Viewer(Protocol):
-    """A human or an agent that looks at pages."""
+    """A human or an agent that uses pictures of pages."""
 
     def use_renderer(self, renderer: PageRenderer) -> None:
         """Receive the renderer. Called once, before the first dialogue of a run on a domain that has one."""
@@ -223,7 +223,7 @@ class Recipe(Protocol):
         ...
 
     def read(self, reply: str) -> Task:
-        """Return the task in a reply, without running anything. Raises RejectedError if the reply is malformed."""
+        """Parse the task in a reply, without running anything. Raises RejectedError if the reply is malformed."""
         ...
 
     def index(self) -> TaskIndex:
@@ -258,7 +258,7 @@ class Design(Protocol):
     chosen: Mapping[str, Hashable]
     """The choice in the reference."""
     usual: Mapping[str, Hashable]
-    """The most likely guess."""
+    """The choices of the most likely guess."""
     questions: Mapping[str, Sequence[str]]
     """Plain questions about each decision."""
 

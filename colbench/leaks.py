@@ -37,7 +37,7 @@ CACHED_TASKS = 256
 """Number of tasks whose hidden items are cached: those of concurrent dialogues."""
 CACHED_TEXTS = 65536
 AUDITED = 50_000
-"""Characters of a message that are audited."""
+"""Maximum number of characters of a message to audit."""
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
@@ -74,7 +74,7 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 def hidden_items(task: Task) -> Items:
-    """Return the items of the reference that the request does not hold."""
+    """Return the items of the reference that the request does not contain."""
     return _secret(task.hidden.reference, task.request, task.domain)
 
 

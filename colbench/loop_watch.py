@@ -21,7 +21,7 @@ from colbench.clock import GRACE, PULSES, RUNNING, Clock, Interrupted, Pulse
 from colbench.errors import place_of
 
 TICK = 0.25
-"""Seconds between two looks at the loop."""
+"""Seconds between two checks of the loop."""
 BLOCKED = 1.0
 """Seconds without an iteration after which the loop counts as blocked."""
 WARNED = 5.0
@@ -66,7 +66,7 @@ class LoopWatch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopping = False
-        """True if code that blocks the loop is interrupted even before its time is up."""
+        """True if code that blocks the loop must be interrupted even before its time is up."""
         self._loop = loop
         self._pulse = Pulse()
         self._thread = threading.get_ident()
@@ -83,7 +83,7 @@ class LoopWatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Watch."""
+        """Watch the loop."""
         PULSES[self._loop] = self._pulse
         before = signal.signal(WAKE, self._on_wake) if self._in_main else None
         thread = threading.Thread(target=self._watch, daemon=True, name="colbench-loop-watch")
@@ -121,7 +121,7 @@ class LoopWatch:
             self._treat(clock, frames, now - self._suspected_since)
 
     def _answer(self) -> None:
-        """Note that the loop turns again."""
+        """Record that the loop is running again."""
         now = time.monotonic()
         with self._lock:
             if self._asked is not None and now - self._asked >= BLOCKED:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant"]
-"""In a dialogue the human is `user` and the agent is `assistant`."""
+"""Role in a dialogue: the human is `user` and the agent is `assistant`."""
 
 ANSWER_MARKER = "I WANT TO ANSWER:"
 """Marker that ends the dialogue; the text after it is the answer."""
@@ -57,7 +57,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0
-    """Seconds before the answered request was sent: for a slot, after refusals, in failed requests."""
+    """Seconds waited before the answered request was sent: for a slot, after refusals, in failed requests."""
 
     @property
     def cut(self) -> bool:

@@ -12,7 +12,7 @@ NO_INTERVAL = "no interval"
 
 
 class Range(Protocol):
-    """Anything with two ends."""
+    """Any object with a lower and an upper end."""
 
     @property
     def low(self) -> float | None:

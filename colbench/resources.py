@@ -40,7 +40,7 @@ class RunResources:
 
     @property
     def workers(self) -> int:
-        """Answers scored at once."""
+        """Number of answers scored at the same time."""
         return max(resources.workers for resources in self.by_domain.values())
 
     @property

@@ -188,7 +188,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
     scores: dict[str, Score] = {}
     """Scores by mode: `default`, `official`."""
     started: str = ""
-    """UTC, ISO 8601."""
+    """Start time in UTC, ISO 8601."""
     seconds: float = 0.0
     asking: Asking | None = None
     """Measures of the questions.
@@ -272,15 +272,15 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
 
     rollout: Rollout
     line: int
-    """Counted from 1."""
+    """Line number, counted from 1."""
     start: int
     """Byte offset of its line."""
     length: int
-    """Bytes of its line, newline included."""
+    """Length of the line in bytes, including the newline."""
 
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
-    """Yield the rollouts of a file from a byte offset on, at which the given line begins; see `iter_rollouts`."""
+    """Yield the rollouts of a file from a byte offset on, where the given line starts; see `iter_rollouts`."""
     for number, content in enumerate(_whole_lines(path, start), start=line):
         rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
@@ -308,7 +308,7 @@ def _fix(path: Path) -> str:
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:
-    """Yield the lines with their newlines; a torn last line is left out."""
+    """Yield the complete lines with their newlines; an incomplete last line is left out."""
     try:
         with path.open("rb") as file:
             file.seek(start)

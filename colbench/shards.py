@@ -1,6 +1,7 @@
 """Shards: the parts of a run that several machines work on. A cell's shard depends on its task and trial alone.
 
-So every run on the same tasks is divided in the same way, whatever its agent, and shards of the same number compare.
+So every run on the same tasks is divided in the same way, whatever its agent, and shards with the same number are
+comparable.
 """
 
 from __future__ import annotations

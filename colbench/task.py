@@ -23,7 +23,7 @@ from colbench.config_errors import explain, misspelled
 from colbench.errors import DataError
 
 BACKEND, FRONTEND = "backend", "frontend"
-"""The domains of the official files, whose rows do not name theirs."""
+"""The domains of the official files, whose rows do not state their domain."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 

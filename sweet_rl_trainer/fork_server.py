@@ -40,7 +40,7 @@ class Request(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     folder: str
     path: list[str]
-    """`sys.path`."""
+    """The import path, `sys.path`."""
 
 
 class ForkServer:

@@ -18,7 +18,7 @@ Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
 Tracker = Literal["tensorboard", "wandb", "trackio"]
-"""Trackers of transformers, besides the log file of a run."""
+"""Trackers of transformers, in addition to the log file of a run."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]

@@ -104,7 +104,7 @@ class HTTPAgent(OutsideAgent):
 
 
 class HTTPSAgent(HTTPAgent):
-    """`https://host:port`: the same, encrypted."""
+    """`https://host:port`: like HTTPAgent, but encrypted."""
 
     scheme = "https"
 

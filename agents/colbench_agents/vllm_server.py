@@ -26,14 +26,14 @@ from colbench.errors import UserError
 
 HOST = "127.0.0.1"
 STARTUP_TIMEOUT = 1800.0
-"""Seconds; a large model is long in loading."""
+"""Default time limit in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
 """Seconds to wait in an interrupted run; the watchdog then continues to kill processes on its own."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
-"""Lines of the server's log that an error shows."""
+"""Number of lines of the server's log to show in an error."""
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 logger = logging.getLogger("colbench")

@@ -33,7 +33,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
     @property
     def session(self) -> HostedSession:
-        """Where the dialogues are had."""
+        """Return the session that runs the dialogues."""
         return self.taskset.session
 
     async def start(self) -> None:

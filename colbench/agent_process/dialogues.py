@@ -38,7 +38,7 @@ from colbench.messages import Message, clean
 from colbench.models.pictures import from_data_url
 
 UNLIMITED = 1e9
-"""Seconds of a dialogue without a limit."""
+"""Number of seconds that stands for a dialogue without a time limit."""
 
 
 class Dialogues:
@@ -92,7 +92,7 @@ class _Talk:
         self.task = asyncio.create_task(self._run())
 
     def ask(self, request: Messages) -> None:
-        """Have the agent reply."""
+        """Have the agent reply to the dialogue so far."""
         self._asked = True
         self._requests.put_nowait(request)
 

@@ -1,4 +1,4 @@
-"""Code shared by agents behind the protocol: their description is requested once and holds for the run."""
+"""Code shared by agents behind the protocol: their description is requested once and applies to the whole run."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from colbench.agent_process.protocol import Spared
 from colbench.clock import Clock
 
 TICK = 0.25
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 WORTH = 0.05
 """Smallest difference in seconds that is reported."""
 
@@ -29,11 +29,11 @@ class Pace:
         self._ended = Event()
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the checks."""
         Thread(target=self._watch, daemon=True, name="colbench-pace").start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the checks."""
         self._ended.set()
 
     def asked(self, episode: str) -> None:
@@ -42,7 +42,7 @@ class Pace:
             self._due[episode] = _Due()
 
     def counted(self, episode: str, clock: Clock) -> None:
-        """Note the clock that counts the agent's time."""
+        """Set the clock that counts the agent's time."""
         with self._lock:
             if due := self._due.get(episode):
                 due.clock = clock

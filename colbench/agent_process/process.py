@@ -204,7 +204,7 @@ class _Due(Struct, frozen=True, kw_only=True):
 
     answer: asyncio.Future[Reply | Error]
     clock: Clock | None
-    """Counts the agent's time."""
+    """Clock of the agent's time."""
 
     def spare(self, seconds: float) -> None:
         if self.clock:

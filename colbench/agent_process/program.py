@@ -16,9 +16,9 @@ from colbench.errors import AgentError, EndpointError
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 EXIT_GRACE = 2.0
-"""Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
+"""Seconds for a process to end after its standard input is closed, and again after SIGTERM; then it is killed."""
 LAST_WAIT = 10.0
-"""Seconds after the last grace period before even the watchdog is given up."""
+"""Seconds after the last grace period before the watchdog itself is killed."""
 LONGEST_WORD = 2000
 """Maximum number of characters kept of one line of standard error."""
 CHUNK = 65536
@@ -79,7 +79,7 @@ class Program:
         await _input(self._process).drain()
 
     def close(self) -> None:
-        """Close its standard input."""
+        """Close the program's standard input."""
         _input(self._process).close()
 
     async def line(self) -> bytes:

@@ -18,7 +18,7 @@ from colbench.models.pictures import data_url
 
 PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
-"""Bytes of one line, or of one body over HTTP, that an agent may send."""
+"""Maximum number of bytes in a line, or in a body over HTTP, from an agent."""
 SHOWN = 200
 """Maximum bytes of an agent's message quoted in a failure's reason."""
 
@@ -51,7 +51,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """To the agent: a dialogue begins."""
+    """To the agent: a dialogue starts."""
 
     protocol: str = PROTOCOL
     episode: EpisodeFacts
@@ -164,7 +164,7 @@ _REQUESTS: msgspec.json.Decoder[ToAgent] = msgspec.json.Decoder(ToAgent)
 
 
 def start(episode: Episode) -> Start:
-    """Return the message that begins a dialogue."""
+    """Return the message that starts a dialogue."""
     return Start(episode=EpisodeFacts(**msgspec.structs.asdict(episode)))
 
 

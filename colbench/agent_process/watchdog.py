@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 GRACE = 10.0
-"""Seconds that the command has to end after SIGTERM; then everything is killed."""
+"""Seconds for the command to end after SIGTERM; then everything is killed."""
 NOT_STARTED = 127
 """Exit code where the command could not be started."""
 PR_SET_PDEATHSIG = 1

@@ -16,7 +16,7 @@ from colbench.rollout import Asking, Rollout, Turn
 from colbench.task import Fact, Task
 
 READ = 50_000
-"""Characters of a message that are read."""
+"""Maximum number of characters of a message to analyze."""
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:

@@ -80,7 +80,7 @@ MEASURES = (
         lambda asking: len(asking.ignored),
     ),
 )
-"""In the order of reading."""
+"""The measures in display order."""
 
 
 def measured(asking: Asking | None) -> dict[str, float | None]:

@@ -21,9 +21,9 @@ from colbench.registry import get_domain
 from colbench.task import Fact, Task
 
 MOST_WORDS = 0.6
-"""Share of a statement's words that a paraphrase must hold."""
+"""Minimum share of a statement's words that a paraphrase must contain."""
 LONGEST_REPLY = 20_000
-"""Characters of a human's reply that are searched."""
+"""Maximum number of characters of a human's reply to search."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
 """Replies of the keyless human that tell nothing."""
 DECLINES = re.compile(

@@ -17,7 +17,7 @@ from colbench.loop_watch import interrupt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
-"""Seconds from the first signal to the end of the process, whatever happens."""
+"""Maximum seconds from the first signal to the end of the process, whatever happens."""
 INTERVAL = 0.5
 """Seconds between two interruptions of a speaker's code after the first signal."""
 

@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """Outcomes of the texts so far, over all attempts."""
+    """Outcomes of the seed texts so far, over all attempts."""
 
     def __init__(
         self,

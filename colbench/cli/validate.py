@@ -53,7 +53,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     source: str
     tasks: int
     default: int
-    """References that score 1."""
+    """Number of references that score 1."""
     official: int | None
     """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
     blank: int

@@ -26,7 +26,7 @@ from colbench.rollout_file import RolloutReader
 from colbench.task import Task
 
 BLOCK = 20
-"""Tasks packed together."""
+"""Number of tasks packed together."""
 LONGEST = 50_000
 """Maximum number of characters of any one text on the page; the run folder has the whole text."""
 
@@ -51,7 +51,7 @@ class Dialogue(Struct, frozen=True, kw_only=True):
     outcome: str
     """The dialogue's class, such as `guessed`; empty if it is unscored."""
     verdict: str
-    """The class in words."""
+    """The outcome in words."""
     remarks: Sequence[str]
     failed: Sequence[str]
     """The tests that the answer did not pass."""

@@ -28,7 +28,7 @@ class Taker(NamedTuple):
 
 
 def takers(domain: Domain, mode: str, dialogues: Sequence[DialogueStats]) -> list[Taker]:
-    """Return all measures of a domain in reading order; `dialogues` are those of all compared runs."""
+    """Return all measures of a domain in display order; `dialogues` are the dialogues of all compared runs."""
     lead = leading_metric(domain, dialogues)
     metrics = reported_metrics(domain, lead, dialogues)
     order = sorted(metrics, key=lambda metric: (metric.role != "success", metric != lead))

@@ -25,7 +25,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     unit: str = "%"
     """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
-    """The better values."""
+    """Which values are better, the higher or the lower ones."""
     bounds: tuple[float, float] | None
     """Least and greatest possible value; None if it is unbounded."""
 
@@ -85,7 +85,7 @@ class RunMeans(Struct, frozen=True, kw_only=True):
     """Mean values of one run over the tasks that all compared runs have."""
 
     means: dict[str, Interval]
-    """By measure."""
+    """Means by measure."""
     outcomes: dict[str, int] | None
     """Scored cells that succeeded (`succeeded`) and that did not, by failure class; None without success."""
 
@@ -116,7 +116,7 @@ class DomainComparison(Struct, frozen=True, kw_only=True):
     runs: tuple[RunMeans, ...]
     pairs: tuple[Pair, ...]
     differing: tuple[TaskDifference, ...]
-    """The largest differences first."""
+    """Tasks with different results, the largest differences first."""
 
     def measure(self, name: str) -> Measure:
         """Return the measure of this name."""

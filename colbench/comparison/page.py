@@ -80,7 +80,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     outcomes: Sequence[tuple[str, str]]
     """Outcomes that occur: their classes, and their names for people."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
-    """Each run with its outcomes, as a bar and by number."""
+    """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
     index: Sequence[dict[str, object]]
     """The differing tasks that are shown, for the script."""

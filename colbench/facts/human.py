@@ -26,7 +26,7 @@ ENOUGH = 3.0
 CLEAR = 4.5
 """Lead in nats (`facts_match`) above which a fact counts as asked for: in the first question, and in others."""
 HEARD = 4000
-"""Characters of a message that are listened to, from its end."""
+"""Maximum number of characters to read at the end of a message."""
 
 UNKNOWN = (
     "I don't know.",

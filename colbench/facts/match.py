@@ -133,9 +133,9 @@ class _Classes:
         return np.maximum(LEAST, np.log(here / usual))
 
     def likeness(self, words: Array, worths: Array) -> Array:
-        """Return for each class the mean likeness, from 0 to 1, of the examples nearest to the words.
+        """Return for each class the mean similarity, 0 to 1, of the examples nearest to the words.
 
-        Empty words do not count.
+        Function words do not count.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]

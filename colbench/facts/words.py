@@ -147,7 +147,7 @@ def _roofs() -> dict[str, frozenset[str]]:
 
 
 SYNONYMS = _roofs()
-"""For a stem, its synonyms among the other stems."""
+"""Synonyms of each stem, among the other stems."""
 
 
 def content(text: str) -> tuple[str, ...]:

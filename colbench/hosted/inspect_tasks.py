@@ -56,7 +56,7 @@ METRICS = [mean(), stderr(cluster="task")]
 
 @solver
 def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
-    """Hold the dialogue with the simulated human, by the rules of `colbench.dialogue`."""
+    """Run the dialogue with the simulated human, by the rules of `colbench.dialogue`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session = session_for(settings)

@@ -24,7 +24,7 @@ from colbench.models.transports import (
 TRIES = 3
 """Number of attempts until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Seconds for an answer to GET /models."""
+"""Time limit in seconds for an answer to GET /models."""
 REFUSED = {400, 401, 403}
 """Status codes of servers for an unknown key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
@@ -90,7 +90,7 @@ class Connection:
             raise UserError(f"{self.url} has no model `{model}`; it has: {shown}")
 
     async def probe(self) -> None:
-        """Raise ConnectionError unless the server answers anything."""
+        """Raise ConnectionError unless the server sends any response."""
         await _look(self.transport)
 
     async def _listing(self) -> Answer:

@@ -49,7 +49,7 @@ class Dialect:
         self.thinks = False
         """True once the model has been observed to think."""
         self.version = 0
-        """Number of properties learned."""
+        """Version of the dialect: the number of properties learned so far."""
 
     def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
         """Return a request's body. `max_tokens` 0: no limit."""

@@ -39,7 +39,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """The first that applies to a request is its answer."""
     outcome: Outcome = "scored"
     human_outcome: Outcome | None = None
-    """Where the human's differs from the agent's."""
+    """The human's outcome, if it differs from the agent's."""
     passes: bool = True
     """False if the fault does not go away even if only some requests have it."""
 

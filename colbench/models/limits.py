@@ -70,7 +70,7 @@ class AdaptiveLimit:
         self._admit()
 
     def raise_(self) -> None:
-        """Allow a little more."""
+        """Increase the limit a little."""
         step = RECOVERY if self.allowed < self._refused_at - 1 else 1.0
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 

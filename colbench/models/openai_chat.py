@@ -66,7 +66,7 @@ class _Request(Struct, kw_only=True):
     spent: float = 0.0
     """Seconds spent on overload refusals and on the waits after them."""
     empty: int = 0
-    """Empty replies."""
+    """Number of empty replies."""
 
 
 class OpenAIChat:

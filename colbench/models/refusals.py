@@ -15,7 +15,7 @@ NOT_NOW = {429, 502, 503, 504, 529}
 """Status codes of overload, or of a gateway that does not reach the server: waiting does not use up a try."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Refusals that pass, besides all from 500 on."""
+"""Status codes of temporary refusals, in addition to all from 500 on."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
 """Status codes that are the user's mistake before the server's first answer, and a temporary fault after it."""
 LONGEST_BACKOFF = 10.0

@@ -13,7 +13,7 @@ from msgspec import Struct
 from colbench.messages import Delivery, Message, Sampled, Usage, clean
 
 MAX_REPLY = 500_000
-"""Characters of a reply that are kept; the rest is cut off, and the reply is marked as cut."""
+"""Maximum number of characters of a reply; the rest is cut off, and the reply is marked as cut."""
 THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
 THOUGHT_PARTS = {"thinking", "reasoning"}
 

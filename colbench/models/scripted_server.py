@@ -54,7 +54,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     """A function that selects requests by their body; without it, every request is selected."""
 
     def applies(self, body: Mapping[str, Any]) -> bool:
-        """Return True if a request with this body is meant."""
+        """Return True if the fault applies to a request with this body."""
         return self.when is None or self.when(body)
 
     @property

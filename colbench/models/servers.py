@@ -17,11 +17,11 @@ from colbench.models.limits import AdaptiveLimit
 from colbench.numbers import count
 
 PATIENCE = 900.0
-"""Seconds to wait for a server that cannot be reached, or that refuses for load."""
+"""Seconds to wait for a server that is unreachable or overloaded."""
 POLL = (1.0, 10.0)
-"""Seconds between two looks at a server that cannot be reached: at first, and at most."""
+"""Seconds between two checks of an unreachable server: initial and maximum value."""
 TOLD_AFTER = 2.0
-"""Seconds after which a wait is worth telling."""
+"""Seconds after which a wait is reported."""
 WAIT_INTERVAL = 1.0
 """Seconds between two checks of a server that is waited for."""
 
@@ -33,7 +33,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """Address of the model server; empty if another program reports the wait in its own words."""
     reason: str
     requests: int = 0
-    """Requests that were refused and wait; 0: the server cannot be reached."""
+    """Number of refused requests that wait; 0 if the server cannot be reached."""
     seconds: int = 0
 
     def __str__(self) -> str:
@@ -79,12 +79,12 @@ class Server:
         return self._down_since is not None
 
     def answered(self) -> None:
-        """Note that a request was answered."""
+        """Record that a request was answered."""
         self.has_answered = True
         self._refused_since = None
 
     async def ready(self) -> None:
-        """Wait while the server cannot be reached. Raises EndpointError when patience is over."""
+        """Wait while the server cannot be reached. Raises EndpointError when the patience runs out."""
         if self._poll:
             await asyncio.shield(self._poll)
 

@@ -24,7 +24,7 @@ CONNECT_TIMEOUT = 30.0
 MAX_BODY = 64 * 2**20
 """Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
-"""Names of the errors of httpx that come before a request is sent."""
+"""Names of httpx errors that occur before a request is sent."""
 
 
 class Answer(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Answer(Struct, frozen=True):
 
     status: int
     headers: Mapping[str, str]
-    """With lower-case names."""
+    """The response's headers, with lower-case names."""
     content: bytes
 
 

@@ -33,7 +33,7 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     color: str = "#000000"
     """Color of the text, `#rrggbb`."""
     background: str = "#ffffff"
-    """Its background, `#rrggbb`: the nearest opaque background color."""
+    """The block's background, `#rrggbb`: the nearest opaque background color."""
     font_size: float = 16.0
     bold: bool = False
     align: Align = "left"
@@ -65,7 +65,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PageRenderer(Protocol):
-    """Whatever turns pages into pictures."""
+    """An object that renders pages to pictures."""
 
     @property
     def environment(self) -> str:

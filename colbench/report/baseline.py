@@ -30,7 +30,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Another run, for comparing with."""
 
     source: str
-    """As given."""
+    """The baseline's path, as given by the user."""
     agent: str
     """Empty when a rollout file does not say."""
     dialogues: Mapping[str, Sequence[DialogueStats]]

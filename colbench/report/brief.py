@@ -25,7 +25,7 @@ from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 SEEN = 0.05
-"""Least number that is not shown as 0.0."""
+"""Minimum value that is not shown as 0.0."""
 RAREST = 2
 """Number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
@@ -34,7 +34,7 @@ TOGETHER = 28
 """Parts of a note up to this length, between commas, are not broken."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
-"""Lines of a note."""
+"""Maximum number of lines in a note."""
 
 
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:

@@ -29,9 +29,9 @@ from colbench.score import Score
 from colbench.task import Task
 
 BLOCK = 40
-"""Tasks packed together."""
+"""Number of tasks packed together."""
 REQUEST = 200
-"""Characters of a request that the table can search and show."""
+"""Maximum number of characters of a request for search and display in the table."""
 LONGEST = 100_000
 """Maximum number of characters of any one text on the page; the run folder has the whole text."""
 

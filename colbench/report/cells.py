@@ -36,7 +36,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def planned(self) -> int:
-        """Number of cells."""
+        """Number of planned cells."""
         return sum(map(len, self.grid))
 
     @property

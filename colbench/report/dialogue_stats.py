@@ -74,17 +74,17 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     refused: int = 0
     retries: int = 0
     waits: tuple[float, ...] = ()
-    """Seconds, of the replies that were waited for."""
+    """Seconds waited, for each reply that had to wait."""
 
 
 class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     """One dialogue in numbers. The first fields are explained in `Judged`."""
 
     place: int
-    """Where the dialogue is: the byte offset of its line, or its number in a list."""
+    """Position of the dialogue: the byte offset of its line, or its index in a list."""
     domain: str
     scores: dict[str, Score]
-    """Without tests and floors."""
+    """The scores, without tests and floors."""
     floors: Mapping[str, Mapping[str, float]] | None
     """Metrics of answers that need no dialogue (`Domain.floors_of`); None if the dialogue is not scored."""
     failure: Failure | None

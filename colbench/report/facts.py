@@ -60,7 +60,7 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """Facts that belong together."""
+    """A group of related facts."""
 
     title: str
     facts: tuple[Fact, ...]

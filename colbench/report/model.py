@@ -36,7 +36,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     unscored_as_zero: Rates | None
     """The same over all planned cells, with unscored ones counted as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
-    """For k = 1 to the number of trials; empty for a single trial and in a domain without success."""
+    """pass^k for k = 1 to the number of trials; empty for a single trial and in a domain without success."""
     metrics: dict[str, Interval] = {}
     """Every metric that was computed for all measured answers, by name."""
 
@@ -48,7 +48,7 @@ class ModeDelta(Struct, frozen=True, kw_only=True):
     base: str
     cells: int
     differing: int
-    """Cells whose value differs."""
+    """Number of cells with different values."""
     value: Interval
     success_rate: Interval | None
 
@@ -84,7 +84,7 @@ class Replies(Struct, frozen=True, kw_only=True):
 
     total: int
     empty: int
-    """Without a word, whatever the reason."""
+    """Number of replies without any text, for any reason."""
     cut: int
     """Cut by a limit on their length."""
     filtered: int
@@ -191,8 +191,10 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions told up to turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """By family and decision, sorted by number of times asked (ascending), then by number of times hidden
-    (descending)."""
+    """The decisions by family and name.
+
+    They are sorted by how often they were asked for (ascending), then by how often they were hidden (descending).
+    """
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
@@ -238,7 +240,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     tasks: int
     trials: int
     cells: int
-    """Planned: tasks times trials."""
+    """Number of planned cells: tasks times trials."""
     missing: int
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
@@ -294,7 +296,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     agent: str
     human: str
     tasks: str
-    """The source, as given."""
+    """The task source, as given by the user."""
     seed: int
     max_turns: int
     domains: dict[str, DomainReport]

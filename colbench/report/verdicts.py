@@ -1,4 +1,4 @@
-"""Parts of a domain's verdicts besides the leading number: further metrics, floors, notes."""
+"""Parts of a domain's verdicts other than the leading number: further metrics, floors, notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.scorers import extra_metric
 from colbench.stats import mean
 
 NOTES = 3
-"""Notes shown."""
+"""Maximum number of notes to show."""
 
 
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:

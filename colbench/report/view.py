@@ -41,16 +41,16 @@ ELSEWHERE = {"Scores", "Floors"}
 
 
 class Tile(Struct, frozen=True, kw_only=True):
-    """A number to remember."""
+    """A headline number."""
 
     label: str
     value: str
     note: str
-    """Its interval, or its unit."""
+    """The number's interval, or its unit."""
     hint: str = ""
-    """Its meaning."""
+    """The number's meaning."""
     lines: Sequence[tuple[str, str]] = ()
-    """Its reference values: the kind (`ceiling`, `floor` or empty) and the words."""
+    """The number's reference values, each with its kind (`ceiling`, `floor` or empty) and its text."""
     kind: str = ""
     """`lead`: large. `warn`: a warning."""
     bar: Markup = Markup()

@@ -17,14 +17,14 @@ from locals, so that no function sees a top-level name.
 """
 Status = Literal["value", "error", "timeout", "skipped"]
 TIMEOUTS_ALLOWED = 3
-"""After this many timeouts the remaining calls of a job are skipped."""
+"""Number of timeouts after which the remaining calls of a job are skipped."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     """Resource limits of one call, and also of a process, which runs several calls within the same limits."""
 
     cpu_seconds: float = 1.0
-    """All threads together."""
+    """Limit on CPU seconds of all threads together."""
     wall_seconds: float = 5.0
     threads: int = 128
     """Maximum number of threads started, including those that have ended."""

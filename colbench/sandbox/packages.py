@@ -22,7 +22,7 @@ class Packages(Struct, frozen=True, kw_only=True):
     versions: tuple[str, ...] = ()
     """Names and versions of the requested packages, such as `numpy 2.4.6`."""
     preloaded: tuple[str, ...] = ()
-    """Modules of theirs that are imported once a server."""
+    """Modules of these packages that each server imports at its start."""
     names: tuple[str, ...] = ()
     """All top-level modules that are shown."""
     folders: tuple[str, ...] = ()

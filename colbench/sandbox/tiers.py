@@ -92,7 +92,7 @@ TIERS = (
         remedy="--allow-unsafe-sandbox; on macOS use a Linux container instead",
     ),
 )
-"""From the strongest to the weakest."""
+"""The tiers, from the strongest to the weakest."""
 
 
 def command(tier: Tier, control: int) -> list[str]:

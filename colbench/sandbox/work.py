@@ -27,7 +27,7 @@ from colbench.sandbox.jobs import (
 )
 
 _REHEARSAL_CLOCK = 3 * 366 * 86400.0 + 40 * 86400.0 + 5 * 3600.0 + 17 * 60.0
-"""Seconds by which a rehearsal's clock is ahead: another year, month, day, weekday, hour and minute."""
+"""Seconds by which a rehearsal's clock is ahead, so that year, month, day, weekday, hour and minute differ."""
 _LONG_CALL = 10_000
 """Maximum length in characters of a call to compile here; longer ones are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")

@@ -18,7 +18,7 @@ from colbench.sandbox.work import Ending
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
-"""Beyond every limit of a job; a server that is silent for longer is broken."""
+"""Seconds beyond every limit of a job after which a silent server counts as broken."""
 _DRAIN_AFTER = 0.02
 """Seconds after which a job's output is read while the job runs; most jobs have ended by then."""
 

@@ -26,7 +26,7 @@ The error of an end is then about 3 % of the interval's half-width.
 
 
 class Measure:
-    """One measure of all entries of a board. `means`: the means over trials, tasks by entries."""
+    """One measure of all entries on a board. `means`: the means over trials, tasks by entries."""
 
     def __init__(self, means: Floats) -> None:
         self.means = means

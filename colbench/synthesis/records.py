@@ -36,7 +36,7 @@ REASONS: dict[Reason, str] = {
 }
 """Descriptions for the table of the yield."""
 FIRST_BYTES = b'{"synthesis":{"key":"'
-"""First bytes of every line, by which a torn line is recognized."""
+"""First bytes of every line, by which an incomplete line is recognized."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the files as their only writer."""
+        """Open the files as their only writer."""
         with hold(self.out, self.out):
             self.lines = self._read()
             self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}

@@ -12,9 +12,9 @@ from msgspec import Struct
 MOST_LINES = 2_000
 """Maximum number of lines of either text to compare; the time grows with the product of both."""
 LONGEST_LINE = 400
-"""Characters of a line beyond which its words are not compared."""
+"""Maximum number of characters of a line whose words are compared."""
 ALIKE = 0.4
-"""Least likeness of two lines whose words are compared."""
+"""Minimum similarity of two lines whose words are compared."""
 WORDS = re.compile(r"\w+|\s+|.")
 
 

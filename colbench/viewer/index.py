@@ -25,7 +25,7 @@ from colbench.viewer.notes import Note, Notes
 
 T = TypeVar("T", bound=Hashable)
 REQUEST = 160
-"""Characters of a request, or of a note, that are kept in a row."""
+"""Maximum number of characters of a request, or of a note, kept in a row."""
 
 Unfailed = Literal["succeeded", "scored", "unscored"]
 """`scored`: in a domain in which answers do not just succeed or fail. `unscored`: no verdict yet, or none possible."""
@@ -61,11 +61,11 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     labels: tuple[str, ...] = ()
     """Labels assigned by a person."""
     note: str = ""
-    """The beginning of the note that a person left."""
+    """The beginning of a person's note."""
     start: int
     """Byte offset of the dialogue in the file."""
     length: int
-    """Bytes, newline included."""
+    """Length of the line in bytes, including the newline."""
 
     @property
     def failed(self) -> bool:

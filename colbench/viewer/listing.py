@@ -33,9 +33,9 @@ class Listing(Struct, frozen=True, kw_only=True):
     rows: Sequence[Row]
     """Matching rows, in the requested order."""
     counts: Mapping[str, int]
-    """Dialogues by outcome, whatever outcome is filtered."""
+    """Number of dialogues by outcome, regardless of the outcome filter."""
     everything: int
-    """Dialogues without any filter."""
+    """The list of all dialogues, without filters."""
     choices: Choices
 
     @property

@@ -37,7 +37,7 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: str
     trial: int
     time: str
-    """In UTC, ISO 8601."""
+    """Time of the note, in UTC, ISO 8601."""
     labels: tuple[str, ...] = ()
     text: str = ""
 

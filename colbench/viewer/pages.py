@@ -32,7 +32,7 @@ LONGEST = 100_000
 
 
 class Links(Protocol):
-    """Where the pages are."""
+    """The addresses of the pages."""
 
     live: bool
     """True if a server serves the page, with filters and updates from running runs."""
@@ -65,7 +65,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 class Showing(Struct, frozen=True, kw_only=True):
-    """Data of a dialogue's page besides the dialogue."""
+    """Data of a dialogue's page other than the dialogue."""
 
     neighbors: Neighbors
     filters: Filters = Filters()

@@ -39,7 +39,7 @@ HOSTS = (HOST, "localhost")
 """Accepted host names; with another name, a foreign page has made that name point to this server."""
 MOST = 65535
 LONGEST_FORM = 100_000
-"""Bytes."""
+"""Maximum size of a form in bytes."""
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",

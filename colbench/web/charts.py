@@ -34,14 +34,14 @@ Emphasis = Literal["strong", "faint", "reference"]
 NAME_ROOM = {SMALL: 104, LARGE: 152}
 """Width on the right of curves for their names."""
 NAME_LENGTH = 20
-"""Characters of a curve's name."""
+"""Maximum number of characters in a curve's name."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
     """Shares at turns 1, 2, ..."""
 
     title: str
-    """Shown by the mouse."""
+    """Tooltip of the curve."""
     shares: Sequence[float]
     emphasis: Emphasis = "strong"
     name: str = ""
@@ -56,7 +56,7 @@ class Dot(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     x: float
-    """Its cost; lower is better."""
+    """The entry's cost; lower is better."""
     y: float
     """A share; more is better."""
     reference: bool = False

@@ -10,7 +10,7 @@ from colbench.command import printable
 from colbench.web.plot import LINE_HEIGHT, Plot
 
 LONGEST = 24
-"""Characters of a name next to a dot."""
+"""Maximum number of characters of a name next to a dot."""
 LETTER = 7.0
 """Width of a letter, about."""
 RISE = 5
@@ -31,7 +31,7 @@ class Name(Struct, frozen=True, kw_only=True):
 
     @property
     def width(self) -> float:
-        """Its width, about."""
+        """Approximate width of the name."""
         return len(self.text) * LETTER
 
     @property

@@ -56,11 +56,11 @@ class Row(NamedTuple):
     """One row of the table."""
 
     system: str
-    """Its name in the table."""
+    """The system's name in the table."""
     agent: str
     args: tuple[str, ...]
     place: str
-    """`bundled` or `real`."""
+    """The task set: `bundled` or `real`."""
     turns: int
     notes: str = ""
     """The parts of ColBench that the agent was made with."""

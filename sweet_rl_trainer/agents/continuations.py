@@ -27,7 +27,7 @@ from sweet_rl_trainer.agents.replay import Plan, Script, distinguishable
 PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
 PREFIX = "sweet_rl_trainer.agents.replay"
 SHOWN = 2000
-"""Characters of the log that an error shows, from its end."""
+"""Number of characters at the end of the log to show in an error."""
 
 
 class Opening(Struct, frozen=True, kw_only=True):

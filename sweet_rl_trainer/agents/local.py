@@ -76,7 +76,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run, besides its flags."""
+        """Return the agent's entry in the record of the run, without its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 
@@ -106,7 +106,7 @@ class LocalHuman(PromptedHuman):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the human's entry in the record of the run, besides its flag."""
+        """Return the human's entry in the record of the run, without its flag."""
         return {"model": self._local.digest, "dtype": self._local.dtype}
 
 

@@ -31,7 +31,7 @@ from colbench.task import Task
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """How the dialogues about a task begin."""
+    """The scripted beginning of the dialogues on a task."""
 
     task_id: str
     """Unique in the plan: it distinguishes equal tasks."""
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     human: str
     human_args: dict[str, ArgValue]
     seed: int
-    """The run's."""
+    """The seed of the run."""
     trials: int
     scripts: tuple[Script, ...]
 
@@ -101,12 +101,12 @@ class _Prefix:
         await self._stack.aclose()
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Hand the renderer on."""
+        """Pass the renderer on."""
         if isinstance(self.then, Viewer):
             self.then.use_renderer(renderer)
 
     def use_resources(self, resources: Mapping[str, Any]) -> None:
-        """Hand the resources on."""
+        """Pass the resources on."""
         if isinstance(self.then, ResourceUser):
             self.then.use_resources(resources)
 

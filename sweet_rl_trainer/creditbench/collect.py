@@ -36,7 +36,7 @@ from sweet_rl_trainer.creditbench.states import (
 
 SOURCE = "bundled:backend/train"
 LIMITS = (3, 4, 5, 6, 8, 10)
-"""Turn limits of dialogues; each is drawn equally often."""
+"""Turn limits of dialogues, each drawn with equal probability."""
 IRRELEVANT = 2
 """Questions about nothing that counts, at each state."""
 

@@ -38,7 +38,7 @@ class Value(Struct, frozen=True, kw_only=True):
 
 
 class TaskValues(Struct, frozen=True, kw_only=True):
-    """A line."""
+    """A line of the file: the values of a task."""
 
     task_id: str
     values: tuple[Value, ...]

@@ -45,7 +45,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     questions: int
     continuations: int
     half_width: float
-    """The widest."""
+    """Half-width of the widest interval."""
     covered: Interval
     """The share of questions whose exact value is within the 95 % interval."""
     difference: float
@@ -59,7 +59,7 @@ class Counts(Struct, frozen=True, kw_only=True):
     families: int
     states: int
     candidates: dict[str, int]
-    """By kind."""
+    """Number of candidates by kind."""
 
 
 class Results(Struct, frozen=True, kw_only=True):

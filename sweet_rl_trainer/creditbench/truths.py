@@ -84,7 +84,7 @@ class _Truth:
             if best
             else asker_values(*given, DEMONSTRATOR, MOST_TURNS, cost)
         )
-        """For each number of turns that are left."""
+        """Values for each number of remaining turns."""
 
     def value(self, state: BenchState) -> float:
         return round(float(self._values[state.turns_left][self._known(state)]), DIGITS)

@@ -36,16 +36,16 @@ class Asker(Struct, frozen=True, kw_only=True):
     """A policy that knows the untold decisions and draws its action in each turn independently of earlier turns."""
 
     haste: float
-    """The chance to answer although something is untold."""
+    """Probability of answering although a decision is untold."""
     focus: float
-    """The chance that a question is about an untold decision; the decision is drawn uniformly."""
+    """Probability that a question is about an untold decision; the decision is drawn uniformly."""
     lingers: float
-    """The chance to ask, uselessly, when nothing is untold."""
+    """Probability of asking a useless question when every decision is told."""
     mindful: float
     """The chance to answer in the last turn for sure."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the chance to answer, given the number of untold decisions (a number or an array)."""
+        """Return the probability of answering, given the number of untold decisions (a number or an array)."""
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 

@@ -11,7 +11,7 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""For templates that state the date (Llama 3.1 and later): their own default, so that ids are the same on every day."""
+"""Fixed date for templates that state the date (Llama 3.1 and later): their own default, so ids never change."""
 PROBE = "Qzxjkv"
 """A text that occurs in no template."""
 THOUGHT = "<think>"

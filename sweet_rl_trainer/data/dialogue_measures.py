@@ -1,4 +1,4 @@
-"""How an agent's dialogues went, besides their scores: turns, answers, length of the replies, entropy by turn."""
+"""Measures of an agent's dialogues other than scores: turns, answers, length of the replies, entropy by turn."""
 
 from __future__ import annotations
 

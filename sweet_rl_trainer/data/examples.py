@@ -36,7 +36,7 @@ class Example(Struct, frozen=True, kw_only=True):
     """A sequence to train on."""
 
     ids: array[int]
-    """int32"""
+    """Token ids, int32."""
     token_weights: array[float]
     """float32, one for each token; 0 for tokens that the agent did not write."""
     pictures: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """A trajectory as examples; its score is the sum of theirs."""
+    """A trajectory as examples; its score is the sum of their scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -89,9 +89,9 @@ class Report(Struct, frozen=True, kw_only=True):
     """The kind of items counted: pairs or dialogues."""
     taken: int
     dropped: dict[str, int]
-    """By reason."""
+    """Number of items left out, by reason."""
     tokens: int
-    """Tokens of all examples, counted each time an example is used."""
+    """Number of tokens of all examples, counted each time an example is used."""
     longest: int
     """Tokens of the longest example."""
     forms: dict[str, int]
@@ -196,7 +196,7 @@ class _Builder:
         return f"longer than {self.max_length} tokens"
 
     def side(self, trajectory: Trajectory) -> Side:
-        """Return the trajectory as examples, however long."""
+        """Return the trajectory as examples, regardless of length."""
         known = self._known.get(id(trajectory))
         if known is None:
             known = self._known[id(trajectory)] = self._make(trajectory)

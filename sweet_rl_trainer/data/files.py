@@ -27,9 +27,9 @@ _Number = Annotated[int, Meta(ge=0)]
 
 class _Example(Struct, frozen=True, array_like=True):
     ids: memoryview
-    """Little-endian int32."""
+    """Token ids, little-endian int32."""
     token_weights: memoryview
-    """Little-endian float32."""
+    """Token weights, little-endian float32."""
     pictures: tuple[str, ...] = ()
 
 
@@ -42,7 +42,7 @@ class _Side(Struct, frozen=True, array_like=True):
 
 
 class _Stored(Struct, frozen=True, kw_only=True):
-    """A file."""
+    """The content of a file."""
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
@@ -97,7 +97,7 @@ class Writer:
 
 
 _MAP_OF_THREE = b"\x83"
-"""In MessagePack, the head of an object with three keys."""
+"""MessagePack's header of a map with three keys."""
 
 
 def _list_head(count: int) -> bytes:

@@ -29,7 +29,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     """A rollout with its tokens stored separately."""
 
     rollout: Rollout
-    """Without its turns' tokens."""
+    """The rollout, without its turns' tokens."""
     sampled: tuple[SampledTurn | None, ...]
 
 

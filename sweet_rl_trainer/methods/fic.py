@@ -72,7 +72,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Fic(Method):
-    """The self-teacher."""
+    """The method: a privileged self-teacher."""
 
     name = "fic"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}

@@ -178,7 +178,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The additional input of a critic that sees besides its weights."""
+        """Return the inputs that a vision critic has in addition to its weights."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:

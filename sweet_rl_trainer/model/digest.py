@@ -22,7 +22,7 @@ WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Name of weights in a single file; weights in several files are listed in NAME.index.json."""
 
 SETTLED = 2.0
-"""Seconds after which a change of a file shows in its time, on any file system."""
+"""Seconds after which a change of a file is visible in its timestamp, on any file system."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
 """For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""

@@ -27,7 +27,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
 QUANTIZED = 0.55
-"""Bytes of a weight in 4 bits, with its constants."""
+"""Bytes per weight with 4-bit quantization, including its constants."""
 
 
 class Size(Struct, frozen=True, kw_only=True):

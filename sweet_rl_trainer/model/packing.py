@@ -54,7 +54,7 @@ class Row:
     """T tokens of several sequences, with N positions that predict a token that counts."""
 
     ids: Tensor
-    """[T]"""
+    """[T]: the token ids."""
     positions: Tensor
     """[T]: the position of each token in its own sequence, from 0."""
     ends: Tensor
@@ -77,7 +77,7 @@ class Row:
     owners: Tensor
     """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
-    """How many `Parts` there are."""
+    """Number of `Parts` in the row."""
     pictures: tuple[str, ...] = ()
     """Names of the pictures of all sequences, in order. A row that has any is run as a padded batch (`vision`)."""
     pixels: Tensor | None = None
@@ -100,10 +100,9 @@ class Row:
 
 
 def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
-    """Pack item numbers into bins that hold at most `budget` tokens each, by best fit, longest first.
+    """Pack item numbers into bins of at most `budget` tokens each, by best fit, longest first.
 
-    An item longer than the budget has a bin to itself. The seed decides among equal lengths and on the order of the
-    bins.
+    An item longer than the budget gets its own bin. The seed determines the order of equal lengths and of the bins.
     """
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(lengths)))
@@ -139,7 +138,7 @@ def packed_length(group: Group, *, share: bool = False) -> int:
 
 
 def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the number of tokens that both begin with."""
+    """Return the length of the common beginning, in tokens."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 

@@ -19,7 +19,7 @@ from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
 from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
 
 BASE, EXPORT = "base", "export"
-"""Names of stages."""
+"""Names of the stages."""
 MODEL = "model"
 """The folder of a model within a stage's."""
 RUN = "run"
@@ -29,13 +29,13 @@ REFERENCES = "references"
 PICTURES = "pictures"
 """The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
-"""Files of a checkpoint besides its weights."""
+"""Files of a checkpoint other than its weights."""
 STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
 """The model that a study makes, in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
-    """Return the model that a recipe begins with; `offline`, a model of the hub is not downloaded."""
+    """Return the model from which a recipe starts; with `offline`, a model of the hub is not downloaded."""
     if recipe.model.tiny is None:
         return checkpoint(recipe.model.name, offline=offline)
     shape = recipe.model.tiny

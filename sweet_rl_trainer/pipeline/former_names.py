@@ -15,12 +15,12 @@ TABLES = {
     "actor": {"weights": "token_weights"},
     "rft": {"told": "privileged"},
 }
-"""Keys of its tables."""
+"""Former and current keys of the method's tables."""
 SCORES = {
     "critic-without-hidden": "critic-unprivileged",
     "value-without-hidden": "value-unprivileged",
 }
-"""Values of `rank.scores`."""
+"""Former and current values of `rank.scores`."""
 
 
 def refuse_former(recipe: Mapping[str, Any]) -> None:

@@ -26,7 +26,7 @@ INDEX = "index.html"
 PACKAGE = "sweet_rl_trainer.pipeline"
 TEMPLATES = page_templates(PACKAGE)
 REFRESH = 20
-"""Seconds after which the page is loaded again while a stage runs."""
+"""Seconds between reloads of the page while a stage runs."""
 RESULTS = (
     "success",
     "score",

@@ -29,7 +29,7 @@ OURS = {
     "server_args",
     "concurrency",
 }
-"""Settings that the paper does not report; no value of theirs counts as a difference."""
+"""Settings that the paper does not report; their values never count as differences."""
 
 
 def paper_diff(

@@ -27,7 +27,7 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""The setting that trainings of all kinds have."""
+"""Key of the setting that trainings of all kinds have."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -103,7 +103,7 @@ def _refuse_unknown(table: Mapping[str, Any]) -> None:
 
 
 def _tables(table: Mapping[str, Any], domain: str) -> dict[str, Any]:
-    """Return the complete tables of all methods: the paper's values, changed by `[train]` and by the table itself."""
+    """Return the complete tables of all methods: the paper's values, updated by `[train]` and by the table itself."""
     common = _common(table.get(COMMON, {}))
     return {
         name: _checked(_complete(method, name, table, common, domain), kind, name)

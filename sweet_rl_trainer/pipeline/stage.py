@@ -58,10 +58,10 @@ class Amount(Struct, kw_only=True):
 
     examples: int | None = None
     tokens: int | None = None
-    """Tokens of all examples, counted each time an example is used."""
+    """Number of tokens of all examples, counted each time an example is used."""
     steps: int | None = None
     memory: int | None = None
-    """Bytes per device."""
+    """Bytes of memory per device."""
     most: bool = False
     """True if the numbers are upper bounds."""
     about: bool = False
@@ -122,7 +122,7 @@ class Stage:
     act: Callable[[Job], dict[str, Any]]
     """Runs or resumes the stage, and returns a summary."""
     settings: Any
-    """All that the output depends on besides the inputs: plain values."""
+    """Everything that the output depends on in addition to the inputs, as plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
     """Counts the work, for `--dry-run`."""

@@ -15,7 +15,7 @@ class Arm(Struct, frozen=True, kw_only=True):
 
     name: str
     label: str
-    """In the report."""
+    """Name of the arm in the report."""
     what: str
     """A one-sentence description for readers who know the methods by name."""
     goal: str = ""

@@ -15,7 +15,7 @@ from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
 CRITIC, SAMPLE, COLLECT = "critic", "sample", "collect"
-"""Names of stages."""
+"""Names of the stages."""
 LENGTHS = ("length", "length_chosen", "length_rejected")
 """Logged means of the reply tokens of an example's sides."""
 

@@ -109,7 +109,7 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the base as its model: the stage of that name, whatever its folder."""
+        """Return a recipe's tables with the base as its model, identified by its stage and not by its folder."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:

@@ -45,11 +45,11 @@ class Budget(Struct, frozen=True, kw_only=True):
     """The budget of a row's policy, counted from the output of its stages."""
 
     dialogues: int
-    """To learn from."""
+    """Number of dialogues to learn from."""
     candidates: int
     """Number of single replies sampled at turns of these dialogues."""
     critic_steps: int
-    """Optimizer steps of critics."""
+    """Number of optimizer steps of critics."""
     steps: int
     """Optimizer steps of the policy."""
     supervised: float
@@ -88,7 +88,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
     key: str
     stage: str
-    """Its name."""
+    """Name of the stage."""
     seconds: float
 
 
@@ -100,13 +100,13 @@ class Results(Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     name: str
-    """The world's."""
+    """Name of the world."""
     world: dict[str, Any]
     """The world itself (`world.World`), as plain values."""
     base: str
     """The digest of the base's weights (`model.digest`)."""
     version: str
-    """ColBench's."""
+    """Version of ColBench."""
     machine: str
     seeds: int
     rows: tuple[Row, ...] = ()

@@ -25,7 +25,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that a study is made of."""
 
     what: str
-    """In a line, for people."""
+    """One-line description of the world."""
     train: str
     """The tasks to learn from."""
     trials: Count

@@ -46,7 +46,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Examples of the step in all processes, by which their summed loss is divided."""
+    """Number of examples of the step in all processes, by which their summed loss is divided."""
     tokens: int
     """Number of tokens of all these examples."""
     names: tuple[str, ...]

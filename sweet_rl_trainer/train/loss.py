@@ -68,7 +68,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """Losses of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in any rows."""
 
     losses: Tensor
-    """With gradients."""
+    """Losses, with gradients."""
     preference: Tensor
     """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
     likelihood: Tensor | None
@@ -76,7 +76,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     chosen: Tensor
     """The reward βS⁺."""
     rejected: Tensor
-    """βS⁻"""
+    """The reward βS⁻."""
 
     def metrics(self) -> dict[str, Tensor]:
         """Return the values to log, [P] each, without gradients; a tie counts as half right."""

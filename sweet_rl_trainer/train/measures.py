@@ -54,7 +54,7 @@ class EntropyByTurn:
 
     def __init__(self, device: torch.device) -> None:
         self.sums = torch.zeros(2, TURNS, device=device)
-        """Entropies, and tokens."""
+        """Sums of entropies, and numbers of tokens."""
 
     def add(self, row: Row, entropies: Tensor) -> None:
         """Add the entropies of the tokens of a row that count, [N]."""

@@ -70,7 +70,7 @@ def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: A
 class _Entry(Struct, frozen=True):
     key: str
     values: bytes
-    """Little-endian float32."""
+    """The values, little-endian float32."""
 
 
 class ReferenceCache:

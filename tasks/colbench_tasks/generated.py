@@ -45,7 +45,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     number: int = 100
     difficulty: int | None = None
-    """How many decisions each backend task hides; None: the tasks differ in difficulty."""
+    """Number of decisions that each backend task hides; None: it varies between tasks."""
     families: tuple[str, ...] = ()
     """The families to draw from, in this order; empty: all that are installed."""
 

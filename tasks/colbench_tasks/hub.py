@@ -33,7 +33,7 @@ class HubFile(Struct, frozen=True):
     """A file of a data set; only the bytes that are read are fetched."""
 
     path: str
-    """datasets/OWNER/NAME@COMMIT/…"""
+    """Path of the form datasets/OWNER/NAME@COMMIT/…"""
 
     def __str__(self) -> str:
         return f"hf://{self.path}"

@@ -1,4 +1,4 @@
-"""The rules for an agent over standard input and output: its lines are listened to wherever none is due."""
+"""The rules for an agent over standard input and output; unexpected lines are detected at every step."""
 
 from __future__ import annotations
 

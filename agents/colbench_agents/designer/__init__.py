@@ -43,7 +43,7 @@ class Draughtsman:
         self._max_turns = max_turns
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the page after all wishes so far."""
+        """Return the page after applying all wishes so far."""
         said = [message.content for message in dialogue if message.role == "user"]
         page = design(said[0], said[1:])
         content = any(CONTENT in words for words in said[1:])

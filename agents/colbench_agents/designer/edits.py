@@ -35,7 +35,7 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""From this length on a quotation of a text's middle is cut."""
+"""Minimum length at which a quotation of a text's middle is cut."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
@@ -68,7 +68,7 @@ def _(wish: Missing, page: Page) -> None:
 
 
 def _back(page: Page) -> None:
-    """Put the largest picture behind the rest, if none is there yet."""
+    """Move the largest picture to the background, if there is no background picture yet."""
     pictures = [one for one in page.contents if one.kind == "picture"]
     if pictures and not any(one.backdrop for one in page.things):
         page.make_backdrop(max(pictures, key=lambda one: one.width * one.height))

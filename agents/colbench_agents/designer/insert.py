@@ -14,7 +14,7 @@ MARGIN = 16
 COLUMN = 200
 """Minimum width of words."""
 WIDE = 1200
-"""From this width on something is meant to go from edge to edge."""
+"""Minimum width of things that span the page from edge to edge."""
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:

@@ -19,7 +19,7 @@ UNANSWERED = {
     "ClientConnectionError",  # aiohttp
     "URLError",  # urllib
 }
-"""A server could not be reached, or broke off."""
+"""Errors that mean a server could not be reached, or broke the connection."""
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}

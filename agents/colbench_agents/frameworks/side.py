@@ -32,7 +32,7 @@ class Side:
         self._thread = Thread(target=self._work, daemon=True, name="agent")
 
     def start(self) -> None:
-        """Begin; may be called once."""
+        """Start the thread; call this only once."""
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_Threads())
         self._thread.start()

@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(204)
 
     def send(self, status: int, body: object = None) -> None:
-        """Answer."""
+        """Send a response."""
         content = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

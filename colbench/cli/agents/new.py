@@ -24,7 +24,7 @@ from colbench.version import __version__
 TEMPLATES = Path(__file__).with_name("templates")
 """A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, in paths too."""
 SUFFIX = ".tmpl"
-"""Suffix of every template, so that no tool takes it for the file it becomes."""
+"""Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 """Names that are valid on PyPI and, with `_` for `-`, in Python."""
 
@@ -36,7 +36,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     install: str
     """Command that installs the requirements of its tests."""
     first: tuple[str, str]
-    """First commands to try."""
+    """The first commands to try."""
 
 
 KINDS = {

@@ -23,7 +23,7 @@ REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which a dialogue is interrupted."""
+"""Seconds after which the check interrupts a dialogue."""
 TICK = 0.05
 """Seconds between two checks that other coroutines can run."""
 STANDSTILL = 1.0

@@ -32,7 +32,7 @@ UNRELATED = (
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A number of questions out of all."""
+    """A number of questions, and the total."""
 
     right: int
     of: int

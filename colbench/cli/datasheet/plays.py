@@ -31,7 +31,7 @@ from colbench.task import Task
 
 TURNS = RunConfig().max_turns
 LIMIT = 600.0
-"""Seconds for one dialogue."""
+"""Time limit of one dialogue in seconds."""
 FITTED = 10
 """Minimum number of tasks of a family for a constant policy; with fewer, the policy would be fitted to them."""
 Known = tuple[Task, Design]

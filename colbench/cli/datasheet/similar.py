@@ -16,7 +16,7 @@ from math import ceil
 from colbench.task import SIGNATURE
 
 RUN = 3
-"""Words."""
+"""Number of words in a run."""
 SIMILAR = Fraction(4, 5)
 WORD = re.compile(r"\w+")
 Runs = frozenset[tuple[str, ...]]

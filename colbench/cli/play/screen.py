@@ -1,4 +1,4 @@
-"""The screen of a person who plays, in the style of `colbench view`."""
+"""Terminal output for a person who plays, in the style of `colbench view`."""
 
 from __future__ import annotations
 

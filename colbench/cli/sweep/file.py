@@ -17,7 +17,7 @@ from colbench.flags import environment_values, file_values, merge_sources, read_
 TABLES = ("base", "run")
 NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 LONGEST = 80
-"""Characters of a name that is made from settings."""
+"""Maximum number of characters in a name made from settings."""
 
 
 class SweepRun(Struct, frozen=True, kw_only=True):

@@ -106,7 +106,7 @@ class BackendDomain(Domain):
         return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a program has nearly the syntax of the reference, whatever its names."""
+        """Return True if a program has nearly the syntax of the reference, regardless of names."""
         return copies(task.hidden.reference, source)
 
     def shape(self, source: str) -> Sequence[str]:

@@ -12,7 +12,7 @@ from colbench.items import Items, make_items, tokens_of
 LARGEST = 1e300
 """Limit beyond which an integer may not be representable as a float."""
 NAMING = ("id", "attr", "arg", "name")
-"""Fields of syntax nodes that hold names."""
+"""Fields of syntax nodes that contain names."""
 PYTHON = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"self"}
 
 

@@ -21,7 +21,7 @@ XYZ_FROM_RGB = (
     (0.0193339, 0.1191920, 0.9503041),
 )
 WHITE = (0.95047, 1.0, 1.08883)
-"""D65, as in sRGB."""
+"""The white point D65, as in sRGB."""
 
 
 def lab(colors: Sequence[str]) -> Floats:

@@ -22,7 +22,7 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 LONGEST_PAGE = 2_000_000
-"""Characters; a longer page is not scored."""
+"""Maximum length of a page in characters; a longer page is not scored."""
 COPIED = 0.9
 """Share of the design's hidden token sequences above which a page counts as a copy."""
 LEAST_RUNS = 20
@@ -136,7 +136,7 @@ class FrontendDomain(Domain):
         return FrontendResources(config, tasks)
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer by likeness to the hidden design."""
+        """Return the scorer by similarity to the hidden design."""
         from colbench.domains.frontend.scorer import FrontendScorer
 
         assert isinstance(resources, FrontendResources)  # noqa: S101

@@ -37,7 +37,7 @@ NEARBY = 0.1
 MOST_BLOCKS = 1000
 """Maximum number of blocks of a page, in reading order; no described design has this many."""
 MOST_TEXT = 1000
-"""Characters of a block that are compared."""
+"""Maximum number of characters of a block to compare."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Pair(NamedTuple):
     nearness: float
     """1 at the same place, 0 at opposite edges of the larger page."""
     text: float
-    """The likeness of their words, 0 without."""
+    """Similarity of the texts; 0 for blocks without text."""
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:

@@ -78,9 +78,9 @@ def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
 
 
 def make_clip(config: RunConfig) -> ClipEncoder | None:
-    """Build the encoder behind the cosine; None, with a warning, without weights.
+    """Build the encoder for the cosine; None, with a warning, if there are no weights.
 
-    Raises UserError that begins with the flag to blame.
+    Raises UserError that begins with the flag that caused it.
     """
     from colbench.domains.frontend.clip import DeviceError, find_clip
     from colbench.domains.frontend.weights import OtherWeightsError

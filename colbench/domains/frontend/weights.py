@@ -28,7 +28,7 @@ SHA256 = "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
 """Hash of `ViT-B-32.pt` as published by OpenAI in 2021."""
 ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
 CACHE = Path("~/.cache/clip")
-"""Where OpenAI's own package and open_clip keep the same file."""
+"""Folder where OpenAI's own package and open_clip store the same file."""
 PATIENCE = 5.0
 """Seconds until an address that does not answer counts as unreachable."""
 CONFIG = "open_clip_config.json"

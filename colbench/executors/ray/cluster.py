@@ -19,7 +19,7 @@ REACHED_WITHIN = 5.0
 JOINED_WITHIN = 30.0
 """Seconds to wait until a cluster is joined."""
 CLIENT = "ray://"
-"""Begins the address of a cluster to which this machine does not belong."""
+"""Prefix of the address of a cluster to which this machine does not belong."""
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    """Its address and the beginning of its id, for people."""
+    """The node's address and the beginning of its id, for display."""
     cores: int
 
 

@@ -29,7 +29,7 @@ from colbench.models.servers import Wait, current_servers
 from colbench.runner import first_of
 
 POLL = 1.0
-"""Seconds between two looks at which nodes there are."""
+"""Seconds between two checks for new and lost nodes."""
 TOLD_AFTER = 20.0
 """Seconds without a worker after which this is reported."""
 NO_NODE = "no node of the Ray cluster is ready"

@@ -120,7 +120,7 @@ class AgentSandbox(Sandbox):
 
 
 class OpenSandbox(Sandbox):
-    """A sandbox with the network and every file but those with tasks, which may be read only.
+    """A sandbox with network access and read-only access to every file except those with tasks.
 
     `named`: files of the agent, visible wherever they are. `writable`: folders that the agent may write to, in addition
     to its own /tmp.

@@ -18,7 +18,7 @@ from colbench.config import RunConfig
 _GROUPS = ("colbench.tasks", "colbench.families")
 _INSTALLED = ("site-packages", "dist-packages")
 _RUNS = "runs"
-"""Where runs are put that have no `--out`."""
+"""Default folder of runs without `--out`."""
 
 
 class Hidden(Struct, frozen=True):

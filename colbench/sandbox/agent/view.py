@@ -22,7 +22,7 @@ SYSTEM = (
     "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-"""Programs, libraries and settings that hold no secrets; name servers, hosts and users are made up."""
+"""Programs, libraries and settings without secrets; name servers, hosts and users are replaced with generated ones."""
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip

@@ -67,7 +67,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """Return the attacks that reached something."""
+        """Return the attacks that reached a target."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property

@@ -53,7 +53,7 @@ CAGES = (
     Cage(words="flags, own sandbox", namespaces=False, sandbox=True),
     Cage(words="flags", namespaces=False, sandbox=False),
 )
-"""From the strongest to the weakest."""
+"""The cages, from the strongest to the weakest."""
 
 
 class Launcher:

@@ -13,9 +13,9 @@ _UNNESTED = frozenset((
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "colgroup", "caption",
     "rt", "rp", "html", "head", "body",
 ))  # fmt: skip
-"""Elements that hold nothing, or whose end may be left out."""
+"""Elements that have no content, or whose end tag may be omitted."""
 _MEMORY_EACH = 100_000_000
-"""Bytes that are allowed for each further page in the same browser."""
+"""Bytes of memory allowed for each further page in the same browser."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     elements: int = 30_000
     depth: int = 1_000
     requests: int = 300
-    """For pictures, stylesheets and the like."""
+    """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
     """Time limit for everything that the browser does for a page; if exceeded, the page is tried once more, alone."""
     picture_height: int = 8192
@@ -33,7 +33,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the bytes at which a browser with this many concurrent pages is killed, even with pages open."""
+        """Return the memory in bytes at which a browser with this many concurrent pages is killed, even if in use."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:

@@ -60,7 +60,7 @@ The prototypes are asked, not the document and its elements: those have what the
 
 
 async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
-    """Hold still the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript, too."""
+    """Freeze the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript."""
     from playwright.async_api import Error
 
     await page.evaluate(f"({_HOLD_STILL})()")

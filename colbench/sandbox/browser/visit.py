@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_ADDRESS = 200
-"""Characters kept of an address that was refused."""
+"""Maximum number of characters kept of a refused address."""
 _MOST_LOOKS = 4
-"""At a page that is never the same twice."""
+"""Maximum number of pictures taken of a page that keeps changing."""
 _LATER = 0.1
-"""Seconds by which everything is delayed when a page is loaded for the second time."""
+"""Seconds by which resources are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds between two looks of a patient visitor."""
+"""Seconds between two pictures of a patient visitor."""
 
 
 class TooBigError(Exception):
@@ -174,7 +174,7 @@ class _Visitor:
         return session, *await self._settle(page, session)
 
     async def _settle(self, page: Page, session: CDPSession) -> tuple[int, int]:
-        """Hold the page still until two measurements of its height agree; return its width and height."""
+        """Freeze the page until two measurements of its height agree; return its width and height."""
         shadows = "shadowrootmode" in self._page.page.lower()
         await hold_still(page, session, shadows=shadows)
         width = await fit(page, session, self._window)

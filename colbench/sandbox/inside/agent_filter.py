@@ -24,7 +24,7 @@ _REFUSED = (
     "userfaultfd 323 282, ptrace 101 117"
 )
 _FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
+"""The allowed socket families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
 _X32 = 0x40000000
 """Numbers from here on belong to x86-64's other calling convention."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x06, 0x15, 0x35

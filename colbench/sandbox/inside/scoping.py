@@ -16,7 +16,7 @@ _REFLECTION = frozenset((
     "currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back",
     "tb_frame", "gi_frame", "cr_frame", "ag_frame", "*",
 ))  # fmt: skip
-"""Builtins and attributes through which a dictionary of globals can be reached, and the import of all names."""
+"""Builtins and attributes that give access to a dictionary of globals, and the import of all names."""
 _PLAIN_DUNDERS = frozenset((
     "__name__", "__doc__", "__annotations__", "__module__", "__qualname__",
     "__init__", "__str__", "__repr__", "__eq__", "__hash__",

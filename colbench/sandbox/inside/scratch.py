@@ -266,7 +266,7 @@ _CAPTURING = ("shutil", "tempfile", "glob", "pathlib")
 
 
 class _Entry:
-    """An `os.DirEntry`."""
+    """A directory entry, like `os.DirEntry`."""
 
     def __init__(self, name: str, path: str, state: os.stat_result) -> None:
         self.name = name

@@ -1,7 +1,7 @@
-"""The `random` module without its habit of drawing a fresh seed in every forked child.
+"""Prevents the `random` module from drawing a fresh seed in every forked child.
 
-That costs a tenth of a millisecond a candidate, and each call is given its own seed anyway.
-Import this before anything that imports `random`.
+That would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this before
+anything that imports `random`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from .seccomp import Filter, candidate_filter
 from .thread_count import ThreadCount
 
 _NULL = 0
-"""Descriptor 0 is /dev/null."""
+"""Descriptor of standard input, which is /dev/null."""
 _CORES = os.cpu_count() or 1
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0

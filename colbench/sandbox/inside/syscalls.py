@@ -23,7 +23,7 @@ ALLOWED = """
     pause 34 -, exit 60 93, exit_group 231 94, membarrier 324 283, restart_syscall 219 128,
     arch_prctl 158 -, close_range 436 436, ftruncate 77 46, umask 95 166
 """
-"""Allowed whatever their arguments: none reaches a file of the host to write, another process or the network."""
+"""Calls allowed with any arguments: none can write to a host file or reach another process or the network."""
 
 CHECKED = """
     open 2 -, openat 257 56, clone 56 220, fcntl 72 25, ioctl 16 29, socketpair 53 199,

@@ -70,7 +70,7 @@ class ThreadCount:
         self.started += 1
 
     def forget(self) -> None:
-        """Close the descriptor, in a child, which could answer for itself otherwise."""
+        """Close the descriptor in a child, which could otherwise answer for itself."""
         os.close(self.descriptor)
 
 
@@ -80,7 +80,7 @@ def _linux_version() -> tuple[int, ...]:
 
 
 def _thread_filter(machine: str) -> bytes:
-    """Build a filter that has every start of a thread wait for an answer and leaves the rest alone."""
+    """Build a filter that makes every start of a thread wait for an answer, and allows all other calls."""
     clone = numbers(CHECKED, machine)["clone"]
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),

@@ -39,7 +39,7 @@ class Wins(Struct, frozen=True, kw_only=True):
     rate: Estimate
     """The share of tasks won or, with several trials, of pairs of trials."""
     test: Significance
-    """Without ties."""
+    """The test of wins against losses, without ties."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ CHUNK = 1 << 16
 MOST_RATIO = 100
 """Maximum ratio of unpacked to packed size, beyond `FREE` bytes."""
 FREE = 16 << 20
-"""Bytes up to which the ratio is not checked."""
+"""Number of bytes up to which the ratio is not checked."""
 KINDS = {
     b"1": "a hard link",
     b"2": "a symbolic link",

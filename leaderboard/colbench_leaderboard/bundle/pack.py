@@ -88,7 +88,7 @@ class _Writer:
 
 
 def _require_no_secret(content: bytes, where: str) -> None:
-    """Raise UserError if a content seems to hold a secret."""
+    """Raise UserError if content seems to contain a secret."""
     if what := find_secret(content):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "

@@ -49,7 +49,7 @@ from colbench_leaderboard.bundle.trajectories import BlobReader, to_rollout
 
 Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
-"""Bytes of a trajectory, without its blobs."""
+"""Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
 """The largest accepted number of tokens or requests, trial or seed."""
 

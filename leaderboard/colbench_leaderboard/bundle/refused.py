@@ -6,7 +6,7 @@ from colbench.command import printable
 from colbench.errors import DataError
 
 LONGEST = 600
-"""Characters of a message, which may quote a stranger's key."""
+"""Maximum number of characters of a message, which may quote untrusted keys."""
 
 
 class Refused(DataError):  # noqa: N818 - a verdict

@@ -27,7 +27,7 @@ PER_FILE = 1000
 """Trajectories in a file, at most."""
 
 Track = Literal["standard", "open"]
-"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: anything."""
+"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: no restrictions."""
 Text = Annotated[str, Meta(max_length=2000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Short = Annotated[str, Meta(max_length=120)]
@@ -87,7 +87,7 @@ class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`lock.json`."""
+    """The content of `lock.json`."""
 
     schema: str = SCHEMA
     colbench: str

@@ -16,7 +16,7 @@ from colbench_leaderboard.bundle.schema import BLOBS, LONG, Blob, Trajectory, Tu
 MOST_FILLED = 64 * MIB
 """Maximum number of bytes of one dialogue with its blobs."""
 MOST_SAID = 8192 * MIB
-"""Bytes of all dialogues with their blobs; a blob may be used often."""
+"""Maximum number of bytes of all dialogues with their blobs; a blob may be used more than once."""
 Write = Callable[[str, bytes], None]
 """A function that receives the SHA-256 and the bytes of a long text."""
 Read = Callable[[Blob], str]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from colbench_leaderboard.store.audit import Audit
 
 FAULTY = 1
-"""Exit code."""
+"""Exit code for a store with faults."""
 
 
 def add_to(actions: Any) -> None:
@@ -60,7 +60,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, and print the result. Returns 1 if anything deviates from the log."""
+    """Audit, and print the result. Return 1 if anything deviates from the log."""
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples.VERIFY
 REFUSED = 1
-"""Exit code."""
+"""Exit code for a refused bundle."""
 FLAGS = (
     "sandbox_workers",
     "sandbox_tier",

@@ -31,9 +31,9 @@ class BoardView(Struct, frozen=True, kw_only=True):
     """A board's data for each of its pages."""
 
     title: str
-    """`Standard · Backend programming`"""
+    """Title such as `Standard · Backend programming`."""
     folder: str
-    """From the root of the site."""
+    """Path from the root of the site."""
     value: str
     """Label of the metric that determines the rank, in lower case."""
     success: str
@@ -90,7 +90,7 @@ class Line(Struct, frozen=True, kw_only=True):
     pass_k: float | None
     """Pass^k for the largest number of trials on the board."""
     numbers: Sequence[Number]
-    """In the columns that not every board has."""
+    """Numbers for the columns that not every board has."""
 
 
 class _Column(NamedTuple):

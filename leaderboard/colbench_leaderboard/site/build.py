@@ -119,7 +119,7 @@ class Builder:
         self.dialogues = 0
 
     def site(self) -> None:
-        """Write everything."""
+        """Write the whole site."""
         for path, content in self._layout.assets.items():
             self._folder.write(path, content)
         self._write(*overview.pages(self._standings))
@@ -215,7 +215,7 @@ class _SeenTasks:
         self.hashes: dict[str, str] = {}
 
     def note(self, rollout: Rollout) -> Rollout:
-        """Note the task of a dialogue, and return the dialogue."""
+        """Record the task of a dialogue, and return the dialogue."""
         if rollout.task_id not in self.requests:
             self.requests[rollout.task_id] = rollout.request
             self.hashes[rollout.task_id] = rollout.task_hash

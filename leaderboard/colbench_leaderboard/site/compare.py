@@ -39,7 +39,7 @@ class Task(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Where two entries differ."""
+    """The differences between two entries."""
 
     tasks: Sequence[Task]
     """Tasks with the largest differences first; on a large board only some of them."""

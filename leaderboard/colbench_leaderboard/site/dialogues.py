@@ -60,7 +60,7 @@ class Dialogue(NamedTuple):
     anchor: str
     task_id: str
     task_page: str
-    """Address from the root."""
+    """Path of the task's page from the root."""
     trial: int
     verdict: str
     messages: Sequence[Message] | None
@@ -72,7 +72,7 @@ class Dialogue(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A dialogue in the list of all."""
+    """A dialogue in the list of all dialogues."""
 
     score: CellScore
     request: str
@@ -96,7 +96,7 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
-    """Yield the pages of an entry's dialogues, which come in the order of its scores; `tasks` are by hash."""
+    """Yield the pages of an entry's dialogues, which must be in the order of its scores; `tasks` is keyed by hash."""
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)
     trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))

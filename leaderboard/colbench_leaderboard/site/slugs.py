@@ -9,7 +9,7 @@ from colbench_leaderboard.store.layout import ADDRESS
 
 DIGITS = 12
 LEAF = 25
-"""Dialogues on a page."""
+"""Number of dialogues on a page."""
 
 
 def digest_slug(digest: str) -> str:

@@ -30,7 +30,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def solved(self) -> int:
-        """Trials that succeeded."""
+        """Number of successful trials."""
         return sum(bool(score.success) for score in self.scores)
 
 
@@ -39,7 +39,7 @@ Attempts = Mapping[str, Sequence[Attempt]]
 
 
 class TaskLine(NamedTuple):
-    """A task in the list of all."""
+    """A task in the list of all tasks."""
 
     task_id: str
     slug: str

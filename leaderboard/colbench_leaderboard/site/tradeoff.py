@@ -48,7 +48,7 @@ class Scatter(Struct, frozen=True, kw_only=True):
 
 
 class ByTurn(Struct, frozen=True, kw_only=True):
-    """Quality by turn."""
+    """Quality by number of turns."""
 
     title: str
     note: str

@@ -69,7 +69,7 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
 
 
 def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
-    """Take an entry off its board, and record why; with `delete` the bundle's files are deleted, too."""
+    """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too."""
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "removed")

@@ -37,7 +37,7 @@ class Head(Struct, frozen=True, kw_only=True):
     head: str
     """SHA-256 of the last record."""
     time: str
-    """Time of that record."""
+    """Time of the last record."""
     follows: int
     """Number of records at the previous signed head; 0 for the first signed head, and for one without a signature."""
     signature: str = ""

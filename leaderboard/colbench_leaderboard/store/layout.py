@@ -39,7 +39,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     """A decision about a bundle."""
 
     number: int
-    """From 1, without a gap."""
+    """Number of the record, from 1 without gaps."""
     previous: Digest
     """SHA-256 of the line before without its line break; `FIRST` on the first line."""
     time: Time
@@ -49,7 +49,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     receipt: DigestOrNone = ""
     """SHA-256 of receipt.json; not for removed."""
     reason: Text = ""
-    """Not for accepted."""
+    """Reason for the decision; not used for accepted entries."""
     reference_line: bool = False
     """For accepted entries: shown unranked, as a reference line such as `blank`."""
     reruns: DigestOrNone = ""
@@ -58,7 +58,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     The rerun is not ranked; if its results agree, the original entry is T3.
     """
     deleted: bool = False
-    """For removed: the bundle's files were deleted."""
+    """For removed entries: True if the bundle's files were deleted."""
 
 
 def entry_folder(store: Path, bundle: str) -> Path:

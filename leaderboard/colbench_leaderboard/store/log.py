@@ -37,7 +37,7 @@ AFTER: dict[str, tuple[Decision, ...]] = {
 
 
 class Log(Struct, frozen=True, kw_only=True):
-    """A consistent log."""
+    """A log that has passed all checks."""
 
     records: tuple[Record, ...]
     head: str

@@ -34,7 +34,7 @@ def read_plain(path: Path, most: int | None = None) -> bytes:
 
 
 def require_no_links(store: Path, path: Path) -> None:
-    """Raise DataError if any existing folder or file on the way from a store to `path` is a symbolic link."""
+    """Raise DataError if any existing folder or file on the path from a store to `path` is a symbolic link."""
     way = path.relative_to(store)
     for part in (*reversed(way.parents[:-1]), way):
         if (store / part).is_symlink():

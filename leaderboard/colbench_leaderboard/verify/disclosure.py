@@ -23,7 +23,7 @@ from colbench_leaderboard.verify.guessing import HALF, GuessRates
 
 
 class Disclosure(Struct, frozen=True, kw_only=True):
-    """Counts of facts in one dialogue: hidden, never told, and used by the answer although untold."""
+    """Counts of facts in one dialogue: hidden, never told, and used by the answer although never told."""
 
     hidden: int
     untold: int
@@ -37,7 +37,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """Share of the hidden facts that was used untold; None if nothing was hidden."""
+        """Share of the hidden facts that were used although never told; None if nothing was hidden."""
         return self.used / self.hidden if self.hidden else None
 
     @property
@@ -47,7 +47,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def chance(self) -> float:
-        """The highest chance to guess all that was untold; choices are drawn independently."""
+        """The highest probability of guessing all untold facts; choices are drawn independently."""
         return prod(self.rates)
 
 

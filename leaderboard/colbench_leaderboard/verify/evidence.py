@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """Probability below which an entry is flagged, for each of the tests."""
 MANY = 3
-"""Number of untold facts from which on dialogues are grouped together."""
+"""Number of untold facts from which dialogues are grouped together."""
 
 Group = tuple[int, int]
 """A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
@@ -36,7 +36,7 @@ class _Dialogues:
 
     def __init__(self) -> None:
         self.chances = array("d")
-        """For each, the highest chance to guess all that was untold."""
+        """For each dialogue, the highest chance of guessing all untold facts."""
         self.knew = self.copied = 0
         """Answers that show all hidden facts: those that are right or nearly the reference (`Disclosure.knew`)."""
 
@@ -48,7 +48,7 @@ class _Dialogues:
 
 
 Shown = Callable[[_Dialogues], int]
-"""Returns the number of answers that show all that was untold."""
+"""A function that returns the number of answers that show all untold facts."""
 
 
 class Excess(Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     expected: float
     """The answers that guessing explains at most, on average."""
     untold: int
-    """The number of untold facts in each dialogue; see `Group`."""
+    """Number of untold facts in each dialogue; see `Group`."""
     p: float
     """The probability that guessing gives as many, times the number of groups; 1 unless `count` is above `expected`."""
 
@@ -105,7 +105,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group in which guessing least explains the answers that show all; None without untold facts."""
+        """Return the group whose answers with all facts guessing explains least; None without untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)

@@ -55,7 +55,7 @@ SUSPECT = "audit."
 MOST = 20
 """Maximum number of findings kept for one rule; further ones are only counted."""
 LONGEST = 400
-"""Characters of a message."""
+"""Maximum number of characters of a message."""
 
 
 def awaits_decision(finding: Finding) -> bool:
@@ -74,7 +74,7 @@ class Findings:
         self._counts: Counter[tuple[str, Severity]] = Counter()
 
     def add(self, rule: str, message: str, file: str = "", line: int | None = None) -> None:
-        """Add a violation of a rule of `RULES`; the message may hold text of strangers."""
+        """Add a violation of a rule in `RULES`; the message may contain untrusted text."""
         self._append(
             Finding(
                 rule=rule,

@@ -37,7 +37,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     scorer: str
     """Name of the scorer; "" without an answer."""
     told: Disclosure | None
-    """None without an answer."""
+    """Disclosure of the hidden facts; None without an answer."""
     replayed: bool
     """True if the human was asked again for its replies."""
     same: int

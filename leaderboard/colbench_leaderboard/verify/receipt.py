@@ -39,9 +39,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its short name, such as `grid.missing-cell`; docs/leaderboard.md lists all of them."""
     severity: Severity
     file: str
-    """In the bundle; "" for the whole bundle."""
+    """Path of the file in the bundle; "" for the whole bundle."""
     line: int | None = None
-    """From 1."""
+    """Line number, from 1."""
     message: str
 
 
@@ -102,14 +102,14 @@ class Receipt(Struct, frozen=True, kw_only=True):
     bundle: str
     """Digest of the bundle."""
     colbench: str
-    """The version that verified."""
+    """The version of ColBench that verified the bundle."""
     domain_package: str | UnsetType = UNSET
     """Distribution and version of the domain that verified; not set for a domain of ColBench itself."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
     tier: Tier | None
-    """None: refused."""
+    """The tier; None if the bundle is refused."""
     findings: tuple[Finding, ...]
     replayed: int
     """Replies of the human that were generated again and are the same."""

@@ -17,7 +17,7 @@ from colbench_leaderboard.bundle.tracks import HUMAN
 CLASS = "colbench.simulators.keyless:KeylessHuman"
 """The class that `keyless` resolves to."""
 SHOWN = 80
-"""Characters of a reply in a finding."""
+"""Maximum number of characters of a reply to show in a finding."""
 
 
 def is_keyless(lock: Lock) -> bool:

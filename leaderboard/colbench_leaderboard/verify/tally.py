@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Tally:
-    """Adds up judged dialogues, which come in order, and reports violations to `findings`."""
+    """Adds up judged dialogues, in order, and reports violations to `findings`."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -98,7 +98,7 @@ class Tally:
 
     @property
     def undisclosed(self) -> list[array[float]]:
-        """For each task the shares of the hidden facts that its answers used untold."""
+        """For each task, the shares of the hidden facts that its answers used although never told."""
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void
         ]

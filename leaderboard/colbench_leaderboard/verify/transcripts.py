@@ -34,7 +34,7 @@ LEAST_WORDS = 20
 """Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
-"""Words that a pair spans besides its first, and parts of an answer's syntax in a run."""
+"""Maximum distance of the words in a pair, and number of parts of an answer's syntax in a run."""
 SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
 """Shares of common pairs and of common runs above which two dialogues count as alike."""
 
@@ -90,7 +90,7 @@ class Transcripts:
         are read again for each such group.
         """
         self.count = 0
-        """Transcripts that are compared."""
+        """Number of transcripts compared."""
         self._own, self._others, self._most = own, others, held
         self._trials: dict[str, tuple[int, str]] = {}
         self._held: dict[str, list[Numbered]] = {}
@@ -169,7 +169,7 @@ class Shared(Struct, frozen=True, kw_only=True):
     """How many transcripts two bundles share."""
 
     exact: int
-    """Word for word."""
+    """Transcripts that are equal word for word."""
     alike: int
     """Identical and nearly identical transcripts."""
 

@@ -31,10 +31,10 @@ Seen = Callable[[str, int, int], None]
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Choices of the receiver."""
+    """The receiver's settings."""
 
     config: RunConfig = RunConfig()
-    """How answers are scored on this machine; its other fields are ignored."""
+    """Configuration of the scoring on this machine; its other fields are ignored."""
     replay: float = 1.0
     """Share of the dialogues whose human is replayed."""
     against: tuple[Path, ...] = ()

@@ -32,9 +32,9 @@ from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 from sweet_rl_trainer.creditbench.truths import COST
 
 SIZE = 8
-"""n."""
+"""Number n of dialogues in a group."""
 SMALL = 1e-4
-"""Added to standard deviations."""
+"""Small constant added to standard deviations."""
 WEIGHT = 0.5
 """w of the unbiased form."""
 

@@ -80,9 +80,9 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
-    """Return the same by the potential in units of the reward, fitted to the answers of all states.
+    """Return the same for the potential in units of the reward, fitted to the answers of all states.
 
-    Raises UserError if the reward of answers does not rise with the potential.
+    Raises UserError if the reward of answers does not increase with the potential.
     """
     scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
     return _advantages(bench, policy, scaled)

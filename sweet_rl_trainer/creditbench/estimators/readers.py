@@ -42,7 +42,7 @@ from sweet_rl_trainer.train.scorer import Scorer, group_values
 ATTENTION = "sdpa"
 PRECISION: Precision = "float32"
 BUDGET = 4096
-"""Tokens of a row."""
+"""Maximum number of tokens in a row."""
 MAX_LENGTH = 4096
 """Maximum number of tokens of a dialogue; a longer one has no score."""
 

@@ -40,7 +40,7 @@ class FactsPotential:
     """Φ by the facts that were told; None for tasks whose decisions are not known."""
 
     def __init__(self, *, told_later: float) -> None:
-        """`told_later` is p."""
+        """Create the potential; `told_later` is p."""
         self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:

@@ -24,7 +24,7 @@ FEWEST = 10
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """a + b Φ."""
+    """The linear function a + b Φ."""
 
     intercept: float
     slope: float

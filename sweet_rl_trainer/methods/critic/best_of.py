@@ -19,7 +19,7 @@ class BestOf(Struct, frozen=True, kw_only=True):
     """Reward of the best of n by score: the mean over groups, with the interval over them."""
 
     count: int
-    """n."""
+    """Number n of candidates."""
     reward: Interval
 
 
@@ -75,7 +75,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
     """Reward of the best of n dialogues of a task; n = 1 is a random dialogue."""
 
     curve: tuple[BestOf, ...]
-    """For n = 1, 2, 4, … up to the fewest dialogues that a task has."""
+    """Points for n = 1, 2, 4, … up to the smallest number of dialogues of a task."""
     tasks: int
     left_out: int
     """Tasks with fewer than two dialogues."""

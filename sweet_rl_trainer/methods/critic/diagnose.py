@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TOO_MUCH = 0.5
-"""From this correlation on, with either sign, and above this share of states, there is an alarm."""
+"""Thresholds of alarms: the absolute value of a correlation, and a share of states."""
 
 DIAGNOSIS = "diagnosis.json"
 """The file in the folder of a stage."""

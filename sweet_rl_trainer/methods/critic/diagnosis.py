@@ -171,7 +171,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def budget(self) -> int:
-        """Tokens at once."""
+        """Maximum number of tokens processed at once."""
         return self.row_tokens
 
     def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:

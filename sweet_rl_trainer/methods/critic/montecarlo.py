@@ -42,9 +42,9 @@ class Agreement(Struct, frozen=True, kw_only=True):
     spearman: Interval
     """Rank correlation within a turn, if scores and returns vary."""
     turns: int
-    """With returns that vary."""
+    """Number of turns whose returns vary."""
     candidates: int
-    """With a score and a return, in all turns."""
+    """Number of candidates with a score and a return, over all turns."""
 
 
 def sample_turns(

@@ -30,7 +30,7 @@ from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 SEEN = 11
 """Number of pictures in a dialogue for the estimate of memory: the hidden page, and one for each of ten turns."""
 PATCH = 14 * 14
-"""Pixels of a patch."""
+"""Edge of a patch in pixels."""
 Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]
 """Makes the examples. Raises DataError if there are none to train on."""
 

@@ -30,7 +30,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
     model: str
     """Identity of its weights: `model.digest.model_digest`, or the model's name on the server."""
     count: int = 16
-    """N."""
+    """Number N of candidates for each turn."""
     temperature: float = 1.0
     max_tokens: int = 1024
     """New tokens of a reply, at most."""
@@ -50,7 +50,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line."""
+    """A line of the file."""
 
     key: str
     replies: tuple[Reply, ...]

@@ -16,7 +16,7 @@ from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 from sweet_rl_trainer.model.generate import context_of, ends_of, generate
 
 ROWS = 64
-"""Replies in a batch."""
+"""Number of replies in a batch."""
 
 
 def sample_in_process(

@@ -65,7 +65,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The unit of `facts` and `gain`: "fit" for that of the reward (`credit.scale`), "none" for their own. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
-    """Paper."""
+    """Number of pairs for each turn. Paper."""
     margin: NotNegative = 0.0
     calibrate: bool = False
     """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
@@ -147,7 +147,7 @@ class _Pairing:
         self._actor = recipe.table(ActorSettings)
         self.turns = self.pairs = self.held_out = self.tokens = 0
         self._to_train = 0
-        """Turns to train on."""
+        """Turns of training tasks."""
         self.shown: list[ShownPair] = []
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()

@@ -39,7 +39,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     count: Annotated[int, Meta(ge=2)] = 16
     """Replies for each turn. Paper."""
     temperature: Positive = 1.0
-    """Paper."""
+    """Sampling temperature. Paper."""
     max_tokens: Count = 1024
     """Tokens of a reply, at most. Paper."""
     data_fraction: Fraction = 0.1
@@ -60,7 +60,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64
-    """Requests in flight."""
+    """Maximum number of requests in flight."""
     seed: int = 0
 
 

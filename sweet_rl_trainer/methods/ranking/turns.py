@@ -34,7 +34,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     trajectory: Trajectory
     number: int
-    """From 0."""
+    """Number of the turn, from 0."""
 
     @property
     def name(self) -> str:

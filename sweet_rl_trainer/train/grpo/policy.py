@@ -42,7 +42,7 @@ class Sampler(Protocol):
         ...
 
     def left(self) -> None:
-        """Note that a dialogue is over."""
+        """Record that a dialogue is over."""
         ...
 
 

@@ -24,7 +24,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     prompt: list[int]
     completion: list[int]
     mask: list[int]
-    """Mask of the completion: 1 for tokens the agent wrote, 0 for the rest."""
+    """Mask of the completion: 1 for tokens that the agent wrote, 0 for others."""
     logprobs: list[float]
     """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]

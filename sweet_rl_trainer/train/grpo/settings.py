@@ -70,7 +70,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     adam: tuple[Share, Share] = (0.9, 0.999)
     """β₁ and β₂. TRL."""
     weight_decay: NotNegative = 0.0
-    """TRL."""
+    """Weight decay. TRL."""
     clip: Positive = 1.0
     """The norm that gradients are clipped to. TRL."""
     optimizer: str = "adamw_torch_fused"

@@ -22,7 +22,7 @@ Forward = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
 class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
-    """TRL's GRPO trainer, whose rows are dialogues. `hold` is called with each batch of dialogues."""
+    """TRL's GRPO trainer with dialogues as rows. `hold` is called with each batch of dialogues."""
 
     _parts: Tensor
 

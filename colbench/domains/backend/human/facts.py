@@ -235,7 +235,7 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Return True if the code after a statement is reached only if its condition fails."""
+    """Return True if a statement always leaves the block, so later code runs only if its condition fails."""
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):

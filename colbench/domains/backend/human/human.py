@@ -25,7 +25,7 @@ from colbench.task import Fact, Task
 
 MOST_FACTS = 2
 LIMIT = 400
-"""Characters of a reply."""
+"""Maximum number of characters in a reply."""
 GOOD_ENOUGH = 0.4
 """Minimum share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
@@ -51,7 +51,7 @@ LONGEST_HEARD = 20_000
 """Maximum number of characters of a message that are read, and of questions in it that are considered."""
 MOST_QUESTIONS = 20
 NAME_LENGTH = 60
-"""Characters of a sentence that name its decision."""
+"""Maximum number of characters of the sentence that names a decision."""
 
 
 class CodeHuman:

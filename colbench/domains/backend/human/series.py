@@ -174,4 +174,4 @@ SPECIAL: dict[str, Callable[[Says, ast.Call], str]] = {
     "min": _extreme,
     "sorted": _sorted,
 }
-"""Functions that need more than a template; "" when theirs does not fit."""
+"""Functions that need more than a template; they return "" if theirs does not apply."""

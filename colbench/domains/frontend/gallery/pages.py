@@ -33,7 +33,7 @@ NEAR = 10
 Row = Sequence[Rollout | None]
 """The planned dialogues on a task; None for an unfinished one."""
 WORDS = 300
-"""Characters of a message without a page that are shown."""
+"""Maximum number of characters to show of a message without a page."""
 
 
 class Picture(Struct, frozen=True, kw_only=True):

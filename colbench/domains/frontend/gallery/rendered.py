@@ -88,7 +88,7 @@ class RenderedPages:
             return self._renderer
 
     async def close(self) -> None:
-        """End the browser."""
+        """Close the browser."""
         await self._stack.aclose()
 
 

@@ -21,7 +21,7 @@ _SAME_PLACE = 0.45
 _BAND_ENOUGH = 0.2
 _NEAR = 100
 _SAME_BACKDROP = 250
-"""Pixels down the page."""
+"""Maximum vertical distance in pixels between matching backdrops."""
 _CHARS = 300
 _SHORT_WORDS = 8
 _ALIKE = {
@@ -37,9 +37,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     """Two matched blocks."""
 
     theirs: Block
-    """The target's."""
+    """The block on the target page."""
     mine: Block
-    """The agent's."""
+    """The block on the agent's page."""
 
 
 class Matching(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Block
 
 _SEEN = 10
-"""Pixels."""
+"""Minimum offset in pixels that a person would notice."""
 _FAR = 300.0
 _CENTRED = 0.02
 _NARROW = 0.9
@@ -74,7 +74,7 @@ def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
 
 
 def _alignment(block: Block, page: Page) -> str:
-    """Return `centred` and the like, if something narrow is placed so across the page."""
+    """Return `centred` or a similar word if a narrow block is aligned in this way on the page."""
     if block.width > _NARROW * page.width:
         return ""
     left, right = block.x, page.width - block.x - block.width
@@ -86,7 +86,7 @@ def _alignment(block: Block, page: Page) -> str:
 
 
 def _within(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]:
-    """Yield blocks that are higher or lower than the rest of their band."""
+    """Yield blocks that are higher or lower than the other blocks of their band."""
     if len(band) < 2:
         return
     whole = median(_rise(pair) for pair in band)

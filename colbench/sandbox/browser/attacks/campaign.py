@@ -32,7 +32,7 @@ _LANES = 2
 _CHECKS = 60
 _WATCH_SECONDS = 0.2
 _LARGEST_RENDER = 16 << 20
-"""In bytes, picture excepted."""
+"""Maximum size of a render in bytes, excluding the picture."""
 
 
 class Budget(Struct, frozen=True, kw_only=True):

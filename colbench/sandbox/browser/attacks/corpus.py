@@ -30,7 +30,7 @@ different or is not rendered. `vary`: the page looks different when it is render
 file is left behind. `honest`: none of these.
 """
 HEIGHT = 3000
-"""In pixels, of pages whose aim is `height`."""
+"""Expected height in pixels of pages whose aim is `height`."""
 _REPEAT = re.compile(r"⟦(\d+): ([^⟦⟧]*)⟧")
 _SOURCES = Path(__file__).parent / "sources"
 

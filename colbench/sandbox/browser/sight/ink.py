@@ -1,7 +1,7 @@
-"""Whether the picture shows the elements of the layout: the final test of visibility.
+"""The final test of visibility: does the picture show the elements of the layout?
 
-Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its color is then not in
-the picture where the text should be.
+Filters, masks, clip paths, fonts without glyphs, drawings on top: if anything hides a text, the text's color is missing
+from its place in the picture.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Ink:
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Return True if another color begins outside of the area anywhere, or the picture ends all around."""
+        """Return True if another color begins somewhere outside the area, or the picture ends on all sides."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))

@@ -109,7 +109,7 @@ class Item:
         order: int,
     ) -> None:
         self.place = place
-        """In document order."""
+        """The item's index in document order."""
         self.name = name
         self.parent = parent
         self.style = style

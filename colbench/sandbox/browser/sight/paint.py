@@ -51,7 +51,7 @@ def visible(item: Item) -> bool:
 
 
 def is_picture(item: Item) -> bool:
-    """Return True for an embedded picture or the like, or an area with a picture in the background."""
+    """Return True for an embedded picture or similar element, or an area with a picture in the background."""
     return item.name in PICTURES or "url(" in item.style["background-image"]
 
 
@@ -95,7 +95,7 @@ class Raster:
         self._rows = [array("i", bytes(4 * self._columns)) for _ in range(self._lines)]
 
     def paint(self, rect: Rect, number: int) -> None:
-        """Put the number in all cells whose middle is in the area."""
+        """Write the number into all cells whose center is in the area."""
         left, right = (self._cell(edge, self._columns) for edge in (rect.left, rect.right))
         top, bottom = (self._cell(edge, self._lines) for edge in (rect.top, rect.bottom))
         line = array("i", [number]) * (right - left)
@@ -133,7 +133,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at this point below the element painted at `key`, and True if a picture lies in between."""
+        """Return the color at this point below the element painted at `key`, and True if a picture is in between."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -150,7 +150,7 @@ class Canvas:
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
-        """Return True if at least this share of the area lies below something opaque that is painted after `key`."""
+        """Return True if at least this share of the area is below something opaque painted after `key`."""
         own = bisect_right(self._keys, key)
         hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
         return hidden >= share * grid * grid

@@ -15,7 +15,7 @@ from colbench.sandbox.browser.sight.layout import Item, Line, Rect
 from colbench.sandbox.browser.sight.paint import Canvas, Key, visible
 
 _SMALLEST = 5.0
-"""Lines that are lower are not read, pixels."""
+"""Minimum height in pixels of a line that counts as readable."""
 _HALF = 0.5
 _CELL = 32.0
 _MOST_LINES = 5000

@@ -21,7 +21,7 @@ NAME = "databases/default/1"
 MOST_ROWS = 1000
 LONGEST_QUERY = 20_000
 SHOWN = 200
-"""Characters of a database's rows in a report."""
+"""Maximum number of characters of a database's rows to show in a report."""
 PROGRAM = f"""
 import json, sqlite3
 
