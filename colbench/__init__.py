@@ -5,7 +5,7 @@
     run = colbench.evaluate(agent="my_agent.py:MyAgent", tasks="bundled:backend", limit=50)
     run.report.success_rate.mean
 
-Importing it is light; what a name needs is loaded when it is first used.
+Importing the package is fast: each name's dependencies are loaded when the name is first used.
 """
 
 from __future__ import annotations

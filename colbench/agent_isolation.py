@@ -1,7 +1,7 @@
-"""The agent of a run: found, put where it may run, and isolated there, or why that is impossible.
+"""Find the agent of a run, choose the process it runs in, and isolate it, or explain why that is impossible.
 
-ColBench's own agents run in the process of the run, agents of others in their own process, which is isolated where
-this machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
+ColBench's own agents run in the process of the run, agents of others in their own process, which is isolated where this
+machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NEEDS = ("agent_endpoint", "agent_env")
 
 
 def read_isolation(config: RunConfig) -> RunConfig:
-    """Return the configuration with its agent endpoint as HOST:PORT.
+    """Return the configuration with the agent's allowed endpoint as HOST:PORT.
 
     Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is wanted for an
     agent in this process.

@@ -1,4 +1,4 @@
-"""Where files lie that can be made again."""
+"""Locations of files that can be created again."""
 
 from __future__ import annotations
 

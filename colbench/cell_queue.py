@@ -19,7 +19,7 @@ from colbench.rollout import Failure, Rollout, is_settled
 GIVE_UP_AFTER = 20
 """Dialogues in a row that ended because a model server did not answer, before the run stops."""
 LOSSES = 2
-"""Workers lost with a cell, after which it is given up in this attempt."""
+"""Number of workers lost while running a cell, after which the cell is given up in this attempt."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
 
 
@@ -28,24 +28,24 @@ class Job(Struct, frozen=True, kw_only=True):
 
     cell: Cell
     kept: Rollout | None = None
-    """Its dialogue from an earlier attempt, which only needs to be scored again."""
+    """The cell's dialogue from an earlier attempt, which only needs to be scored again."""
     lost: int = 0
-    """Workers that were lost while they had it."""
+    """Number of workers that were lost while running this cell."""
 
 
 class CellSource(Protocol):
-    """The source of a runner's cells, which is told their outcomes: a `CellQueue`, or one in another process."""
+    """The source of a runner's cells, which receives their outcomes: a `CellQueue`, or one in another process."""
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""
         ...
 
     def ended(self, failure: Failure | None) -> None:
-        """Take note of how a dialogue ended, which is still to be scored."""
+        """Record how a dialogue ended; it is still to be scored."""
         ...
 
     def finished(self, rollout: Rollout) -> None:
-        """Take a finished rollout. What it raises ends the run at once."""
+        """Record a finished rollout. An exception raised here ends the run at once."""
         ...
 
     def stop(self, error: ColBenchError) -> None:
@@ -58,7 +58,7 @@ class CellSource(Protocol):
 
 
 class Stops:
-    """Calls to make when the dialogues of a run are to stop."""
+    """Functions to call when the dialogues of a run are to stop."""
 
     def __init__(self) -> None:
         self._calls: list[Callable[[], None]] = []
@@ -80,8 +80,8 @@ class Stops:
 class CellQueue(Stops):
     """The cells of one run, for any number of runners.
 
-    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. After
-    `broken_after` dialogues that all ended by an exception of the agent's own the run ends; None: it goes on.
+    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. The run ends
+    if all of its first `broken_after` dialogues end with an exception in the agent's own code; None: never.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class CellQueue(Stops):
     async def next(self) -> Job | None:
         """Return the next cell; None when all are finished, or the dialogues were stopped.
 
-        While the last cells run it waits: a worker may be lost, and its cells are handed out again.
+        This waits while the last cells run, because the cells of a lost worker are handed out again.
         """
         while not self.is_over:
             if job := self._take():
@@ -137,7 +137,7 @@ class CellQueue(Stops):
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
     def ended(self, failure: Failure | None) -> None:
-        """Take note of how a dialogue ended. Too many in a row that were lost with a model server stop the others."""
+        """Record how a dialogue ended. Too many consecutive ones that lost their model server stop the others."""
         self._works = self._works or (is_settled(failure) and not _crashed(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
@@ -146,7 +146,10 @@ class CellQueue(Stops):
             self.stop(EndpointError(reason))
 
     def finished(self, rollout: Rollout) -> None:
-        """Take a finished rollout. Raises AgentError if every dialogue so far failed by an exception of the agent's."""
+        """Record a finished rollout.
+
+        Raises AgentError if every dialogue so far failed with an exception in the agent's code.
+        """
         self._running -= 1
         if not self._running:
             self._changed.set()
@@ -159,7 +162,10 @@ class CellQueue(Stops):
             raise AgentError(broken_agent(self._crashed))
 
     def give_back(self, jobs: Iterable[Job]) -> list[Job]:
-        """Take back the cells of a lost worker, and return those that were lost too often: their failures are due."""
+        """Take back the cells of a lost worker.
+
+        Return those lost too often, which the worker's owner must record as failed.
+        """
         again = [replace(job, lost=job.lost + 1) for job in jobs]
         kept = [job for job in again if job.lost < LOSSES]
         self._returned.extend(kept)

@@ -55,7 +55,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """None: missing or broken, and needed only for something optional."""
     text: str
     fix: str = ""
-    """How to get it."""
+    """How to obtain it."""
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:

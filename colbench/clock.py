@@ -1,4 +1,4 @@
-"""The clock of a dialogue: it counts the seconds of one speaker, and stands while a model server is waited for."""
+"""The clock of a dialogue: counts the seconds of one speaker, and pauses while the speaker waits for a model server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 Abandon = Callable[[BoundaryError], None]
 
 GRACE = 5.0
-"""Seconds that a speaker has to end after its time is up; then it is left behind."""
+"""Seconds that a speaker has to stop after its time is up; then it is abandoned."""
 STOP_GRACE = 2.0
 """Seconds that a speaker has to end when the run is stopped."""
 
@@ -37,7 +37,7 @@ class Pulse:
         """Since when the loop has not turned, if that is longer than usual."""
 
     def lost_until(self, now: float) -> float:
-        """Return the seconds lost so far."""
+        """Return the seconds during which the loop was blocked, up to now."""
         since = self.pending_since
         return self.lost if since is None else self.lost + max(0.0, now - since)
 
@@ -50,7 +50,7 @@ PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary(
 class Clock:
     """Counts the seconds of a speaker up to a limit, over all of its replies.
 
-    It stands inside `waiting()`, and while code of another speaker blocks the event loop.
+    It pauses inside `waiting()`, and while code of another speaker blocks the event loop.
 
     Args:
         limit: Seconds; then the running reply is canceled, and `hear` raises `error`, whose kind is `timeout`.
@@ -69,9 +69,9 @@ class Clock:
         self.abandon = abandon
         self.loop: asyncio.AbstractEventLoop | None = None
         self.blocked = 0.0
-        """Seconds during which this speaker blocked the event loop."""
+        """Seconds during which this speaker has blocked the event loop."""
         self.place = ""
-        """File and line that blocked it last."""
+        """File and line of the code that last blocked the loop."""
         self._pulse = UNWATCHED
         self._pulse_elsewhere = UNWATCHED
         self._spent = 0.0
@@ -88,14 +88,14 @@ class Clock:
 
     @property
     def is_over(self) -> bool:
-        """True if the limit is reached."""
+        """True if the limit has been reached."""
         return self.seconds >= self.limit
 
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
         """Return the speaker's message. One call at a time.
 
         Raises the speaker's error if its time is up, CancelledError if the current task was canceled from outside,
-        whatever the speaker made of that.
+        however the speaker reacted to that.
         """
         task, outer = self._start(), RUNNING.get()
         cancels = task.cancelling()
@@ -111,23 +111,23 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Also pause while another speaker blocks the loop in which this one works."""
+        """Also pause while another speaker blocks this speaker's event loop."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
 
     def spare(self, seconds: float) -> None:
-        """Exclude this many seconds since the speaker began or was last waited for."""
+        """Exclude this many seconds from the time since the speaker started or last waited."""
         if self._since is not None:
             self._since = min(self._since + seconds, self._now())
 
     def stop(self) -> None:
-        """Stand until `go` is called as often."""
+        """Pause until `go` has been called the same number of times as `stop`."""
         self._waits += 1
         self._halt()
 
     def go(self) -> None:
-        """Count again."""
+        """Resume counting."""
         self._waits -= 1
         if self._task:
             self._count()
@@ -188,7 +188,7 @@ class Clock:
         self._spent, self._since = self.seconds, None
 
     def _check(self) -> None:
-        """Cancel the reply if its time is up; the timer may come early, for it runs on where the clock stands."""
+        """Cancel the reply if its time is up; the timer may fire early, because it also runs while the clock pauses."""
         self._timer = None
         if self._task is None or self.loop is None or self._since is None:
             return
@@ -223,7 +223,7 @@ def waiting() -> Iterator[None]:
 async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
     """Await work in a separate asyncio task, which is abandoned if it does not end in time.
 
-    `work` is given the function that leaves it behind: calling it with an error raises that error here.
+    `work` receives a function that abandons it: calling this function with an error raises the error here.
     """
     left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
@@ -251,7 +251,7 @@ def _ignore_outcome(task: asyncio.Task[Any]) -> None:
 
 
 def _suspended(task: asyncio.Task[Any]) -> Iterator[tuple[str, int]]:
-    """Yield file and line of each coroutine that a suspended task is inside of, the outermost first."""
+    """Yield file and line of each coroutine in the call stack of a suspended task, the outermost first."""
     at: Any = task.get_coro()
     while frame := getattr(at, "cr_frame", None):
         yield frame.f_code.co_filename, frame.f_lineno

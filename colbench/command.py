@@ -1,7 +1,7 @@
-"""The frame of all command lines of the project: parser, exit codes, errors in one line, the log, renamed commands.
+"""The common parts of all command lines of the project: parser, exit codes, one-line errors, log, renamed commands.
 
-Exit code 0: done; 1: a failure that the user did not cause, or a result that is not sound; 2: a wrong command line or
-input; 130: interrupted; 143: a run that SIGTERM ended in order.
+Exit code 0: done; 1: a failure that the user did not cause, or an unsound result; 2: a wrong command line or input;
+130: interrupted; 143: a run stopped by SIGTERM.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ direction."""
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that refuses abbreviated flags, and suggests the flag or command that a wrong one may misspell.
+    """A parser that refuses abbreviated flags, and suggests a correction for a misspelled flag or command.
 
     The parsers of its commands are of this class as well, and each reports errors with its own usage.
     """
@@ -39,7 +39,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(*args, **{**defaults, **options})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse all arguments; unknown ones are an error of the command that got them."""
+        """Parse all arguments; unknown ones are reported as an error of their subcommand."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -61,7 +61,7 @@ def printable(text: str) -> str:
 
 
 def describe(doc: str | None) -> str:
-    """Return the text of a command's `--help`: its module's docstring without the command's name before it."""
+    """Return the text of a command's `--help`: its module's docstring without the command's name at the start."""
     text = re.sub(r"^`[^`]*`: ", "", doc or "")
     return text[:1].upper() + text[1:]
 
@@ -94,7 +94,7 @@ def first_word(words: Sequence[str]) -> str:
 
 
 def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:
-    """Report a command of the program `name` that was renamed, and return the exit code; 0 if `words` begin with none.
+    """Report a renamed command of the program `name` and return the exit code; return 0 if `words` start with none.
 
     `moved` maps old commands, such as `"tasks check"`, to the command lines that replace them.
     """

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 NARROWEST, WIDEST = 50, 100
-"""Columns of a help text, whatever the width of the terminal."""
+"""Minimum and maximum width of a help text in columns, whatever the width of the terminal."""
 SHOWN = 3
 """Maximum number of optional flags in a usage line; if a command has more, `[options]` replaces them."""
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Lays out a help text: short usage, wrapped paragraphs, and examples as they are typed."""
+    """Add examples to the help of each command; the keys of `examples` are commands without the program's name.
+
+    Each value has one full command line per line, from the first to try to the least usual.
+    """
 
     def __init__(self, prog: str) -> None:
         columns = shutil.get_terminal_size().columns - 2

@@ -20,11 +20,11 @@ ACTIVE = "_ARGCOMPLETE"
 LINE = "COMP_LINE"
 """Environment variable with the command line so far."""
 MORE = frozenset({"azure", "cmd", "file", "http", "https", "local", "openai", "vllm"})
-"""Names of agents, humans and task sources that take something after a colon."""
+"""Names of agents, humans and task sources that are completed after a colon."""
 
 
 def requested_command() -> str:
-    """Return the command of the line that the shell asks to complete, or "" if it asks for none."""
+    """Return the command being completed by the shell, or "" if no completion is requested."""
     words = os.environ.get(LINE, "").split() if ACTIVE in os.environ else []
     return first_word(words[1:])
 
@@ -51,7 +51,7 @@ def script(program: str, shell: str) -> str:
 
 
 def sources() -> list[str]:
-    """Return the task sources that can be named as they stand, and the others up to their colon."""
+    """Return the task sources that are complete names, and the others up to their colon."""
     from colbench.plugins import names
     from colbench.registry import installed_domains
 

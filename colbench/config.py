@@ -121,7 +121,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Told,
         Option(
             "human",
-            "where hidden decisions come up: when the agent asks (asked), or in the first message (all)",
+            "when the human reveals hidden decisions: when asked (asked), or in the first message (all)",
             metavar="WHAT",
         ),
     ] = "asked"
@@ -195,7 +195,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues run: local, or ray[:ADDRESS] for a cluster, whose nodes have these limits each",
+            "where dialogues run: local, or ray[:ADDRESS] for a cluster; the limits here then apply to each node",
             metavar="NAME",
             effect="execution",
         ),
@@ -284,7 +284,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool,
         Option(
             "scoring",
-            "accept other CLIP weights than the paper's, with incomparable cosine similarities",
+            "accept CLIP weights other than the paper's; cosines are then not comparable",
             effect="execution",
         ),
     ] = False
@@ -337,7 +337,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
 
     def pins(self) -> dict[str, Any]:
-        """Return the fields on which a number can depend; a run is resumed only if they are unchanged.
+        """Return the fields on which a number can depend; a run can be resumed only if they are unchanged.
 
         Files are replaced by the hash of their content. The address of a model server is left out: the same model may
         be served elsewhere when the run continues.
@@ -354,7 +354,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return pins
 
     def selection(self) -> dict[str, Any]:
-        """Return the fields that say which dialogues a run has; a run may be extended by changing them."""
+        """Return the fields that determine which dialogues a run has; changing them extends a run."""
         return self._having("selection")
 
     def _having(self, effect: Effect) -> dict[str, Any]:

@@ -25,11 +25,11 @@ TYPE = re.compile(r"`([\w |]+)`")
 STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
 """One step of a path such as `collect[0].agent_args[...]`."""
 SHORTEST = 4
-"""Letters of a name that others may be misspellings of; between shorter ones there is too little difference."""
+"""Minimum length of a name to look for misspellings of; shorter names are too similar to each other."""
 ALIKE = 0.8
-"""How similar a misspelling is, by difflib's ratio."""
+"""Minimum similarity of a misspelling, as difflib's ratio."""
 LONGEST = 80
-"""Characters of a wrong value that a message shows."""
+"""Maximum number of characters of a wrong value to show in a message."""
 
 
 class Problem(NamedTuple):
@@ -59,8 +59,8 @@ def explain(
 ) -> Problem:
     """Return the errors of values that do not convert to the type `kind`.
 
-    If `values` are given, the reason shows the wrong one. `table` is the key at which they stand in a larger file.
-    With `quoted` a text that reads as another value, such as "1", is shown in quotes, as it is written in JSON or TOML.
+    If `values` are given, the reason shows the wrong one. `table` is their key in a larger file. If `quoted`, a text
+    that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))
@@ -76,13 +76,13 @@ def explain(
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """Return a hint at the known name that is most like this one, or "" if none is like it."""
+    """Return a hint that names the most similar known name, or "" if none is similar."""
     near = get_close_matches(name, known, 1)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def misspelled(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that this one most likely misspells, or None if there is none."""
+    """Return the known name that this name most likely misspells, or None if there is none."""
     near = get_close_matches(name, [each for each in known if len(each) >= SHORTEST], 1, ALIKE)
     return near[0] if near else None
 
@@ -168,7 +168,7 @@ def _join(*steps: str) -> str:
 
 
 def require_whole(place: str, value: object) -> None:
-    """Raise UserError for a whole number that is written as another, such as 1e3 or 1000.0."""
+    """Raise UserError for a whole number that is not written with digits alone, such as 1e3 or 1000.0."""
     try:
         number = float(str(value))
     except ValueError:

@@ -20,8 +20,8 @@ def config_of(
 ) -> RunConfig:
     """Build a configuration from fields by name.
 
-    Raises UserError that names a wrong field by its entry in `places`, such as a flag, else by its name. `others` are
-    further names of which an unknown one may be a misspelling.
+    Raises UserError that names a wrong field by its entry in `places`, such as a flag, or else by its own name.
+    `others` are further names to suggest for an unknown field.
     """
     places, known = places or {}, settings()
     for name, value in values.items():

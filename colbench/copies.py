@@ -13,7 +13,7 @@ from colbench.items import TOKEN
 ALIKE = 0.97
 """Share of common parts above which two sources count as the same."""
 LEAST = 20
-"""Parts of a reference; anyone may have written a shorter one."""
+"""Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
 """An answer with this many times the parts of the reference is not a copy."""
 

@@ -13,9 +13,9 @@ from colbench.interfaces import Origin
 FRAMEWORK = "colbench"
 SPLIT = "test"
 SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K"}
-"""The Hub's words for sizes, by the number of rows below which they hold."""
+"""The Hub's names for sizes, each by the number of rows below which it applies."""
 LICENCES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
-"""Identifiers of the Hub, by the first word of ours."""
+"""The Hub's license identifiers, by the first word of the project's license name."""
 
 
 class CardSet(Struct, frozen=True, kw_only=True):

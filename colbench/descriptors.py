@@ -1,4 +1,4 @@
-"""The limit on open files of this process, which a run with many dialogues at a time can reach."""
+"""The limit on open files of this process, which many concurrent dialogues can reach."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ OF_A_DIALOGUE = 3
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:
-    """Raise the limit of this process as far as the system lets it.
+    """Raise the limit of this process as far as the system permits.
 
-    Raises UserError that names `--concurrency` if that is not enough for this many dialogues at a time.
+    Raises UserError that names `--concurrency` if the limit is too low for this many concurrent dialogues.
     """
     hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))
@@ -29,7 +29,7 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
 
 
 def raise_limit() -> int:
-    """Raise the limit of this process as far as the system lets it, and return it."""
+    """Raise the limit of this process as far as the system permits, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

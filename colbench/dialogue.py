@@ -1,4 +1,4 @@
-"""The dialogue: a human who knows and an agent who does not take turns until the agent answers.
+"""The dialogue: a human who knows all decisions and an agent who does not take turns until the agent answers.
 
 This is the whole idea of ColBench on one screen (paper, section 3; the markers as in the paper's release).
 """
@@ -85,10 +85,10 @@ async def play(
 
     `request` is the first message; by default the task's request.
 
-    The agent sees what the human sees: its own private parts are not played back to it. At the turn limit
+    The agent sees what the human sees; the private parts of its own messages are not sent back to it. At the turn limit
     the whole last message is the answer; see `Domain.committed`. `clock` counts the agent's time over all its replies;
-    the human has as long for each reply of its own.
-    Raises AgentError or SimulatorError, whoever's turn it was; `turns` then holds what was said before.
+    the human has the same limit for each of its replies. Raises AgentError or SimulatorError, depending on whose turn
+    it was; `turns` then contains the dialogue up to that point.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -130,7 +130,7 @@ class Dialogue:
         self._images = images
 
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
-        """Take the agent's reply, which took `seconds`, and the human's unless that was the last.
+        """Take the agent's reply, which took `seconds`, and the human's unless the agent's was the last one.
 
         Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
         limit of the agent's `clock`.
@@ -165,7 +165,7 @@ class Dialogue:
     def _refuse_silence(self) -> None:
         """Raise EndpointError if a model server returned only empty replies: such a dialogue is not scored.
 
-        Recorded tokens are what a policy did, so such a dialogue stands.
+        A dialogue with recorded tokens is kept, because empty replies are then the policy's own behavior.
         """
         if any(turn.said or turn.agent_delivery is None or turn.sampled for turn in self.turns):
             return
@@ -188,8 +188,8 @@ async def opened(
 ) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
 
-    Opening and closing it may each take as long as the limit of the agent's `clock`, and `OPENING` seconds at least.
-    Where the dialogue's own agent does not say if it accepts images, the stateful agent says it.
+    Opening and closing it may each take as long as the limit of the agent's `clock`, and `OPENING` seconds at least. If
+    the dialogue's own agent does not define whether it accepts images, the stateful agent decides.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -238,7 +238,7 @@ def read_reply(reply: object) -> Message:
 
 
 def read_move(reply: object) -> Move:
-    """Parse a reply into its message and its answer, if any. Raises AgentError if it is not a message."""
+    """Parse a reply into its message and, if present, its answer. Raises AgentError if it is not a message."""
     reply = read_reply(reply)
     raw = clean(reply.content)
     thoughts, words = split_thoughts(raw)
@@ -269,7 +269,7 @@ def read_words(reply: object) -> Message:
 
 
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
-    """Return a speaker's message and the seconds it took; its `clock` raises its error if it is late.
+    """Return a speaker's message and the seconds it took; its `clock` raises its error if the message is late.
 
     A speaker that would end the process, or cancels itself, raises RuntimeError.
     """

@@ -55,14 +55,14 @@ class Metric(Struct, frozen=True, kw_only=True):
     direction: Literal["higher", "lower"] = "higher"
     """The better values; `lower` only for the role `detail`."""
     digits: int | None = None
-    """Decimal places that agree on all machines; None: all of them."""
+    """Decimal places that are equal on all machines; None: all."""
     lacking: str = ""
-    """Why an answer may lack it, and how to add it."""
+    """Why an answer may lack the metric, and how to enable it."""
     description: str = ""
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
-        """Return this metric of a verdict; None if it was not taken. Success is 1.0 or 0.0."""
+        """Return this metric of a verdict; None if it was not computed. Success is 1.0 or 0.0."""
         if score is None:
             return None
         if self.role == "success":
@@ -80,22 +80,22 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
 
 class Resources:
-    """The tools that scoring a domain needs on this machine; entering starts it, leaving stops it.
+    """The tools that scoring a domain needs on this machine; entering the context starts them, leaving it stops them.
 
     This base class needs nothing.
     """
 
     workers: int = 1
-    """Answers scored at once."""
+    """Number of answers scored at the same time."""
     renderer: PageRenderer | None = None
     """Renderer for agents and humans that look at pages."""
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the names of the metrics that cannot be taken here, for want of weights or the like."""
+        """Return the names of the metrics that cannot be computed here, for example because weights are missing."""
         return ()
 
     def pins(self) -> dict[str, dict[str, str]]:
-        """Return everything a number can depend on, for the run's record; known before the resources are started."""
+        """Return everything that scores depend on, for the run's record; known before the resources are started."""
         return {}
 
     @property
@@ -123,18 +123,19 @@ class Domain:
     title: ClassVar[str]
     """Name for people, such as "Backend programming"."""
     metrics: ClassVar[tuple[Metric, ...]]
-    """In the order of reading; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
+    """The metrics in display order; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
     defaults: ClassVar[Defaults]
     modes: ClassVar[tuple[str, ...]] = ("default",)
-    """Scoring modes of its scorer, which `--scoring` chooses from. The first is `default`, with which reports lead
-    unless told otherwise and from which training learns."""
+    """Scoring modes of its scorer, which `--scoring` chooses from.
+
+    The first is `default`: reports lead with it unless set otherwise, and training learns from it.
+    """
     noun: ClassVar[str] = "answer"
     """The word for an answer, such as "function"."""
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
-    """Answers that need no dialogue and whose scores are known (`floors_of`): their names for people, the one to
-    compare with first."""
+    """Answers that need no dialogue and have known scores (`floors_of`): their display names, the main one first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of the agent's answer in each turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -152,9 +153,9 @@ class Domain:
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
     """Request of the dialogues of `colbench agents check`."""
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
-    """The human's reply in them."""
+    """The human's reply in the example dialogues."""
     play_rules: ClassVar[str] = (
-        "You are the agent. The human knows what the answer has to be and has not said all of it. "
+        "You are the agent. The human knows what the answer must be, but has not said everything. "
         "Ask; then answer with /answer, or with a message of `I WANT TO ANSWER:` and the answer."
     )
     """Instructions of `colbench play` for a person who plays the agent."""
@@ -194,28 +195,28 @@ class Domain:
         return str(blocks[-1][1]) if blocks else answer
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if an answer's source is the task's reference, or nearly, however disguised.
+        """Return True if an answer's source is the task's reference or a near-copy, even if disguised.
 
         By default the two are compared by their words, numbers and signs.
         """
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
     def shape(self, source: str) -> Sequence[str]:
-        """Return the parts of an answer's source in order, as far as comments and names do not change them.
+        """Return the parts of an answer's source in order, without the parts that comments and names can change.
 
-        By them two entries' answers are compared; by default its words, numbers and signs.
+        They are used to compare the answers of two entries; by default, the answer's words, numbers and signs.
         """
         return token_parts(source)
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the decisions behind a task, those that its request states included; empty if they are not known.
+        """Return the decisions behind a task, including those that its request states; empty if they are not known.
 
         By default these are its facts. They may be estimated where a task has none; see `Asking.estimated`.
         """
         return task.hidden.facts
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that an agent's message asks for, as the keyless human hears it."""
+        """Return the decisions that an agent's message asks for, as the keyless human understands it."""
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
@@ -223,7 +224,7 @@ class Domain:
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
-        """Return the text by which an agent that ends on `text` is scored; `said` holds all its messages."""
+        """Return the text to score for an agent that ends on `text`; `said` contains all its messages."""
         return text
 
     def readable(self, said: str) -> str:
@@ -231,9 +232,9 @@ class Domain:
         return said
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
-        """Return the text from which a person who plays the agent starts writing an answer.
+        """Return the text from which a person who plays the agent starts an answer.
 
-        `dialogue` holds what was said, the request first.
+        `dialogue` contains the messages so far, the request first.
         """
         return Draft(text="", suffix=".txt", required=True)
 
@@ -245,11 +246,11 @@ class Domain:
         tasks: Sequence[Task],  # noqa: ARG002
         rollouts: Sequence[Sequence[Rollout]],  # noqa: ARG002
     ) -> ReportPages | None:
-        """Return further pages of a run's report; by default none. Files that they show may be put into `folder`.
+        """Return further pages of a run's report; by default none.
 
-        `environment`: that of the run's resources (`Resources.environment`). `tasks`: those of this domain.
-        `rollouts`: for each of them its finished dialogues, each read from the run when it is asked for. Raises
-        UserError if the folder cannot be written.
+        Files that they show may be written to `folder`. `environment`: the environment of the run's resources
+        (`Resources.environment`). `tasks`: the run's tasks of this domain. `rollouts`: the finished dialogues of each
+        task, read from the run on access. Raises UserError if the folder cannot be written.
         """
         return None
 
@@ -261,7 +262,7 @@ class Domain:
     ) -> AnswerPictures | None:
         """Return the renderer of answers' pictures on the leaderboard's site; by default none.
 
-        They are put into `gallery/` of `folder`, from renders that were made in an environment.
+        They are written to `gallery/` in `folder`, from renders made in `environment`.
         """
         return None
 
@@ -273,7 +274,8 @@ class Domain:
     ) -> DialoguePictures | None:
         """Return the renderer of a run's pictures for the viewer; by default none.
 
-        They are put into `gallery/` of `folder`, the run's. `environment` is the one in which it was scored.
+        They are written to `gallery/` in `folder`, the run's folder. `environment` is the one in which the run was
+        scored.
         """
         return None
 
@@ -310,7 +312,7 @@ class Domain:
     ) -> Examination:
         """Run the references of some tasks and return their entries for the datasheet.
 
-        `sample`: where running a reference is slow, only those of the first `sample` tasks are run.
+        `sample`: if running references is slow, only those of the first `sample` tasks are run.
         """
         checks = await self.check(tasks, config, bar("references", len(tasks)))
         flaws = {
@@ -326,7 +328,8 @@ class Domain:
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
 
-        It is the file `prompts/NAME.txt` of the domain's package, if it is in one, or the general one of ColBench.
+        It is read from `prompts/NAME.txt` in the domain's package or, if that does not exist, from ColBench's general
+        prompts.
         """
         package = importlib.import_module(type(self).__module__).__package__
         for place in filter(None, (package, "colbench")):
@@ -341,7 +344,7 @@ class Domain:
 
     @cached_property
     def primary(self) -> Metric:
-        """The metric that `Score.value` holds."""
+        """The metric stored in `Score.value`."""
         return next(metric for metric in self.metrics if metric.role == "primary")
 
     @cached_property
@@ -351,7 +354,7 @@ class Domain:
 
     @cached_property
     def fallback(self) -> Metric | None:
-        """The metric that leads where answers lack the primary one."""
+        """The metric that leads a report if answers lack the primary one."""
         return next((metric for metric in self.metrics if metric.role == "fallback"), None)
 
     def metric(self, name: str) -> Metric | None:

@@ -10,16 +10,16 @@ from colbench.rollout_file import RolloutReader
 
 
 class Earlier(Mapping[str, Rollout]):
-    """The dialogues of an earlier attempt that are not settled, each read from the file when it is asked for.
+    """The dialogues of an earlier attempt that must be run or scored again, each read from the file on access.
 
-    While every settled one failed by an exception of the agent's own, these are among them.
+    If every finished dialogue failed with an exception in the agent's own code, those are included.
     """
 
     def __init__(self, reader: RolloutReader) -> None:
         self.settled: set[str] = set()
         """Keys of the dialogues that are finished."""
         self.works = False
-        """True if one of them ended otherwise than by an exception of the agent's own."""
+        """True if a dialogue ended in any way other than an exception in the agent's own code."""
         self._reader = reader
         self._places: dict[str, int] = {}
         self._crashed: dict[str, int] = {}

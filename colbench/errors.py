@@ -1,11 +1,11 @@
 """The errors of ColBench: one class for each boundary at which something outside can fail.
 
 ColBenchError
- ├── UserError        what the user gave is wrong: exit code 2, never a traceback
+ ├── UserError        the user's input is wrong: exit code 2, never a traceback
  │    └── DataError   a task file, run folder or record is malformed
  └── BoundaryError    something failed at a boundary; `kind` says how
       ├── AgentError           the agent under test failed: its dialogue scores 0
-      └── InfrastructureError  nobody under test is to blame: the score stays None, the cell is retried
+      └── InfrastructureError  not the agent's fault: the score stays None, the cell is retried
            ├── EndpointError   a model server did not answer
            ├── SimulatorError  the simulated human failed
            ├── SandboxError    the code sandbox failed
@@ -41,15 +41,15 @@ Kind = Literal[
 
 timeout       no answer in time
 connection    the server could not be reached, or the connection broke
-overload      the server refused for load until patience ran out
-server_error  HTTP 5xx, or a refusal that is known to pass
+overload      the server was overloaded until the patience ran out
+server_error  HTTP 5xx, or a refusal known to be temporary
 malformed     the answer could not be read
 rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
 empty         every reply was empty: cut before its first word, filtered, or just empty
 exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
 reply         what was returned is not a message
-(empty text)  unknown: files of earlier versions do not say
+(empty text)  unknown: files of earlier versions do not record it
 """
 
 
@@ -131,7 +131,7 @@ class WorkerError(InfrastructureError):
 def boundary(error: type[BoundaryError]) -> Iterator[None]:
     """Turn any foreign exception raised inside into `error`; ColBench's own errors pass unchanged.
 
-    The message is the type, text and place of the foreign exception, which stays as the cause.
+    The message has the type, text and location of the foreign exception, which is kept as the cause.
     """
     try:
         yield
@@ -149,7 +149,7 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 def describe_exception(error: BaseException) -> str:
     """Return type, text and, for an error raised in Python code, the file's name and line, in one line.
 
-    The line is the innermost one that is of no library, where there is such: of an agent that calls one, its own.
+    The line is the innermost one outside libraries, if there is one: if an agent calls a library, the agent's line.
     """
     place = place_of(
         [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]

@@ -1,7 +1,7 @@
 """An evaluation: an agent, a simulated human and tasks, run into a folder.
 
-`evaluate` and `evaluate_async` are the library's way in, `Evaluation` is what they and the command line are made of.
-Nothing here prints; an `Observer` is told how the run proceeds.
+`evaluate` and `evaluate_async` are the library's entry points; they and the command line are built on `Evaluation`.
+Nothing here prints; an `Observer` receives the progress of the run.
 """
 
 from __future__ import annotations
@@ -69,24 +69,24 @@ class Observer:
         """Handle a planned dialogue that an earlier attempt finished."""
 
     def on_resume(self, kept: int, total: int) -> None:
-        """Handle that dialogues begin: `total` are planned, and `kept` are finished from an earlier attempt."""
+        """Handle the start of dialogues: `total` are planned, and `kept` were finished by an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Handle a change in what the run waits for, one line per model server; empty: nothing."""
+        """Handle a change of the waits for model servers, given as one line per server; empty if there is no wait."""
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Handle a finished dialogue; it has been written to the run's folder."""
 
     def on_end(self) -> None:
-        """Handle that no more dialogues will finish, whatever the reason."""
+        """Handle the end of the dialogues, for any reason."""
 
 
 class Evaluation:
-    """One run. The constructor resolves all that a configuration means, and starts nothing.
+    """One run. The constructor resolves everything in the configuration, and starts nothing.
 
-    `agent`, `human` and `tasks` given as objects take the place of the configuration's. Without `out` the folder is
-    `runs/AGENT-TASKS-DIGEST`. Dialogues of an earlier attempt are run again where `retry_failed` names what became of
-    them; see `colbench.failures`. Raises UserError that names the flag or field to fix.
+    `agent`, `human` and `tasks` given as objects replace those of the configuration. Without `out` the folder is
+    `runs/AGENT-TASKS-DIGEST`. Failed dialogues of an earlier attempt are run again if `retry_failed` names their
+    failure; see `colbench.failures`. Raises UserError that names the flag or field to fix.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Evaluation:
         self.config = config
         self.agent: Any = agent or find_agent(config)
         self.agent_access = isolate(self.agent, config, out)
-        """Description of what an isolated agent may reach; empty if it is not isolated."""
+        """Description of what an isolated agent may access; empty if the agent is not isolated."""
         require_domains(self.agent, config, self.tasks)
         require_tokens(self.agent, config)
         self.human: Any = human or find_participant("human", config)
@@ -137,11 +137,11 @@ class Evaluation:
         return replace(config, tasks=GIVEN), chosen
 
     async def run(self, observer: Observer) -> None:
-        """Run and score the pending dialogues. What an earlier attempt finished is kept.
+        """Run and score the pending dialogues. Dialogues finished by an earlier attempt are kept.
 
-        Raises UserError if another process uses the folder or it holds another run, EndpointError if a model server is
-        gone, AgentError if every dialogue fails by an exception of the agent's own; then what was finished is in the
-        folder, and running again continues.
+        Raises UserError if another process uses the folder or the folder contains another run, EndpointError if a model
+        server does not respond, AgentError if every dialogue fails with an exception in the agent's own code; finished
+        dialogues are then in the folder, and running again continues.
         """
         async with self.executor() as executor:
             record = replace(
@@ -199,7 +199,7 @@ class Evaluation:
 
     @cached_property
     def planned(self) -> int:
-        """Number of planned dialogues; with shards, those of this shard."""
+        """Number of planned dialogues; for a shard, only those of the shard."""
         shard, trials = self.config.shard, range(self.config.trials)
         if shard is None:
             return len(self.tasks) * len(trials)
@@ -208,7 +208,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read the results of an earlier attempt, except those to run again. Return the number of planned ones kept."""
+        """Read the results of an earlier attempt, except those to run again. Return how many planned ones are kept."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -284,16 +284,17 @@ async def evaluate_async(
         tasks: A source, as for `--tasks`, or a list of tasks. Empty: the bundled tasks of `domain`, or of backend
             programming.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
-        out: The run's folder. A folder that holds a part of the same run is resumed. Without it the run is kept in a
-            temporary folder that goes with the returned object; see `Run.save`.
+        out: The run's folder. If the folder contains part of the same run, the run is resumed. Without `out`, the run
+            is kept in a temporary folder that is deleted together with the returned object; see `Run.save`.
         observer: Receives the events of the run.
         retry_failed: Reasons, such as `["timeout"]`: dialogues in `out` that failed for one of them are run again. A
-            reason is a boundary, a kind of failure, `boundary:kind`, or how a reply came; see `colbench.failures`.
+            reason is a boundary, a kind of failure, `boundary:kind`, or a delivery problem of a reply; see
+            `colbench.failures`.
         settings: Further fields of `RunConfig`, such as `domain`, `limit`, `trials`, `seed`, `concurrency`.
 
     Raises:
         UserError: An argument is wrong; the message names it.
-        EndpointError: A model server is gone. What was finished is in `out`; the same call continues.
+        EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call continues.
         AgentError: The agent's own code raised in every one of the first dialogues.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
@@ -333,8 +334,8 @@ def evaluate(
 ) -> Run:
     """Run an agent on tasks with a simulated human, and return the run; see `evaluate_async` for the arguments.
 
-    It may be called where an event loop runs, as in a notebook: the run then has a thread with a
-    loop of its own. Objects that are bound to the running loop need `evaluate_async`.
+    It may be called while an event loop runs, as in a notebook: the run then uses a thread with a separate loop.
+    Objects that are bound to the running loop need `evaluate_async`.
     """
 
     def run() -> Run:

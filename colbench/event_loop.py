@@ -19,16 +19,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 COLLECTED_AFTER = 10_000
-"""New objects after which the garbage collector looks for cycles while dialogues run; Python's own number is 700.
+"""Number of new objects after which the garbage collector looks for cycles; Python's default is 700.
 
-Dialogues hold many objects for long, and looking through them took an eighth of the CPU.
+Dialogues keep many objects for a long time, and scanning them took an eighth of the CPU time.
 """
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine, run in a separate event loop.
 
-    Remaining tasks are canceled at the end, and waited for `STOP_GRACE` seconds at most. Threads of
+    Remaining tasks are canceled at the end and get at most `STOP_GRACE` seconds to finish. Threads of
     `asyncio.to_thread` are not waited for; they do not keep the process alive.
     """
     runner = asyncio.Runner()
@@ -46,7 +46,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Let the garbage collector look for cycles less often, unless it is set to do so already."""
+    """Let the garbage collector look for cycles less often, unless it was already set to do so."""
     before = gc.get_threshold()
     if 0 < before[0] < COLLECTED_AFTER:
         gc.set_threshold(COLLECTED_AFTER, *before[1:])
@@ -59,7 +59,7 @@ def rare_collections() -> Iterator[None]:
 async def in_order(
     items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], *, most: int
 ) -> AsyncIterator[tuple[T, R]]:
-    """Yield each item with the result of its work, in the order of the items; `most` of them are begun at a time."""
+    """Yield each item with the result of its work, in the order of the items; up to `most` run at a time."""
     begun: deque[tuple[T, asyncio.Task[R]]] = deque()
     try:
         for item in items:

@@ -1,6 +1,6 @@
 """Tasks as files and as a `datasets.Dataset`.
 
-`jsonl` and `parquet` hold everything, facts included, and are read back as the same tasks; `official` is JSON lines
+`jsonl` and `parquet` contain everything, including facts, and are read back as the same tasks; `official` is JSON lines
 with the columns of the official files and no others.
 """
 
@@ -21,7 +21,7 @@ Write = Callable[[Path, Iterable[Task]], None]
 
 
 def encode_lines(tasks: Iterable[Task]) -> Iterator[bytes]:
-    """Yield the tasks as JSON lines, with everything that is known about them."""
+    """Yield the tasks as JSON lines, with all their data."""
     return _encode(map(row_from_task, tasks))
 
 
@@ -57,7 +57,7 @@ def table_row(task: Task) -> dict[str, Any]:
 def to_dataset(tasks: Iterable[Task]) -> datasets.Dataset:
     """Return the tasks as a `datasets.Dataset`, one row for each, with the columns of `table_row`.
 
-    A column that no task fills is left out: Parquet cannot hold an empty record.
+    Columns that are empty for all tasks are left out: Parquet cannot store an empty record.
     """
     from datasets import Dataset
 

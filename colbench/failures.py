@@ -1,4 +1,4 @@
-"""Failures by reason: which dialogues a run takes up again, and when it is the agent's own code that always fails."""
+"""Failures by reason: which dialogues a run repeats, and when the agent's own code always fails."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from colbench.rollout import Failure, Rollout, Turn
 BOUNDARIES: tuple[str, ...] = get_args(Boundary)
 KINDS = tuple(kind for kind in get_args(Kind) if kind)
 REPLIES = ("empty", "cut", "filtered", "refused")
-"""How a reply of the agent can have come."""
+"""Delivery problems of an agent's reply that count as reasons."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return reasons, which may be given as one text separated by commas. Raises UserError for an unknown reason."""
+    """Return the reasons in a list or a comma-separated text. Raises UserError for an unknown reason."""
     words = reasons.split(",") if isinstance(reasons, str) else reasons
     found = tuple(word.strip() for word in words if word.strip())
     for reason in found:
@@ -33,7 +33,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
 
 
 def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
-    """Return True if a dialogue failed for one of the reasons, or has a reply of the agent that came like that."""
+    """Return True if a dialogue failed for one of the reasons, or the agent had a reply with that delivery problem."""
     failure = rollout.failure
     own = (
         {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}
@@ -47,7 +47,7 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; for files of earlier versions, which lack it, derived from the text."""
+    """Return the kind of a failure; derived from the text for files of earlier versions, which lack it."""
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):
@@ -58,9 +58,9 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return the message about an agent whose own code raised in every dialogue; "" if any dialogue went otherwise.
+    """Return the message about an agent whose own code raised in every dialogue; "" if any dialogue ended otherwise.
 
-    Dialogues that failed for what is not under test say nothing about it.
+    Dialogues that failed for reasons unrelated to the agent are ignored.
     """
     failures, reason = 0, ""
     for rollout in rollouts:

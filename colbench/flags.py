@@ -34,11 +34,11 @@ CONFIG_HELP = (
 
 
 Found = tuple[str, str, Any]
-"""The place that gave a value, the field, and the value."""
+"""The source that gave a value, the field, and the value."""
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add the flags of RunConfig in their groups, and `--config`; or the flags of some fields alone."""
+    """Add the flags of RunConfig in their groups, and `--config`, or only the flags of some fields."""
     known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
@@ -87,7 +87,7 @@ def read_config(
     environment: Mapping[str, str] | None = None,
     base: RunConfig | None = None,
 ) -> RunConfig:
-    """Return the configuration that flags, environment (COLBENCH_AGENT …) and `--config` file give together.
+    """Return the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file together.
 
     With a `base`, such as the configuration of an earlier run, only flags and the variables for which the command has a
     flag change it. Raises UserError that names the flag, variable or key with the bad value.
@@ -101,9 +101,9 @@ def read_config(
 
 
 def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = None) -> RunConfig:
-    """Return the configuration that some sources give together, over a base; a later source beats an earlier one.
+    """Return a base configuration updated by several sources; later sources override earlier ones.
 
-    Raises UserError that names the place of a bad value.
+    Raises UserError that names the source of a bad value.
     """
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     places: dict[str, str] = {}
@@ -114,7 +114,7 @@ def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = N
 
 
 def _merge(earlier: Any, value: Any) -> Any:
-    """Return the later of two values; arguments NAME=VALUE replace earlier ones of the same name alone."""
+    """Return the later of two values; NAME=VALUE arguments replace only earlier ones of the same name."""
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 
@@ -137,7 +137,7 @@ def read_file(path: Path, flag: str) -> dict[str, Any]:
 
 
 def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
-    """Yield the settings of a table of a file; `place` names it. Raises UserError for an unknown key."""
+    """Yield the settings in a table of a file; `place` names the table. Raises UserError for an unknown key."""
     known = settings()
     for key, value in values.items():
         name = key.replace("-", "_")
@@ -150,9 +150,9 @@ def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
 def environment_values(
     environment: Mapping[str, str], args: argparse.Namespace | None = None
 ) -> Iterator[Found]:
-    """Yield the values of variables; with `args`, of those for which the command has a flag.
+    """Yield the values of environment variables; with `args`, only those for which the command has a flag.
 
-    Raises UserError for a variable that is nearly the name of a known one.
+    Raises UserError for a variable whose name almost matches a known one.
     """
     _refuse_misspelled(environment)
     for name, setting in settings().items():
@@ -203,7 +203,7 @@ def names(text: str, separator: str = ",") -> list[str]:
 
 
 def pairs(given: Sequence[str], place: str) -> dict[str, Any]:
-    """Return arguments NAME=VALUE by name. Raises UserError for one that is not of that form."""
+    """Return NAME=VALUE arguments by name. Raises UserError for one of another form."""
     return dict(_pair(pair, place) for pair in given)
 
 
@@ -215,7 +215,7 @@ def _pair(pair: str, place: str) -> tuple[str, Any]:
 
 
 def _scalar(text: str) -> str | int | float | bool:
-    """Return the number or truth value that a text is, else the text."""
+    """Return a text as a number or boolean if it is one, else the text."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

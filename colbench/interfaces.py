@@ -1,6 +1,7 @@
-"""The doors of the harness. Nobody needs to inherit from these protocols; having the method is enough.
+"""The interfaces of the harness.
 
-The barrier is in the signatures: an agent is handed messages and never a task.
+Inheriting from these protocols is not necessary; having the method is enough. The signatures keep agents from the
+tasks: an agent receives messages and never a task.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from colbench.task import BACKEND, Task
 
 
 class Agent(Protocol):
-    """The agent under test. With an attribute `accepts_images = True` it is also handed pictures of its pages.
+    """The agent under test.
 
-    With an attribute `domains`, such as `("backend",)`, it is refused where tasks are of another domain.
+    With an attribute `accepts_images = True` it also receives pictures of its pages. With an attribute `domains`, such
+    as `("backend",)`, it is refused for tasks of other domains.
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
-        """Return the agent's next message, given all messages so far (the human's request first)."""
+        """Return the agent's next message, given all messages so far, beginning with the human's request."""
         ...
 
 
@@ -34,9 +36,9 @@ class Episode(Struct, frozen=True, kw_only=True):
     """An agent's information about one dialogue other than its messages."""
 
     id: str
-    """Unique in the run; tells nothing about the task."""
+    """Unique in the run; reveals nothing about the task."""
     seed: int
-    """For the agent's own sampling; derived from the run's seed, the task and the trial."""
+    """Seed for the agent's own sampling, derived from the run's seed, the task and the trial."""
     max_turns: int
     domain: str = BACKEND
     record_tokens: bool = False
@@ -45,38 +47,41 @@ class Episode(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class StatefulAgent(Protocol):
-    """An agent that keeps something for each dialogue: `open` gives the agent of one dialogue."""
+    """An agent with a state for each dialogue: `open` returns the agent of one dialogue."""
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
-        """Open the agent of one dialogue: entered when the dialogue starts, left when it ends, whatever happens."""
+        """Open the agent of one dialogue: a context entered when the dialogue starts, and always left when it ends."""
         ...
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """Something that is demanded of an agent, and how to see whether it is kept; for `colbench agents check`."""
+    """A rule for agents, and how to check it; for `colbench agents check`."""
 
     name: str
     """The requirement, in a few words."""
     fix: str
-    """The fix if it is broken."""
+    """How to fix an agent that breaks the rule."""
     see: str
-    """Where it is told."""
+    """Where the rule is documented."""
     probe: Callable[[], Awaitable[str | None]]
-    """Returns None where the rule is kept, or why it does not apply. Raises AgentError with the reason if broken."""
+    """A function that returns None if the rule is followed, or the reason why it does not apply.
+
+    Raises AgentError if broken.
+    """
     needs: tuple[str, ...] = ()
-    """Names of rules without which this one cannot be looked at; they come before it."""
+    """Names of rules that must be followed for this rule to be checked; they come before it."""
     replies: int = 0
-    """How many the agent is asked for at most; rules that look at the same dialogue count them once."""
+    """Maximum number of replies requested from the agent; rules that check the same dialogue count them once."""
     advice: bool = False
-    """True if it is only advice: no dialogue fails by breaking it."""
+    """True if the rule is only advice: breaking it makes no dialogue fail."""
 
 
 @runtime_checkable
 class Checkable(Protocol):
-    """An agent with its own rules, besides those that hold for every agent."""
+    """An agent with its own rules in addition to those for every agent."""
 
     def conformance_rules(self, patience: float) -> Sequence[Rule]:
-        """Return its rules, in the order of checking; `patience` is the time limit in seconds for one reply."""
+        """Return the agent's rules, in the order of checking; `patience` is the time limit in seconds for one reply."""
         ...
 
 
@@ -90,10 +95,10 @@ class HumanSimulator(Protocol):
 
 @runtime_checkable
 class Viewer(Protocol):
-    """A human or an agent that looks at pages."""
+    """A human or an agent that uses pictures of pages."""
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Take the renderer. Called once, before the first dialogue of a run on a domain that has one."""
+        """Receive the renderer. Called once, before the first dialogue of a run on a domain that has one."""
         ...
 
 
@@ -102,7 +107,7 @@ class ResourceUser(Protocol):
     """A human or an agent that uses the resources of the domains, such as the sandbox or the browser."""
 
     def use_resources(self, resources: Mapping[str, Any]) -> None:
-        """Take the started resources by the name of their domain; called once, before the first dialogue of a run."""
+        """Receive the started resources by domain name; called once, before the first dialogue of a run."""
         ...
 
 
@@ -111,21 +116,21 @@ class LogKeeper(Protocol):
     """An agent that keeps a log."""
 
     def use_log_folder(self, folder: Path) -> None:
-        """Take a log folder. Called once, before a run starts; it is next to the rollouts and may not exist yet."""
+        """Receive a log folder. Called once, before a run starts; it is next to the rollouts and may not exist yet."""
         ...
 
 
 class Scorer(Protocol):
-    """Judges the answers of one domain."""
+    """Scores the answers of one domain."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """Return one verdict for each scoring mode, by the mode's name."""
+        """Return one verdict for each scoring mode, by the name of the mode."""
         ...
 
 
 @runtime_checkable
 class ProgressScorer(Scorer, Protocol):
-    """A scorer that can also say how far a dialogue had come at each turn."""
+    """A scorer that can also measure the progress of a dialogue at each turn."""
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
         """Return the score of the agent's answer in one turn; None if there was none."""
@@ -141,7 +146,7 @@ class ReplyScorer(ProgressScorer, Protocol):
     ) -> list[Followed | None]:
         """Return for each turn the outcomes of the differences that the human's reply pointed out.
 
-        `shown`: what the agent showed in each turn, in the last one its answer.
+        `shown`: what the agent showed in each turn; in the last turn, its answer.
         """
         ...
 
@@ -158,7 +163,7 @@ class ChatModel(Protocol):
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the model's next message, with its usage if the server counts, and its tokens if asked for."""
+        """Return the model's next message, with usage if the server counts tokens, and with token ids if requested."""
         ...
 
 
@@ -196,12 +201,12 @@ class TaskIndex(Protocol):
         ...
 
     def like(self, task: Task) -> str:
-        """Return a description of the indexed task that this one nearly duplicates; "" if there is none."""
+        """Return a description of an indexed task of which this one is a near-duplicate; "" if there is none."""
         ...
 
 
 class Recipe(Protocol):
-    """How a model writes tasks: entry points of the group `colbench.recipes` make one without arguments."""
+    """How a model writes tasks: each entry point of the group `colbench.recipes` creates one without arguments."""
 
     domain: str
     """Name of the domain of the tasks."""
@@ -214,11 +219,11 @@ class Recipe(Protocol):
         ...
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages that ask the model for a task, given one seed text."""
+        """Return the messages that request a task from the model, given one seed text."""
         ...
 
     def read(self, reply: str) -> Task:
-        """Return the task in a reply, without running anything. Raises RejectedError if the reply is malformed."""
+        """Parse the task in a reply, without running anything. Raises RejectedError if the reply is malformed."""
         ...
 
     def index(self) -> TaskIndex:
@@ -229,33 +234,33 @@ class Recipe(Protocol):
 class Origin(Struct, frozen=True, kw_only=True):
     """The origin of a task source and its properties: entry points of the group `colbench.origins`, one per source.
 
-    Each is a function of what stands after the source's colon.
+    Each entry point is a function of the text after the source's colon.
     """
 
     what: str
     made: str
-    """Who made it and how."""
+    """Who made the source, and how."""
     licence: str
     how: str
-    """How to get it."""
+    """How to obtain the source."""
     tasks: int | None = None
-    """How many the whole set has, where that is known; a part of it may be at hand."""
+    """Number of tasks of the whole set, if known; this machine may have only part of it."""
     floors: Mapping[str, Mapping[str, float]] = {}
-    """Scores on the whole set of agents that ask nothing, by agent and metric; those that were measured."""
+    """Measured scores of agents that ask nothing, on the whole set, by agent and metric."""
 
 
 class Design(Protocol):
-    """The author's knowledge of a task's decisions: entry points of the group `colbench.designs` find it.
+    """The author's knowledge of a task's decisions: entry points of the group `colbench.designs` provide it.
 
-    Each is a function of a task, and gives None for one that it does not know. Everything is by a decision's name.
+    Each is a function of a task, and returns None for an unknown task. Every field is keyed by a decision's name.
     """
 
     chosen: Mapping[str, Hashable]
     """The choice in the reference."""
     usual: Mapping[str, Hashable]
-    """The most likely guess."""
+    """The choices of the most likely guess."""
     questions: Mapping[str, Sequence[str]]
-    """Plain questions about it."""
+    """Plain questions about each decision."""
 
     def source(self, choices: Mapping[str, Any]) -> str:
         """Return the source of the function with these choices."""

@@ -1,6 +1,6 @@
 """Items of a source that a reply can give away: names, numbers, texts, and runs of tokens.
 
-`source_items` reads any source by its tokens. Domains with their own language (Python, HTML) read it better; see
+`source_items` splits any source into tokens. Domains with their own language (Python, HTML) use better parsers; see
 `Domain.items`.
 """
 
@@ -47,7 +47,7 @@ class Items(Struct, frozen=True, kw_only=True):
         return self._each(other, frozenset.__sub__)
 
     def share_of(self, whole: Items) -> Leak:
-        """Return these items as shares of `whole`; 0 where `whole` has none."""
+        """Return the items as shares of `whole`; 0 for kinds that `whole` lacks."""
         return Leak(
             identifiers=_share(len(self.identifiers), len(whole.identifiers)),
             literals=_share(

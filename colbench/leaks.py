@@ -1,10 +1,10 @@
 """The leak audit: how much of the hidden reference a reply revealed beyond the question.
 
-Three kinds of items are counted. What the request already says is not hidden and is left out; the rest
-is the whole, so 1.0 means that everything hidden of that kind has been said. An item that the question
-itself named was not given away by the reply. Where a task has structured facts, neither was what a fact says
-if the question had the words of one of its topics or examples. Elsewhere nothing tells what a question is
-about, and every right answer counts: there the audit is an upper bound.
+Three kinds of items are counted. Items in the request are not hidden and are left out; shares are relative to the rest,
+so 1.0 means that everything hidden of that kind was said. An item that the question itself named does not count as
+revealed by the reply. If a task has structured facts, neither do the items of a fact if the question contains the words
+of one of its topics or examples. Without facts the subject of a question is unknown, and every correct answer counts:
+then the audit is an upper bound.
 
                  backend (Python)                             frontend (HTML)
 identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's
@@ -15,7 +15,7 @@ literals         numbers by value ("15 percent" says 0.15,    the visible texts,
                  words; not 0, 1, True, False, None
 n-grams          runs of four tokens (words and marks) of the source, in every domain: quoting
 
-Which items a source has is the domain's to say (`Domain.items`). Pure functions.
+Each domain decides which items a source has (`Domain.items`). All functions are pure.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ CACHED_TASKS = 256
 """Number of tasks whose hidden items are cached: those of concurrent dialogues."""
 CACHED_TEXTS = 65536
 AUDITED = 50_000
-"""Characters of a message that are audited."""
+"""Maximum number of characters of a message to audit."""
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
     """Return what one reply revealed beyond the request and beyond what the agent's question named or asked for.
 
-    Each field is a share in [0, 1] of the items of that kind that the request does not hold. Never raises.
+    Each field is a share in [0, 1] of the items of that kind that the request does not contain. Never raises.
     """
     secret = hidden_items(task)
     return (mentioned(secret, reply) - _asked(task, secret, question)).share_of(secret)
@@ -52,10 +52,10 @@ def audit(task: Task, question: str, reply: str) -> Leak:
 def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Return the turns of a dialogue, each with the share that its human reply newly revealed.
 
-    New is what neither side had said or asked for before; so the leaks of a dialogue add up to the share
-    that was given away in all of it. Turns without a reply stay as they are, and so do all turns of a domain in which
-    the human is meant to say what the answer holds (`Domain.audited`). Of a message, the first `AUDITED` characters
-    count: a message of a megabyte would hold up all other dialogues.
+    New items are those that neither side had said or asked for before, so the leaks of a dialogue add up to the share
+    revealed in the whole dialogue. Turns without a reply stay unchanged, as do all turns of a domain in which the human
+    is expected to state the content of the answer (`Domain.audited`). Only the first `AUDITED` characters of a message
+    count: a message of a megabyte would delay all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)
@@ -74,7 +74,7 @@ def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
 
 
 def hidden_items(task: Task) -> Items:
-    """Return the items of the reference that the request does not hold."""
+    """Return the items of the reference that the request does not contain."""
     return _secret(task.hidden.reference, task.request, task.domain)
 
 
@@ -84,7 +84,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return what a question names, and what the facts show that it asks about."""
+    """Return the items that a question names, and those that it asks for according to the facts."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -94,7 +94,7 @@ def _asked(task: Task, secret: Items, question: str) -> Items:
 
 
 def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
-    """Return True if all stems of one of the topics are among the stems of a question."""
+    """Return True if all stems of some topic are among the stems of a question."""
     return any(
         all(map(stems.__contains__, rest)) for stem in (*stems, "") for rest in topics.get(stem, ())
     )
@@ -115,15 +115,15 @@ def said_by(secret: Items, statement: str) -> Items:
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
-"""The stems of topics and examples by the longest of each, so that few have to be compared with a question.
+"""The stems of topics and examples, keyed by the longest stem, so that few have to be compared with a question.
 
-One without a stem is under an empty text: it is in every question.
+Topics without a stem have an empty key, because they are in every question.
 """
 
 
 @lru_cache(maxsize=4096)
 def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> _Topics:
-    """Return the stems of topics and examples; tasks of one family and theme share them."""
+    """Return the stems of topics and examples; tasks of one family and theme share the result."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for longest, *others in dict.fromkeys(map(_example, (*topics, *examples))):
         found.setdefault(longest, []).append(tuple(others))
@@ -132,7 +132,7 @@ def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> _Topics:
 
 @lru_cache(maxsize=CACHED_TEXTS)
 def _example(text: str) -> tuple[str, ...]:
-    """Return the stems of a topic or an example, the longest first; several facts of a family share it."""
+    """Return the stems of a topic or an example, the longest first; cached, because facts of a family share texts."""
     stems = sorted(map(intern, _stems(text)), key=lambda stem: (-len(stem), stem))
     return tuple(stems) or ("",)
 

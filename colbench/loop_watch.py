@@ -1,4 +1,4 @@
-"""A monitor of an event loop: finds the code that blocks the loop, charges the blocking speaker, and ends it."""
+"""A monitor of an event loop: finds the code that blocks the loop, charges the speaker that runs it, and stops it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from colbench.clock import GRACE, PULSES, RUNNING, Clock, Interrupted, Pulse
 from colbench.errors import place_of
 
 TICK = 0.25
-"""Seconds between two looks at the loop."""
+"""Seconds between two checks of the loop."""
 BLOCKED = 1.0
-"""Seconds without a turn of the loop after which it counts as blocked."""
+"""Seconds without an iteration after which the loop counts as blocked."""
 WARNED = 5.0
-"""Seconds of blocking after which its place is logged."""
+"""Seconds of blocking after which the location of the code is logged."""
 WAKE = signal.SIGURG
-"""Ends a call of the operating system in the main thread; ignored by default, so a late one does no harm."""
+"""Signal that interrupts a system call in the main thread; ignored by default, so a late one does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
 """Files, or prefixes of their paths, with code that never belongs to a speaker."""
 
@@ -37,7 +37,7 @@ _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
 
 @contextmanager
 def watched_loop() -> Iterator[LoopWatch]:
-    """Watch the running event loop; where it is watched already, that watch serves."""
+    """Watch the running event loop; if it is already watched, reuse that watch."""
     loop = asyncio.get_running_loop()
     if loop in _WATCHES:
         yield _WATCHES[loop]
@@ -66,7 +66,7 @@ class LoopWatch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopping = False
-        """True if code that blocks the loop is interrupted even before its time is up."""
+        """True if code that blocks the loop must be interrupted even before its time is up."""
         self._loop = loop
         self._pulse = Pulse()
         self._thread = threading.get_ident()
@@ -83,7 +83,7 @@ class LoopWatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Watch."""
+        """Watch the loop."""
         PULSES[self._loop] = self._pulse
         before = signal.signal(WAKE, self._on_wake) if self._in_main else None
         thread = threading.Thread(target=self._watch, daemon=True, name="colbench-loop-watch")
@@ -121,7 +121,7 @@ class LoopWatch:
             self._treat(clock, frames, now - self._suspected_since)
 
     def _answer(self) -> None:
-        """Note that the loop turns again."""
+        """Record that the loop is running again."""
         now = time.monotonic()
         with self._lock:
             if self._asked is not None and now - self._asked >= BLOCKED:
@@ -131,7 +131,7 @@ class LoopWatch:
     def _account(self, now: float) -> None:
         """Charge the time since the last charge to the suspect only.
 
-        A loop that cannot be freed spares nobody any longer: the others are lost with it.
+        If the loop cannot be freed, time is charged to all speakers, because all their dialogues are lost.
         """
         passed, self._accounted = now - self._accounted, now
         if self._interrupted is not None and now - self._interrupted > GRACE:
@@ -180,9 +180,9 @@ def _frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _clock_of(frames: list[FrameType]) -> Clock | None:
-    """Return the clock of the speaker whose code runs, None for code of the harness.
+    """Return the clock of the speaker whose code is running; None for code of the harness.
 
-    Code of asyncio is the harness's: an exception inside of it would be reported as an error of a transport.
+    Code of asyncio counts as the harness's: an exception inside it would be reported as an error of a transport.
     """
     if not frames or frames[-1].f_code.co_filename.startswith(HARNESS):
         return None

@@ -1,7 +1,7 @@
 """Merge: the shards of a run, put together into the run that one machine would have made.
 
 Each shard is read once to find its dialogues; then their lines are copied in the order of the plan, so that memory
-holds a key and a place for each dialogue and no dialogue itself.
+contains only a key and a position for each dialogue.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Merged(Struct, frozen=True, kw_only=True):
 
 
 class _Place(NamedTuple):
-    """The place of a dialogue: which shard, and where in its file."""
+    """The position of a dialogue: its shard, and its offset in the shard's file."""
 
     shard: int
     start: int
@@ -62,9 +62,9 @@ class _Place(NamedTuple):
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
     """Put the shards of a run together into a new folder, with its report.
 
-    A dialogue that several shards have alike, times aside, is taken once; a finished one is taken before one that is to
-    be tried again. Dialogues that no shard has are left open: `colbench eval --out` with the same settings runs them.
-    The folder appears when all of it is written.
+    If several shards have the same dialogue, except for times, it is taken once; a finished dialogue takes precedence
+    over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the same
+    settings runs them. The folder appears when all of it is written.
 
     Args:
         runs: Folders of the shards, or of any runs of one configuration.
@@ -72,8 +72,8 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -
         force: Accept shards whose versions or sandboxes differ.
 
     Raises:
-        UserError: The shards are not of one run, a dialogue is in two of them and differs, one is in use, or `out` is
-            taken.
+        UserError: The shards are not of one run, two shards have different versions of a dialogue, a shard is in use,
+            or `out` is not empty.
         DataError: A file of a shard is malformed.
     """
     target = Path(out)
@@ -121,8 +121,8 @@ def require_alike(
 ) -> list[str]:
     """Return the versions and sandboxes that differ between shards, one text each.
 
-    Raises UserError that names what differs if that is the configuration or the tasks or, unless `force` is given, a
-    version or a sandbox.
+    Raises UserError that names the difference if the configurations or the tasks differ or, unless `force` is given,
+    versions or sandboxes.
     """
     if found := _differing(folders, [_configuration(record) for record in records]):
         lines = "\n".join(f"  {each}" for each in found)
@@ -183,7 +183,7 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
 
 @contextmanager
 def _reading(folder: RunFolder) -> Iterator[None]:
-    """Keep other processes from writing to a run while it is read; a folder on a read-only disk has no writer."""
+    """Lock a run against writes of other processes while it is read, unless it is on a read-only disk."""
     if not os.access(folder.path, os.W_OK):
         yield
         return
@@ -193,9 +193,9 @@ def _reading(folder: RunFolder) -> Iterator[None]:
 
 @contextmanager
 def _written_whole(target: Path) -> Iterator[RunFolder]:
-    """Yield a folder next to `target` that takes its name on success. Raises UserError if the name is taken.
+    """Yield a folder next to `target` that is renamed to `target` on success.
 
-    What a killed process left there is deleted first.
+    Raises UserError if `target` exists. Remains of a killed process are deleted first.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--out {target}: already exists; name a new folder")
@@ -215,7 +215,7 @@ def _written_whole(target: Path) -> Iterator[RunFolder]:
 
 
 def _index(folders: Sequence[RunFolder]) -> dict[str, _Place]:
-    """Return the place of each dialogue by its key. Raises UserError if two shards have different ones of a cell."""
+    """Return the position of each dialogue by key. Raises UserError if shards have different dialogues for one cell."""
     found: dict[str, _Place] = {}
     for shard, folder in enumerate(folders):
         own: dict[str, _Place] = {}
@@ -248,7 +248,7 @@ def _rollout(folder: RunFolder, place: _Place) -> Rollout:
 def _copy(
     folders: Sequence[RunFolder], cells: Iterator[Cell], places: dict[str, _Place], path: Path
 ) -> list[str]:
-    """Write the lines of the cells to a file, take them out of `places`, and return the first cells without one."""
+    """Write the lines of the cells to a file, remove them from `places`, and return the first cells without a line."""
     gaps: list[str] = []
     with ExitStack() as stack, path.open("wb") as merged:
         files: dict[int, BinaryIO] = {}

@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant"]
-"""In a dialogue the human is `user` and the agent is `assistant`."""
+"""Role in a dialogue: the human is `user` and the agent is `assistant`."""
 
 ANSWER_MARKER = "I WANT TO ANSWER:"
-"""Ends the dialogue; the text after it is the answer."""
+"""Marker that ends the dialogue; the text after it is the answer."""
 PUBLIC_MARKER = "OUTPUT:"
-"""Marker in a reply: only the text after it is shown to the human, or read as an answer."""
+"""Marker in a reply: only the text after it is shown to the human, or used as an answer."""
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -34,14 +34,14 @@ class Usage(Struct, frozen=True, kw_only=True):
 
 
 class Sampled(Struct, frozen=True, kw_only=True):
-    """The tokens of one reply as the model server saw them, which training must reproduce exactly."""
+    """The tokens of one reply as the model server processed them, which training must reproduce exactly."""
 
     prompt: tuple[int, ...]
     """Ids of everything that the model was given."""
     ids: tuple[int, ...]
     """Token IDs of the message, including the token that ended it."""
     logprobs: tuple[float, ...]
-    """Natural log-probability of each, under the distribution that the server reports (vLLM: before temperature)."""
+    """Natural log-probability of each token, as the server reports it (vLLM: before temperature)."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,7 +57,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0
-    """Seconds before the answered request was sent: for a slot, after refusals, in failed requests."""
+    """Seconds waited before the answered request was sent: for a slot, after refusals, in failed requests."""
 
     @property
     def cut(self) -> bool:
@@ -71,11 +71,11 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message. `usage` and `delivery` are None where no model server was asked or it did not say."""
+    """One message. `usage` and `delivery` are None if no model server was called or the server did not report them."""
 
     role: Role
     content: str
-    """The text as it came. Models that think aloud may have their thoughts in it; see `split_thoughts`."""
+    """The original text. Models that think aloud may include their thoughts in it; see `split_thoughts`."""
     thoughts: str = ""
     """The model's thoughts if the server returns them separately from the text. They are never part of the message."""
     usage: Usage | None = None
@@ -91,10 +91,10 @@ CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]", re.IGNORECASE)
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """Return the thoughts at the beginning of a reply, and the words after them.
+    """Return the thoughts at the beginning of a reply, and the text after them.
 
-    Thoughts stand in `<think>` tags. The opening tag may be missing, where it belongs to the prompt; the closing tag is
-    missing in a reply that was cut while the model was thinking: such a reply has no words.
+    Thoughts are in `<think>` tags. The opening tag may be missing because it belongs to the prompt; the closing tag is
+    missing in a reply that was cut off during the thoughts: such a reply has no other text.
     """
     opening = OPENING.match(text)
     begin = opening.end() if opening else 0
@@ -105,12 +105,12 @@ def split_thoughts(text: str) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    """Replace lone surrogates, which no file or server takes, by question marks."""
+    """Replace lone surrogates, which files and servers do not accept, with question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def with_newest_picture(dialogue: Sequence[Message]) -> list[Message]:
-    """Return the dialogue without all but its newest pictures: each takes thousands of tokens."""
+    """Return the dialogue without all but its newest pictures, because each costs thousands of tokens."""
     newest = max((n for n, message in enumerate(dialogue) if message.images), default=-1)
     return [
         message if n == newest else replace(message, images=())

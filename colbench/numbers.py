@@ -1,4 +1,4 @@
-"""Numbers and counts as people read them: in the terminal, in the report and on the leaderboard's pages."""
+"""Numbers and counts formatted for people: in the terminal, in reports and on the leaderboard's pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_INTERVAL = "no interval"
 
 
 class Range(Protocol):
-    """Anything with two ends."""
+    """Any object with a lower and an upper end."""
 
     @property
     def low(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Declarations about the fields of a configuration, and how they are read back."""
+"""Declarations for the fields of a configuration, and functions that read them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: dict[type[inspect.Type], Kind] = {
 class Option(Struct, frozen=True):
     """The declaration of a field of a configuration, in addition to its type and default.
 
-    Flags with their help, environment variables, docs/configuration.md and `RunConfig.pins` follow from it.
+    Flags with their help, environment variables, docs/configuration.md and `RunConfig.pins` are derived from it.
     """
 
     group: Group
@@ -47,7 +47,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """Description in words; empty if there is none or it is off."""
+    """The default in words; empty if there is none or the option is off."""
     separator: str
 
     @property

@@ -17,7 +17,7 @@ from colbench.task import Task
 
 Role = Literal["agent", "human"]
 LEAVING = 60.0
-"""Seconds that a participant may take to stop at the end of a run."""
+"""Seconds that a participant has to stop at the end of a run."""
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
@@ -26,14 +26,17 @@ def find_participant(role: Role, config: RunConfig) -> Any:
 
 
 def arguments(role: Role, config: RunConfig) -> dict[str, ArgValue]:
-    """Return the constructor arguments of the agent or the human: its arguments, and its prompt if it has one."""
+    """Return the constructor arguments of the agent or the human, including its prompt if there is one."""
     args: dict[str, ArgValue] = dict(getattr(config, f"{role}_args"))
     prompt = getattr(config, f"{role}_prompt")
     return {**args, "prompt": prompt} if prompt else args
 
 
 def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool = False) -> str:
-    """Return the system prompt in a file, or the domain's built-in one. Raises UserError if the file cannot be read."""
+    """Return the system prompt from a file, or the domain's built-in one.
+
+    Raises UserError if the file cannot be read.
+    """
     if path is None:
         prompt = get_domain(domain).agent_prompt(single_turn=False, pictures=pictures)
     else:
@@ -54,7 +57,7 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description with its parts for these domains, whose keys are `DOMAIN_KEY`."""
+    """Return a participant's description, including its parts for these domains under the keys `DOMAIN_KEY`."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -74,7 +77,7 @@ def learned(agent: object, human: object) -> dict[str, list[str]]:
 
 
 def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:
-    """Raise UserError if an agent that names its domains is given tasks of another one."""
+    """Raise UserError if an agent that lists its domains gets tasks of another one."""
     known: Sequence[str] | None = getattr(agent, "domains", None)
     other = next((task.domain for task in tasks if known and task.domain not in known), None)
     if known and other:
@@ -95,9 +98,10 @@ def require_tokens(agent: object, config: RunConfig) -> None:
 
 
 def why_single(role: Role, participant: object, *, given: bool) -> str:
-    """Return why a run with this participant has a single process; empty if it can have several.
+    """Return the reason why a run with this participant has a single process; empty if it can have several.
 
-    One that was given as an object cannot go to another process; others say it in their attribute `single_process`.
+    A participant given as an object cannot move to another process; others have the reason in their attribute
+    `single_process`.
     """
     if given:
         return (
@@ -109,7 +113,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 
 
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
-    """Enter a participant that is a context manager; it is left with the stack, and may then fail without harm."""
+    """Enter a participant that is a context manager; it is left with the exit stack, where its failure does no harm."""
     if not hasattr(participant, "__aenter__"):
         return
     try:

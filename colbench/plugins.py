@@ -4,8 +4,8 @@ A spec is tried in this order:
   NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
-What such an attribute is, in this order: an agent; an object of a framework, or a function of the messages, that an
-adapter of the group `colbench.frameworks` makes one of; a class or function that builds any of these.
+Such an attribute may be, in this order: an agent; an object of a framework, or a function of the messages, which an
+adapter of the group `colbench.frameworks` turns into an agent; a class or function that builds any of these.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ REQUIRED = {"agent": "reply", "human": "respond"}
 def resolve(kind: Kind, spec: str, args: Mapping[str, ArgValue]) -> Any:
     """Build the agent or human that a spec names, with `args`.
 
-    Raises UserError when the spec means nothing, its import fails, or it does not take the arguments.
+    Raises UserError if the spec is unknown, its import fails, or it does not accept the arguments.
     """
     found, positional, module = _find(kind, spec)
     if callable(found) and not (kind == "agent" and _is_agent(found, positional, args)):
@@ -76,7 +76,7 @@ def is_foreign(kind: Kind, spec: str) -> bool:
 
 
 def files_of(kind: Kind, spec: str) -> list[Path]:
-    """Return the file or the package that a spec names, without importing it; empty if it is not found."""
+    """Return the file or package that a spec names, without importing it; empty if it is not found."""
     name, place = spec.partition(":")[0], spec.rpartition(":")[0]
     point = _entry_points(kind).get(name)
     if point is None and place.endswith(".py"):
@@ -89,7 +89,7 @@ def files_of(kind: Kind, spec: str) -> list[Path]:
 
 
 def require_method(kind: Kind, plugin: object, place: str) -> None:
-    """Raise UserError, which begins with `place`, if an agent or a human lacks its method or it is not async."""
+    """Raise UserError, starting with `place`, if an agent or a human lacks its method or the method is not async."""
     method = REQUIRED[kind]
     if isinstance(plugin, type):
         raise UserError(f"{place}: {_name(plugin)} is a class; pass an instance")
@@ -110,8 +110,8 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError when there is no such source, DataError when a row is malformed; with a list `malformed`, such
-    rows of a file are left out and named there, and of other sources that take such a list.
+    Raises UserError if there is no such source, DataError if a row is malformed. With a list `malformed`, malformed
+    rows of files, and of sources that accept such a list, are left out and named in it instead.
     """
     path = Path(spec).expanduser()
     if path.is_dir():
@@ -133,7 +133,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
 
 
 def known_origin(spec: str) -> Origin | None:
-    """Return where the tasks of a source are from; None if it does not say, as a file does not."""
+    """Return the origin of a source's tasks; None if the source does not state it, as a file does not."""
     name, _, argument = spec.partition(":")
     points = entry_points(group=ORIGINS, name=name)
     if not points or Path(spec).expanduser().is_file():
@@ -143,7 +143,7 @@ def known_origin(spec: str) -> Origin | None:
 
 
 def find_design(task: Task) -> Design | None:
-    """Return what its author knows of a task's decisions; None unless an installed package knows the task."""
+    """Return the author's knowledge of a task's decisions; None unless an installed package knows the task."""
     return next(filter(None, (find(task) for find in _design_finders())), None)
 
 
@@ -172,7 +172,7 @@ def describe(plugin: object) -> dict[str, str]:
 
 
 def describe_domain(plugin: object, domain: str) -> dict[str, str]:
-    """Return a plug-in's description for tasks of one domain alone, such as the hash of its prompt.
+    """Return a plug-in's description for tasks of one domain, such as the hash of its prompt.
 
     Raises UserError if its `describe_domain` fails.
     """
@@ -231,7 +231,7 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
 def _is_agent(
     found: Callable[..., Any], positional: list[str], args: Mapping[str, ArgValue]
 ) -> bool:
-    """Return True if a callable is an agent itself, not what builds one: a function that only lacks the messages."""
+    """Return True if a callable is itself an agent, that is, a function whose only missing argument is the messages."""
     if isinstance(found, type):
         return False
     if _speaks(found) or _framework(found):
@@ -253,7 +253,7 @@ def _speaks(plugin: object) -> bool:
 
 
 def _framework(found: object) -> EntryPoint | None:
-    """Find the adapter for an object, by the names of its classes; nothing is imported for it."""
+    """Find the adapter for an object by the names of its classes, without importing anything."""
     points = _adapters()
     classes = type(found).__mro__
     kinds = (f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes)
@@ -269,7 +269,7 @@ def _adapters() -> dict[str, EntryPoint]:
 
 
 def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -> Any:
-    """Adapt an object of a framework, or a function, to an agent; return an agent as it is."""
+    """Adapt an object of a framework, or a function, to an agent; return an agent unchanged."""
     point = None if _speaks(found) else _framework(found) or _function(found)
     make = _load(f"--agent {spec}", point.load) if point else None
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -326,7 +326,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments: the first parameter of an installed name follows the colon, others are named."""
+    """Describe a factory's arguments: for an installed name the first one follows the colon, the others are named."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

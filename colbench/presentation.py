@@ -12,24 +12,24 @@ from colbench.task import Task
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """The text from which a person who plays the agent starts writing an answer."""
+    """The text from which a person who plays the agent starts an answer."""
 
     text: str
     suffix: str
-    """Suffix of its file's name, such as `.py`."""
+    """Suffix of the draft's file name, such as `.py`."""
     required: bool
-    """True if the answer must differ from it; otherwise an empty answer repeats what was shown last."""
+    """True if the answer must differ from the draft; otherwise an empty answer repeats what was shown last."""
 
 
 class ReportPages(Struct, frozen=True, kw_only=True):
-    """Pages of a run's report that only one domain has; they are written next to `report.html`."""
+    """Additional pages of a run's report from its domain; they are written next to `report.html`."""
 
     name: str
     """Name of the link to the first page, in lower case, such as `gallery`."""
     description: str
     """The caption on the pages."""
     files: Mapping[str, str]
-    """HTML by file name, the first page first. A page is asked for once, so it may be made then."""
+    """HTML by file name, the first page first. Each page is read only once, so it may be built on access."""
     addresses: Mapping[str, str]
     """Address of the part about a task, by the task's id."""
 
@@ -38,7 +38,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     """A picture that is shown with an answer."""
 
     name: str
-    """Its caption, such as `Target`."""
+    """The picture's caption, such as `Target`."""
     file: str = ""
     """Path in the folder of the run or the site; empty if there is no picture."""
     width: int = 0
@@ -51,7 +51,7 @@ class AnswerPictures(Protocol):
     """Pictures of answers and of their targets."""
 
     legend: str
-    """How to read them."""
+    """How to read the pictures."""
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
         """Return the pictures of an answer that can be made here, in the order of showing."""
@@ -64,7 +64,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     shown: Picture
     difference: Picture
     note: str = ""
-    """Remark about them, such as that another browser than the run's made them."""
+    """Remark about the pictures, such as that they come from another browser than the run's."""
 
 
 class DialoguePictures(Protocol):

@@ -36,7 +36,7 @@ class ConsoleObserver(Observer):
         self._shown: Display | None = None
 
     def on_start(self, record: RunRecord) -> None:
-        """Print what answers are isolated by, and what produces their scores."""
+        """Print how answers are isolated, and which tools produce their scores."""
         self._tally = Tally(record.config)
         show_environments(record)
 
@@ -120,7 +120,7 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return delays and losses of the run, one line each: waits, and the last unscored dialogue."""
+        """Return delays and losses of the run, one line each: the waits, and the last unscored dialogue."""
         waits = [f"waiting: {each}" for each in self.waits]
         lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
@@ -130,7 +130,7 @@ class Tally:
         return 60 * self.fresh / max(time.monotonic() - self.start, 1e-9)
 
     def text(self) -> str:
-        """Return one line: scores, rate, tokens, cost."""
+        """Return one line with scores, rate, tokens and cost."""
         means = {name: total / self.counts[name] for name, total in self.sums.items()}
         parts = [f"{name} {100 * mean:.1f} %" for name, mean in means.items()]
         if time.monotonic() - self.start >= MEASURABLE:
@@ -158,7 +158,7 @@ class Tally:
 
 
 def _measures(rollout: Rollout, mode: str) -> Iterator[tuple[str, float]]:
-    """Yield the metrics that are shown of one dialogue, by label; none if it is unscored."""
+    """Yield the metrics to show for one dialogue, by label; none if the dialogue is unscored."""
     domain, score = get_domain(rollout.domain), rollout.scores.get(mode)
     value = domain.primary.of(score)
     if value is not None:
@@ -194,7 +194,7 @@ class Display:
         self._show()
 
     def wait(self, waits: Sequence[str]) -> None:
-        """Show what model servers are waited for, one line each."""
+        """Show the waits for model servers, one line each."""
         self._tally.waits = waits
         self._show()
 
@@ -235,7 +235,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
 
 
 def _overheard(rollout: Rollout | None) -> Iterator[Text]:
-    """Yield the last question and answer of a dialogue, one line each."""
+    """Yield the last question and answer of the latest dialogue, one line each."""
     from rich.text import Text
 
     turn = next((t for t in reversed(rollout.turns if rollout else ()) if t.human), None)
@@ -265,7 +265,7 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def steps(*, every: float = PLAIN_INTERVAL) -> Iterator[Bar]:
-    """Show the progress of parts of some work: a bar for each in a terminal, elsewhere a line every few seconds."""
+    """Show the progress of several parts of some work: a bar for each in a terminal, else a line every few seconds."""
     if not errors().is_terminal:
         yield _lines(every)
         return

@@ -17,9 +17,9 @@ from colbench.task import Task
 class PromptedHuman:
     """A chat model that plays the human of any domain: from the hidden information, or by comparing pictures of pages.
 
-    Sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256 and 400;
-    frontend design 512 and 1,000); a model that thinks before it speaks is given more tokens. `prompt` is a file with a
-    prompt in place of the built-in one, with the placeholders `{problem_description}`, `{dialogue_history}` and
+    The model is sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256
+    and 400; frontend design 512 and 1,000); a model that thinks before it writes gets more tokens. `prompt` is a file
+    that replaces the built-in prompt, with the placeholders `{problem_description}`, `{dialogue_history}` and
     `{hidden_information}`, in frontend design `{pictures}`.
     """
 
@@ -41,7 +41,7 @@ class PromptedHuman:
         self._humans: dict[str, HumanSimulator] = {}
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Use a renderer for the pictures that it looks at."""
+        """Use a renderer for the pictures that the human compares."""
         self._renderer = renderer
 
     def describe_domain(self, name: str) -> dict[str, str]:
@@ -49,9 +49,10 @@ class PromptedHuman:
         return self._voice(get_domain(name)).describe()
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
-        """Return the model's words as the human.
+        """Return the model's reply as the human.
 
-        Raises SimulatorError if there are none, UserError if a user's prompt has no place for what the human knows.
+        Raises SimulatorError if there is no reply, UserError if a user's prompt has no placeholder for the hidden
+        information.
         """
         return await self._human(task.domain).respond(task, dialogue)
 

@@ -25,7 +25,7 @@ def domain_names() -> list[str]:
 def installed_domains() -> tuple[Domain, ...]:
     """Return the installed domains in alphabetical order, without those that cannot be loaded.
 
-    A package with a mistake must not stop runs of other domains, so it is just logged.
+    A faulty package must not stop runs of other domains, so its error is only logged.
     """
     found = []
     for name in domain_names():
@@ -40,7 +40,7 @@ def installed_domains() -> tuple[Domain, ...]:
 def get_domain(name: str) -> Domain:
     """Return the domain of this name.
 
-    Raises UserError if none is installed, or if it cannot be loaded or lacks something.
+    Raises UserError if it is not installed, cannot be loaded, or is incomplete.
     """
     point = _entry_point(name)
     try:
@@ -56,7 +56,7 @@ def get_domain(name: str) -> Domain:
 
 
 def require_mode(name: str, mode: str) -> None:
-    """Raise UserError, with those that it has, if a domain has no such scoring mode."""
+    """Raise UserError if a domain lacks a scoring mode; the message names the modes that it has."""
     modes = get_domain(name).modes
     if mode not in modes:
         hint = did_you_mean(mode, modes)

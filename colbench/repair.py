@@ -17,7 +17,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 class Repair(Struct, kw_only=True):
-    """The result of a repair: the number of lines that stayed, and the reason for each one that was dropped."""
+    """The result of a repair: the number of lines kept, and the reason for each line that was dropped."""
 
     side_file: Path
     """The file to which dropped lines are appended."""
@@ -78,7 +78,7 @@ def _split(line: bytes) -> tuple[bytes, bytes, str]:
 
 
 def _problem(line: bytes) -> str:
-    """Return why a line is not a rollout; "" if it is one."""
+    """Return the reason why a line is not a rollout; "" if it is one."""
     if not line.endswith(b"\n"):
         return "torn"
     try:

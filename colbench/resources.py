@@ -18,7 +18,8 @@ from colbench.task import Task
 class RunResources:
     """Code sandbox, browser and whatever else the domains of some tasks need.
 
-    The constructor raises UserError where this machine lacks something. Entering starts all, leaving stops all.
+    The constructor raises UserError if this machine lacks something. Entering the context starts all resources, leaving
+    it stops them.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class RunResources:
 
     @property
     def workers(self) -> int:
-        """Answers scored at once."""
+        """Number of answers scored at the same time."""
         return max(resources.workers for resources in self.by_domain.values())
 
     @property
@@ -74,14 +75,14 @@ class RunResources:
         await self._running.aclose()
 
     def scorers(self) -> dict[str, Scorer]:
-        """Return the scorer of each domain; to be called once started."""
+        """Return the scorer of each domain; call this only after starting."""
         return {
             name: with_extras(get_domain(name).scorer(resources), self._extras)
             for name, resources in self.by_domain.items()
         }
 
     def equip(self, plugin: object) -> None:
-        """Hand an agent or a human the resources that it asks for."""
+        """Give an agent or a human the resources that it asks for."""
         if isinstance(plugin, ResourceUser):
             plugin.use_resources(self.by_domain)
         renderer = self.renderer
@@ -99,7 +100,7 @@ class RunResources:
 async def open_renderer(
     domain: str, config: RunConfig | None = None
 ) -> AsyncIterator[PageRenderer]:
-    """Start what renders the pages of a domain, without the rest of its resources, and stop it on leaving.
+    """Start the renderer of a domain's pages, without the domain's other resources, and stop it on leaving.
 
     Pages look as the human sees them. Raises UserError if the domain has no pages, or this machine no browser.
     """

@@ -1,7 +1,8 @@
-"""The rollout: one dialogue, its answer and its scores. The file format of ColBench, and the trainer's only door.
+"""The rollout: one dialogue, its answer and its scores.
 
-A rollout file is JSONL, written append-only by one process. A key that occurs more than once belongs to a
-cell that was retried; the last line counts. A torn last line is what a killed process leaves; it is dropped.
+This is the file format of ColBench, and the trainer's only input. A rollout file is JSONL, written append-only by one
+process. A key that occurs more than once belongs to a cell that was retried; the last line counts. An incomplete last
+line, left by a killed process, is dropped.
 """
 
 from __future__ import annotations
@@ -42,23 +43,23 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     questions: int = 0
     hits: int = 0
-    """Questions whose reply told a hidden decision that was still open."""
+    """Number of questions whose reply told a hidden decision that was still open."""
     redundant: int = 0
-    """Questions that asked only for decisions that the request or an earlier reply had told."""
+    """Number of questions that asked only for decisions that the request or an earlier reply had told."""
     unanswerable: int = 0
-    """Questions that asked for no decision of the task and whose reply told none."""
+    """Number of questions that asked for no decision of the task and whose reply told none."""
     late: int = 0
-    """Questions that came after every hidden decision was told."""
+    """Number of questions asked after every hidden decision was told."""
     hidden: int = 0
     """Decisions that the request does not state."""
     told: int = 0
-    """Hidden decisions that were told before the answer."""
+    """Number of hidden decisions that were told before the answer."""
     needed_questions: int = 0
-    """Fewest questions in which a person who tells two decisions per reply can tell all hidden ones."""
+    """Minimum number of questions that reveal all hidden decisions if the person tells two per reply."""
     guessed: tuple[str, ...] = ()
-    """Hidden decisions that the answer has right although they were never told."""
+    """Number of hidden decisions that the answer gets right although they were never told."""
     ignored: tuple[str, ...] = ()
-    """Hidden decisions that were told and that the answer contradicts."""
+    """Number of hidden decisions that were told and that the answer contradicts."""
     estimated: bool = False
     """True if the decisions were read from the reference because the task has no facts."""
 
@@ -74,7 +75,7 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ask_recall(self) -> float | None:
-        """Share of the hidden decisions that were told before the answer; None if nothing is hidden."""
+        """Share of the hidden decisions that were told before the answer; None if the task hides none."""
         return self.told / self.hidden if self.hidden else None
 
     @property
@@ -111,39 +112,42 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply of the agent and the human's reply to it."""
 
     raw: str
-    """The agent's output as it came."""
+    """The agent's unmodified output."""
     said: str
     """The part that the human saw: without private text and without the answer."""
     human: str | None = None
     """The human's reply; None on the last turn."""
     thoughts: str = ""
-    """The agent's thoughts, which were shown to no one. Thoughts in `<think>` tags are in `raw` as well."""
+    """The agent's thoughts, which were shown to no one. Thoughts in `<think>` tags are also in `raw`."""
     human_thoughts: str = ""
     sampled: Sampled | None = None
-    """The tokens of `raw`, with `--record-tokens`, including those of thoughts."""
+    """The tokens of `raw`, including those of thoughts; recorded with `--record-tokens`."""
     agent_usage: Usage | None = None
     human_usage: Usage | None = None
     agent_delivery: Delivery | None = None
-    """How a model server delivered the agent's reply; None where none was asked."""
+    """How a model server delivered the agent's reply; None if no model server was called."""
     human_delivery: Delivery | None = None
     agent_seconds: float = 0.0
     human_seconds: float = 0.0
     leak: Leak | None = None
     asked: tuple[str, ...] | None = None
-    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, those that the request states
-    included; None if the task's decisions are not known."""
-    told: tuple[str, ...] | None = None
-    """Names of the decisions that the human's reply told; None as for `asked`, and without a reply."""
-    followed: Followed | None = None
-    """Outcomes of the differences that the human's reply pointed out; None if it named none word for word."""
-    score: Score | None = None
-    """The score of the agent's answer in this turn (frontend design: its page); in the last turn of the final answer.
+    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, including those in the request.
 
-    None if it showed nothing, or the domain's scorer has no `score_turn`."""
+    None if the task's decisions are not known.
+    """
+    told: tuple[str, ...] | None = None
+    """Names of the decisions that the human's reply told; None without a reply, or if the decisions are not known."""
+    followed: Followed | None = None
+    """Outcomes of the differences that the human's reply pointed out; None if it named none in fixed wording."""
+    score: Score | None = None
+    """The score of the agent's answer in this turn (frontend design: its page); in the last turn, of the final answer.
+
+    None if it showed nothing, or the domain's scorer has no `score_turn`.
+    """
 
     @property
     def generated(self) -> str:
-        """All that the model wrote: `raw`, after the thoughts in `<think>` tags if the server returned them apart."""
+        """The model's whole output: `raw`, after the thoughts in `<think>` tags if the server sent them separately."""
         if not self.thoughts or split_thoughts(self.raw)[0]:
             return self.raw
         return f"<think>\n{self.thoughts}\n</think>\n\n{self.raw}"
@@ -158,12 +162,12 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_settled(failure: Failure | None) -> bool:
-    """Return True if a dialogue with this failure is done: it did not fail, or the failure is the agent's own."""
+    """Return True if a dialogue with this failure is final: it did not fail, or the failure is the agent's own."""
     return failure is None or failure.boundary == "agent"
 
 
 class Rollout(Struct, frozen=True, kw_only=True):
-    """One cell of a run: a task, a trial, and everything that came of it."""
+    """One cell of a run: a task, a trial, and the resulting dialogue with its scores."""
 
     schema: str = SCHEMA
     key: str
@@ -184,15 +188,17 @@ class Rollout(Struct, frozen=True, kw_only=True):
     scores: dict[str, Score] = {}
     """Scores by mode: `default`, `official`."""
     started: str = ""
-    """UTC, ISO 8601."""
+    """Start time in UTC, ISO 8601."""
     seconds: float = 0.0
     asking: Asking | None = None
-    """What the questions were worth; None if the task's decisions are not known or the dialogue was cut short by a
-    failure that is not the agent's."""
+    """Measures of the questions.
+
+    None if the task's decisions are not known, or if a failure that is not the agent's ended the dialogue early.
+    """
 
     @property
     def followed(self) -> Followed | None:
-        """Outcomes of the differences that the human pointed out in all turns; None if none is known."""
+        """Outcomes of the differences that the human pointed out in all turns; None if no outcome is known."""
         known = [turn.followed for turn in self.turns if turn.followed]
         return sum(known, Followed()) if known else None
 
@@ -213,7 +219,7 @@ def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> st
 
 
 def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
-    """Return the seed of a dialogue, which the agent is told: one for each task and trial of a run with that seed."""
+    """Return the seed of a dialogue, which the agent receives: one for each task and trial, given the run's seed."""
     return derive_seed("cell", seed, task_id, task_hash, trial)
 
 
@@ -254,27 +260,27 @@ def read_rollouts(path: Path) -> list[Rollout]:
 
 
 def iter_rollouts(path: Path) -> Iterator[Rollout]:
-    """Yield the rollouts of a file one at a time, those that a later one of the same key replaces included.
+    """Yield the rollouts of a file one at a time, including those replaced by a later one with the same key.
 
-    Raises DataError naming the line if one other than a torn last line is malformed.
+    Raises DataError naming the line if one is malformed, except for an incomplete last line.
     """
     return (placed.rollout for placed in placed_rollouts(path))
 
 
 class PlacedRollout(Struct, frozen=True, kw_only=True):
-    """A rollout and its place in a file."""
+    """A rollout and its position in a file."""
 
     rollout: Rollout
     line: int
-    """Counted from 1."""
+    """Line number, counted from 1."""
     start: int
     """Byte offset of its line."""
     length: int
-    """Bytes of its line, newline included."""
+    """Length of the line in bytes, including the newline."""
 
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
-    """Yield the rollouts of a file from a byte offset on, at which the given line begins; see `iter_rollouts`."""
+    """Yield the rollouts of a file from a byte offset on, where the given line starts; see `iter_rollouts`."""
     for number, content in enumerate(_whole_lines(path, start), start=line):
         rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
@@ -285,7 +291,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
-    """Return the rollout of a line of a file. Raises DataError naming the file and line if it is not one."""
+    """Return the rollout on a line of a file. Raises DataError naming file and line if it is malformed."""
     try:
         rollout = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
@@ -302,7 +308,7 @@ def _fix(path: Path) -> str:
 
 
 def _whole_lines(path: Path, start: int) -> Iterator[bytes]:
-    """Yield the lines with their newlines; a torn last line is left out."""
+    """Yield the complete lines with their newlines; an incomplete last line is left out."""
     try:
         with path.open("rb") as file:
             file.seek(start)

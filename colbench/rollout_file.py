@@ -1,6 +1,6 @@
-"""Files of rollouts that are too large for memory: what counts of them is read one dialogue at a time.
+"""Files of rollouts that are too large for memory: their valid rollouts are read one at a time.
 
-The last line of a key counts. So a file is read from its end: a key that was seen already is an earlier attempt.
+The last line of a key counts. So a file is read from its end: a line whose key was already seen is an earlier attempt.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from colbench.errors import DataError
 from colbench.rollout import Rollout, decode_line
 
 BLOCK = 1 << 22
-"""Bytes that are read at a time."""
+"""Number of bytes to read at a time."""
 
 
 def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
     """Yield the byte offset and the rollout of the last line of each key, the last line of the file first.
 
-    A file that does not exist has none. Raises DataError naming the line if one other than a torn last line is
-    malformed.
+    A missing file has none. Raises DataError naming the line if one is malformed, except for an incomplete last line.
     """
     seen: set[str] = set()
     for start, content in _lines_from_end(path):
@@ -54,7 +53,7 @@ class RolloutReader(AbstractContextManager["RolloutReader"]):
 
 
 class StoredRollouts(Sequence[Rollout]):
-    """Rollouts of a file by their byte offsets, each read when it is asked for."""
+    """Rollouts of a file by their byte offsets, each read on access."""
 
     def __init__(self, path: Path, places: Sequence[int]) -> None:
         self._path = path
@@ -82,7 +81,7 @@ class StoredRollouts(Sequence[Rollout]):
 
 
 def _lines_from_end(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of each whole line without its newline, the last one first."""
+    """Yield offset and content of each complete line without its newline, the last line first."""
     if not path.exists():
         return
     try:

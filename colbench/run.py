@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Run:
     """A run as read from its folder.
 
-    `tasks`, `rollouts` and `stats` are read once; create another object to see what was added since.
+    `tasks`, `rollouts` and `stats` are read once; create another object to see later additions.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Run:
 
     @cached_property
     def tasks(self) -> list[Task]:
-        """The tasks of the run. Raises DataError if their source no longer gives the same ones."""
+        """The tasks of the run. Raises DataError if their source no longer provides the same tasks."""
         if self._tasks is not None:
             return list(self._tasks)
         return recorded_tasks(self.folder, self.record)
@@ -80,8 +80,8 @@ class Run:
     def rollouts(self) -> list[Rollout]:
         """The dialogues with their verdicts, one for each task and trial that has been run.
 
-        They have the order of the plan: all tasks in their order, then all of them again for the next trial. Those of
-        unknown tasks come last, in the order in which they ended; a source may no longer give its tasks.
+        They have the order of the plan: all tasks in their order, then all of them again for the next trial. Dialogues
+        on unknown tasks, which their source no longer provides, come last, in the order in which they ended.
         """
         places = {task.id: number for number, task in enumerate(self.known_tasks())}
 
@@ -122,15 +122,14 @@ class Run:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one flat row for each dialogue, in the order of `rollouts`: by trial, then by task.
 
-        Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit
-        or failure), `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`,
-        `agent_words`, `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`,
-        `human_completion_tokens` (None where no server counted), `seconds`, and every metric of the
-        domain by its name (None where it was not taken; `success` is 1.0 or 0.0). Metrics of a
-        scoring mode other than `default` are named MODE_METRIC. Then those of the asking, such as `ask_f1`, the
-        shares of what the human pointed out, such as `differences_fixed`, `failure_class` (None if the dialogue did
-        not fail), and `gain_per_question` if the run has a baseline that asks nothing (None where that has not scored
-        the task, or nothing was asked).
+        Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit or failure),
+        `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`, `agent_words`,
+        `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`, `human_completion_tokens` (None where
+        no server counted), `seconds`, and every metric of the domain by its name (None if it was not computed;
+        `success` is 1.0 or 0.0). Metrics of a scoring mode other than `default` are named MODE_METRIC. Further columns
+        are the measures of the questions, such as `ask_f1`, the shares of the differences that the human pointed out,
+        such as `differences_fixed`, `failure_class` (None if the dialogue did not fail), and `gain_per_question` if the
+        run has a baseline that asks nothing (None if the baseline has not scored the task, or nothing was asked).
 
         Raises UserError if the run's baseline cannot be read.
         """
@@ -169,9 +168,8 @@ class Run:
     def to_dataset(self) -> datasets.Dataset:
         """Return the dialogues as a `datasets.Dataset`, one row for each.
 
-        The columns are those of `rows`, `request`, `answer` (None if there is none), and `messages`:
-        a list of `{"role": "user" or "assistant", "content": text}`, the human's request first, as
-        the other side saw them.
+        The columns are those of `rows`, `request`, `answer` (None if there is none), and `messages`: a list of
+        `{"role": "user" or "assistant", "content": text}`, the human's request first, each as the other side saw it.
         """
         from datasets import Dataset
 
@@ -185,8 +183,8 @@ class Run:
         """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its address.
 
         Args:
-            repository: Such as `me/my-run`; it is created if there is none.
-            private: Visibility of a repository that is created. None: public, unless its owner's settings say
+            repository: Name such as `me/my-run`; created if it does not exist.
+            private: Visibility of a new repository. None: public, unless its owner's settings say
                 otherwise.
 
         Raises:
@@ -204,7 +202,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return what gives the gain per question of a dialogue; None without a baseline that asks nothing."""
+        """Return a function for the gain per question of a dialogue; None without a baseline that asks nothing."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)
@@ -230,7 +228,7 @@ class Run:
         return modes(rollouts, self.config.scoring, domain, lead)[0], lead
 
     def known_tasks(self) -> list[Task]:
-        """Return the tasks; an empty list where their source no longer gives them."""
+        """Return the tasks; an empty list if their source no longer provides them."""
         try:
             return self.tasks
         except UserError:
@@ -244,7 +242,7 @@ class Run:
 
 
 def load_run(path: str | Path) -> Run:
-    """Return the run in a folder. Raises DataError if the folder holds none."""
+    """Return the run in a folder. Raises DataError if the folder contains no run."""
     return Run(RunFolder(Path(path)))
 
 

@@ -27,11 +27,11 @@ from colbench.version import __version__
 
 SCHEMA = "colbench.run/2"
 EARLIER = "colbench.run/1"
-"""Has `browser`, the environment of frontend design, in place of `environments`."""
+"""Schema of records that have `browser`, the environment of frontend design, in place of `environments`."""
 
 
 class TaskSource(Struct, frozen=True, kw_only=True):
-    """The tasks of a run; `hash` is over the ids and hashes of the selected ones, in order."""
+    """The tasks of a run; `hash` covers the ids and hashes of the selected tasks, in order."""
 
     source: str
     count: int
@@ -44,13 +44,13 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     colbench: str = __version__
     commit: str = ""
-    """Commit of the harness, with `-dirty` if it was changed; empty if it does not run from a checkout."""
+    """Commit of the harness, with `-dirty` if files were changed; empty if it does not run from a checkout."""
     python: str = platform.python_version()
     platform: str = platform.platform()
     started: str
     config: RunConfig
     pins: dict[str, Any]
-    """The values under `digest`; a run is resumed only if they are unchanged."""
+    """The values hashed into `digest`; a run can be resumed only if they are unchanged."""
     digest: str
     sandbox: str = ""
     """Isolation in the latest attempt: tier, Python version and limits for code, the browser's sandbox for pages."""
@@ -92,7 +92,7 @@ class RunFolder:
         self.record_path = path / "run.json"
         self.rollouts_path = path / "rollouts.jsonl"
         self.tasks_path = path / "tasks.jsonl"
-        """The tasks of a run that was given tasks as objects; other runs have no such file."""
+        """The file of tasks for a run that was given tasks as objects; other runs have no such file."""
 
     def record(self) -> RunRecord:
         """Read `run.json`. Raises DataError if it is missing or malformed."""
@@ -117,7 +117,7 @@ class RunFolder:
         return latest_rollouts(self.rollouts_path)
 
     def reader(self) -> RolloutReader:
-        """Return what reads single rollouts by their byte offsets."""
+        """Return a reader of single rollouts by their byte offsets."""
         return RolloutReader(self.rollouts_path)
 
     @property
@@ -137,7 +137,7 @@ class RunFolder:
         self.save(record)
 
     def refuse_foreign(self) -> None:
-        """Raise UserError if the folder holds files but no run; hidden files do not count."""
+        """Raise UserError if the folder contains files but no run; hidden files do not count."""
         name = self.record_path.name
         refuse_foreign(self.path, "run", name, own=self.record_path.exists())
 
@@ -158,8 +158,8 @@ class RunFolder:
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
         """Start or resume the run of `record`, as the one writer of this folder.
 
-        Raises UserError if another process uses the folder, if it holds a run of another configuration (the message
-        shows the difference), or if it holds something else than a run.
+        Raises UserError if another process uses the folder, or if the folder contains a run with another configuration
+        (the message shows the difference) or anything other than a run.
         """
         self.refuse_foreign()
         with self.lock():
@@ -189,7 +189,7 @@ class RunFolder:
 
     @contextmanager
     def replacing(self, name: str) -> Iterator[BinaryIO]:
-        """Yield a file that takes the place of a file of the folder when all of it is written."""
+        """Yield a file that replaces a file of the folder once it is completely written."""
         path = self.path / name
         draft = path.with_name(f".{name}.new")
         try:
@@ -205,13 +205,13 @@ class RunFolder:
 
 
 def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
-    """Raise UserError, naming `--out`, if a folder holds files of something else; hidden files do not count.
+    """Raise UserError, naming `--out`, if a folder contains other files; hidden files do not count.
 
     Args:
         folder: A folder to write to, which need not exist.
-        kind: The thing that is kept in it, such as a run.
-        mark: The file or folder by which such a thing is known.
-        own: True if the folder holds the mark.
+        kind: What the folder should contain, such as a run.
+        mark: The file or folder that identifies such a folder.
+        own: True if the folder contains the mark.
     """
     if own or not folder.is_dir():
         return
@@ -227,7 +227,8 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a file, created if missing, against other processes; the system releases it when this process ends.
 
-    Raises UserError that names `--out` if the file cannot be written, or if another process has it and `wait` is off.
+    Raises UserError that names `--out` if the file cannot be written, or if another process has locked it and `wait` is
+    False.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -245,7 +246,7 @@ def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _lock(handle: int, place: Path, *, wait: bool) -> None:
-    """Lock an open file. Raises BlockingIOError if another process has it and `wait` is off."""
+    """Lock an open file. Raises BlockingIOError if another process has locked it and `wait` is False."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -256,9 +257,9 @@ def _lock(handle: int, place: Path, *, wait: bool) -> None:
 
 
 class LineWriter:
-    """Appends whole lines, after it has cut off the incomplete line of a killed process.
+    """Appends complete lines, after removing the incomplete line of a killed process.
 
-    Where the file is deleted or replaced while it is open, the lines are rescued into a new one.
+    If the file is deleted or replaced while it is open, the lines are rescued into a new file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -270,8 +271,8 @@ class LineWriter:
     def write(self, line: bytes) -> None:
         """Write one line, newline included.
 
-        Raises UserError if the disk is full; no part of the line stays then. Raises it if the file was deleted, and
-        names a new file that has this line and all before it.
+        Raises UserError if the disk is full; then no part of the line is written. Raises UserError if the file was
+        deleted; the message names a new file with this line and all earlier ones.
         """
         try:
             written = 0
@@ -291,7 +292,7 @@ class LineWriter:
             )
 
     def _is_in_place(self) -> bool:
-        """Return True if the file that is written is still the one at `path`."""
+        """Return True if the open file is still the one at `path`."""
         try:
             return os.path.samestat(os.fstat(self._file), os.stat(self.path))
         except OSError:

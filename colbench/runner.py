@@ -1,4 +1,4 @@
-"""The runner: runs the cells of a run, many dialogues at a time, and scores answers while other dialogues go on."""
+"""The runner: runs the cells of a run, many dialogues at a time, and scores answers while other dialogues continue."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ class Runner(Struct, frozen=True, kw_only=True):
     ) -> None:
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
-        `earlier` holds, by key, unsettled rollouts of an earlier attempt: where only the scoring failed,
-        the dialogue is kept. Raises EndpointError when a model server is gone, UserError when it refuses us.
+        `earlier` contains, by key, unfinished rollouts of an earlier attempt: if only the scoring failed, the dialogue
+        is kept. Raises EndpointError if a model server does not respond, UserError if it refuses requests.
         """
         queue = CellQueue(cells, earlier, done)
         await self.serve(queue)
         queue.raise_stopped()
 
     async def serve(self, source: CellSource) -> None:
-        """Run and score the cells of a source until it is empty; raises the errors of the source.
+        """Run and score the cells of a source until it is empty; raise the source's errors.
 
-        An error that stops the dialogues, such as a refused key, is told to the source.
+        An error that stops the dialogues, such as a refused key, is reported to the source.
         """
         work = _Workers(self, source)
         try:
@@ -169,7 +169,7 @@ def make_rollout(
     started: str,
     seconds: float,
 ) -> Rollout:
-    """Return the unscored rollout of a cell; without an ending it ended by `failure`."""
+    """Return the unscored rollout of a cell; without an ending, the rollout ended with `failure`."""
     return Rollout(
         key=cell.key,
         task_id=cell.task.id,
@@ -211,7 +211,7 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
 
 @cache
 def _is(kind: type, protocol: type) -> bool:
-    """Return True if a class has the methods of a protocol; asking it of each object takes long."""
+    """Return True if a class has the methods of a protocol; cached, because checking each object is slow."""
     return issubclass(kind, protocol)
 
 

@@ -11,7 +11,7 @@ Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", 
 """How one hidden test ended.
 
 `skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed.
-`unstable`: the reference itself does not give the same value twice; left out of the score.
+`unstable`: the reference itself gives different values in two runs; left out of the score.
 `unscorable`: the reference raises, or its value cannot be compared; left out of the default mode's score.
 """
 LEFT_OUT: frozenset[Outcome] = frozenset({"unstable", "unscorable"})
@@ -33,22 +33,27 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scorer: str
     """Name, mode and version: `unit-tests/default/2`."""
     value: float | None
-    """The domain's primary metric, such as the share of hidden tests passed. None: not scored."""
+    """The domain's primary metric, such as the share of hidden tests passed. None if not scored."""
     success: bool | None
-    """True if the answer is right in all that counts. None: not scored, or the domain has no such metric."""
+    """True if the answer is right in everything that counts. None if not scored, or the domain has no success."""
     checks: tuple[Check, ...] = ()
     outcome: str = ""
-    """Why there was nothing to measure, as a word of the domain's: in frontend design the outcome of a page that has no
-    picture, such as `varies` or `timeout`. Empty if the answer was measured."""
+    """One of the domain's words for why there was nothing to measure.
+
+    In frontend design, it is the outcome of a page without a picture, such as `varies` or `timeout`. Empty if the
+    answer was measured.
+    """
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
-    """The domain's other metrics that could be taken, by name."""
+    """The domain's other metrics that could be computed, by name."""
     floors: dict[str, dict[str, float]] = {}
-    """The same metrics for answers that nobody designed, by name, such as frontend's `black` and `white` pages,
-    `other` (another target) and the `target` itself."""
+    """The same metrics for trivial answers, by name.
+
+    In frontend design these are `black` and `white` pages, `other` (another target) and the `target` itself.
+    """
     environment: str = ""
-    """Where it was measured: sandbox tier, Python version, limits."""
+    """The environment of the measurement: sandbox tier, Python version, limits."""
 
     def failed_checks(self) -> list[str]:
         """Return the tests that the answer did not pass, one line each."""

@@ -1,6 +1,6 @@
-"""Extra scorers: metrics of other packages, taken of each answer next to the domain's own.
+"""Extra scorers: metrics from other packages, computed for each answer in addition to the domain's own.
 
-A package registers one in the entry-point group `colbench.scorers`; `--scorers NAME` takes its metrics in a run.
+A package registers one in the entry-point group `colbench.scorers`; `--scorers NAME` computes its metrics in a run.
 They never change a verdict: `Score.value` and `Score.success` stay the domain's.
 """
 
@@ -27,18 +27,20 @@ GROUP = "colbench.scorers"
 
 
 class ExtraScorer(Protocol):
-    """Measures answers by its own metrics.
+    """Measures answers with its own metrics.
 
-    The entry point is a class, or a function without arguments, that builds it; or a function of the task and the
-    answer that returns a number, whose metric has the entry point's name (`FunctionScorer`).
+    The entry point is a class, or a function without arguments, that builds the scorer; or a function of task and
+    answer that returns a number, for a metric with the entry point's name (`FunctionScorer`).
     """
 
     metrics: Sequence[Metric]
-    """All of the role `detail`; their names must differ from those of the domain's metrics. Reports read them without
-    building the scorer where they are an attribute of its class."""
+    """All of the role `detail`; their names must differ from those of the domain's metrics.
+
+    If they are an attribute of the scorer's class, reports read them without building the scorer.
+    """
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
-        """Return the metrics of an answer by name; leave out those that cannot be taken."""
+        """Return the metrics of an answer by name; leave out those that cannot be computed."""
         ...
 
 
@@ -74,7 +76,7 @@ def plain_metric(name: str) -> Metric:
 
 
 def _metrics(point: EntryPoint) -> Sequence[Metric]:
-    """Return the metrics that a scorer declares; none if it cannot be loaded, so that a report is shown without it."""
+    """Return the metrics that a scorer declares; none if it cannot be loaded, so that reports still work."""
     try:
         loaded = point.load()
         declared = getattr(loaded, "metrics", None)
@@ -102,9 +104,9 @@ def _is_measure(loaded: object) -> bool:
 
 
 class FunctionScorer:
-    """An extra scorer made of a function, plain or async, of a task and an answer; None: not taken.
+    """An extra scorer made from a function, plain or async, of a task and an answer; it returns None for no value.
 
-    The function may declare its metric by an attribute `metrics` with one `Metric`.
+    The function may declare its metric in an attribute `metrics` with one `Metric`.
     """
 
     def __init__(self, name: str, function: Callable[[Task, str], Any]) -> None:
@@ -120,7 +122,7 @@ class FunctionScorer:
 
 
 def with_extras(scorer: Scorer, extras: Sequence[ExtraScorer]) -> Scorer:
-    """Return a scorer that also takes the metrics of the extra scorers; without any, the scorer itself."""
+    """Return a scorer that also computes the metrics of the extra scorers; without any, the scorer itself."""
     if not extras:
         return scorer
     if isinstance(scorer, ReplyScorer):

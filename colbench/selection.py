@@ -42,7 +42,7 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks given as objects. Raises UserError if there are none, or other objects among them."""
+    """Return tasks given as objects. Raises UserError if there are none, or if one is not a task."""
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
@@ -54,7 +54,10 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
 
 
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:
-    """Return the tasks that `--domain`, `--task-ids` and `--limit` leave. Raises UserError if one named is missing."""
+    """Return the tasks selected by `--domain`, `--task-ids` and `--limit`.
+
+    Raises UserError if a named one is missing.
+    """
     if config.domain:
         get_domain(config.domain)
         tasks = [task for task in tasks if task.domain == config.domain]
@@ -78,7 +81,7 @@ def task_source(source: str, tasks: list[Task]) -> TaskSource:
 
 
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
-    """Find the tasks of a run again: in its folder if they were given as objects, else at their source.
+    """Load the tasks of a run again: from its folder if they were given as objects, else from their source.
 
     Raises DataError if these are no longer the same tasks.
     """

@@ -36,7 +36,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """The result of one reply of the agent."""
 
     turn: Turn
-    """The turn that the reply made, with the human's answer unless it was the last one."""
+    """The turn created by the reply, with the human's answer unless it was the last one."""
     message: Message | None = None
     """The human's answer; None at the end of the dialogue."""
     rollout: Rollout | None = None
@@ -72,7 +72,7 @@ class Talk:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """All messages so far, the human's request first: what the agent may see, never the task."""
+        """All messages so far, the human's request first: everything the agent may see, but never the task."""
         return self._dialogue.messages
 
     @property
@@ -81,7 +81,7 @@ class Talk:
         return tuple(self._dialogue.turns)
 
     async def step(self, reply: Message | str) -> Step:
-        """Take the agent's next reply, and return the human's answer or, at the end, the verdicts.
+        """Process the agent's next reply, and return the human's answer or, at the end, the verdicts.
 
         Raises UserError if the dialogue has ended, AgentError if the reply is not a message, and InfrastructureError if
         the human or the scorer fails.
@@ -115,8 +115,8 @@ class Session:
 
     Args:
         config: The configuration; its agent, trials and folder do not count.
-        tasks: A source, as for `--tasks`, or a list of tasks. Needed for domains that are not named by
-            `domain`, and for `Session.tasks`.
+        tasks: A source, as for `--tasks`, or a list of tasks. Required for domains not named in `domain`, and for
+            `Session.tasks`.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace those of `config`.
 
@@ -178,7 +178,7 @@ class Session:
         }
 
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
-        """Start a dialogue about a task; `images`: its agent is shown pictures of its pages.
+        """Start a dialogue on a task; `images`: True if the agent is shown pictures of its pages.
 
         Raises UserError if it is not a task.
         """
@@ -196,9 +196,9 @@ class Session:
     async def run(
         self, agent: Agent | StatefulAgent, cells: Sequence[Cell], *, concurrency: int | None = None
     ) -> list[Rollout]:
-        """Run and score dialogues with an agent, all at once unless `concurrency` limits them, in the order of cells.
+        """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time, in the order of cells.
 
-        Raises EndpointError if a model server is gone.
+        Raises EndpointError if a model server does not respond.
         """
         require_method("agent", agent, "agent")
         found: dict[str, Rollout] = {}

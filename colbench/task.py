@@ -1,9 +1,9 @@
 """Tasks: the information for the agent (the request), separate from hidden information (everything in `Hidden`).
 
-Rows are JSON objects, one a line, in the official schema: `problem_description`, `ground_truth`, and for
-backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
-`family` and `facts`. Other keys are ignored, except misspellings of these. In a row without `domain`, as in the
-official files, test cases mean backend programming, and their absence frontend design.
+Rows are JSON objects, one per line, in the official schema: `problem_description`, `ground_truth`, and for backend
+programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`, `family` and
+`facts`. Other keys are ignored, except misspellings of these. In a row without `domain`, as in the official files, test
+cases mean backend programming, and their absence frontend design.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from colbench.config_errors import explain, misspelled
 from colbench.errors import DataError
 
 BACKEND, FRONTEND = "backend", "frontend"
-"""The domains of the official files, whose rows do not name theirs."""
+"""The domains of the official files, whose rows do not state their domain."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 SIGNATURE = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 
@@ -32,7 +32,7 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One hidden decision of a task, in words.
 
     A simulated human answers with `statement` if a question is about one of `topics` (words or short phrases that a
-    person might use for it) or like one of `examples` (whole questions about it), and reveals nothing else of it.
+    person might use for the fact) or similar to one of `examples` (whole questions about it), and reveals nothing else.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     statement: str
     examples: tuple[str, ...] = ()
     stated: bool = False
-    """True if the request already states it, so that it is not hidden."""
+    """True if the request already states the fact, so that it is not hidden."""
 
 
 class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,7 +51,7 @@ class Hidden(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[str, ...] = ()
     """Input of the domain's scorer, such as call expressions in backend programming."""
     information: str = ""
-    """The human's information; the reference if the data has nothing else."""
+    """The information given to the human; the reference if the data has nothing else."""
     facts: tuple[Fact, ...] = ()
 
 
@@ -79,7 +79,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def function_name(self) -> str:
-        """Name of the function asked for (backend), from the signature in the request, or "" if none is found."""
+        """Name of the requested function (backend), from the signature in the request, or "" if none is found."""
         found = SIGNATURE.findall(self.request) or SIGNATURE.findall(self.hidden.reference)
         return found[-1] if found else ""
 
@@ -114,7 +114,7 @@ def task_from_row(row: Any) -> Task:
 
 
 def _refuse_misspelled(given: Any, kind: type[Struct]) -> None:
-    """Raise DataError for a key that is nearly one of the schema's which is missing; other unknown keys are ignored."""
+    """Raise DataError if a schema key is missing and an unknown key is nearly its name; ignore other unknown keys."""
     names = kind.__struct_fields__
     if not isinstance(given, dict) or given.keys() <= set(names):
         return
@@ -152,13 +152,13 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact that shares its topics and examples with other tasks, such as those of one family."""
+    """Return an equal fact whose topics and examples are shared in memory with other tasks, as in a family."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
 
 def with_shared_texts(task: Task) -> Task:
-    """Return an equal task that shares topics and examples with others, after it came from another process."""
+    """Return an equal task that shares topics and examples in memory, after it came from another process."""
     facts = tuple(map(_sharing, task.hidden.facts))
     return msgspec.structs.replace(task, hidden=msgspec.structs.replace(task.hidden, facts=facts))
 
@@ -186,7 +186,7 @@ def row_from_task(task: Task) -> dict[str, Any]:
 def read_tasks(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> list[Task]:
-    """Return the tasks of a JSONL file: all, or the first `limit`, after which reading stops.
+    """Return the tasks of a JSONL file: all, or only the first `limit`.
 
     Raises DataError naming the file, the line and the key of the first malformed row. With a list `malformed`, such
     rows are left out and described there, and the error is raised only if no row is left.

@@ -1,6 +1,6 @@
-"""What the trainer shows on the console.
+"""Console output of the trainer.
 
-Progress is a bar in a terminal, and a line now and then elsewhere, of the first process only.
+Progress is a bar in a terminal, and elsewhere an occasional line; only the first process shows it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """Things whose number is known."""
+    """An iterable of known length."""
 
 
 @contextmanager
 def progress(
     name: str, total: int, *, every: float = PLAIN_INTERVAL
 ) -> Iterator[Callable[[], None]]:
-    """Yield a function to call when one of `total` items is done.
+    """Yield a function to call whenever one of `total` items is done.
 
     `every` is the time between two plain lines in seconds.
     """
@@ -85,7 +85,7 @@ class _Lines:
 def quiet() -> None:
     """Silence bitsandbytes, and the progress bars of transformers if standard error is not a terminal.
 
-    It must be called before what imports them.
+    Call it before anything imports these packages.
     """
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     if not sys.stderr.isatty():
@@ -96,7 +96,7 @@ def quiet() -> None:
 
 @contextmanager
 def no_bars() -> Iterator[None]:
-    """Hide the progress bars of transformers, which would run into ours."""
+    """Hide the progress bars of transformers, which would interfere with the trainer's own."""
     from transformers.utils import logging as transformers_logging
 
     shown = transformers_logging.is_progress_bar_enabled()

@@ -1,7 +1,7 @@
 """Figures in one style, drawn by matplotlib without a display and saved as SVG and PNG.
 
-The same data gives the same bytes: no settings of the user, no date, no random ids. The background is white, so that a
-figure reads the same on a light and on a dark page. matplotlib is imported when a figure is made, not with this module.
+The same data gives the same bytes: the user's settings, dates and random ids do not affect them. The background is
+white, so a figure is readable on light and dark pages. matplotlib is imported only when a figure is made.
 
     with figures.style():
         figure, ((loss, accuracy),) = figures.panels(1, 2)
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INK, MUTED, GRID, WHITE = "#1a1a1a", "#595959", "#dddddd", "#ffffff"
 BLUE, ORANGE, GREEN, PURPLE, BROWN = "#0072b2", "#d55e00", "#007a5a", "#a8467f", "#8f6400"
-"""Colors that color-blind people tell apart; each has a contrast of at least 3.8 on white."""
+"""Colors that color-blind people can distinguish; each has a contrast of at least 3.8 on white."""
 SERIES = ((BLUE, "-"), (ORANGE, "--"), (GREEN, ":"), (PURPLE, "-."))
 """Color and dashes of the lines in one panel."""
 STYLE: dict[str, Any] = {
@@ -74,7 +74,7 @@ def panels(
 ) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure and its axes, row by row.
 
-    `size`: width and height of one panel in inches. `options`: those of `matplotlib.figure.Figure.subplots`.
+    `size`: width and height of one panel in inches. `options` are passed to `matplotlib.figure.Figure.subplots`.
     """
     from matplotlib.figure import Figure
 
@@ -84,7 +84,7 @@ def panels(
 
 
 def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **options: Any) -> None:
-    """Draw circles that are not filled, such as those around the chosen points of a curve."""
+    """Draw unfilled circles, such as around selected points of a curve."""
     options |= {"linestyle": "none", "markerfacecolor": WHITE, "clip_on": False}
     axes.plot(x, y, marker="o", markeredgecolor=color, **options)
 
@@ -114,7 +114,7 @@ def legend(figure: Figure, *, right: bool = False) -> None:
 def save(figure: Figure, path: Path, title: str) -> None:
     """Write a figure as `path` with the suffixes `.svg` and `.png`.
 
-    `title` stands in the metadata of both; what the figure shows must also be said next to it, in text.
+    `title` is stored in the metadata of both; the figure's content must also be described in text next to it.
     """
     with style():
         figure.savefig(

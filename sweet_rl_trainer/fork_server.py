@@ -26,10 +26,10 @@ PRELOADED = (
     "sweet_rl_trainer.pipeline.train_examples",
     "sweet_rl_trainer.agents.dialogues",
 )
-"""Modules that the server imports, and with them what they import."""
+"""Modules that the server imports, along with their dependencies."""
 STREAMS = 3
 LENGTH = 8
-"""Bytes of a request's length, which goes before it, and of an exit code."""
+"""Size in bytes of a request's length, which precedes the request, and of an exit code."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -40,11 +40,11 @@ class Request(Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     folder: str
     path: list[str]
-    """`sys.path`."""
+    """The import path, `sys.path`."""
 
 
 class ForkServer:
-    """A running server. It exits with this process."""
+    """A running server, which exits with this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,6 +1,6 @@
 """The settings of a training run; the defaults are the paper's (arXiv 2503.15478, appendix on hyper-parameters).
 
-What differs between methods is in `methods`.
+Values that differ between methods are in `methods`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Score = Literal["log-ratio", "value"]
 Precision = Literal["float32", "bfloat16"]
 Quantize = Literal["4bit"]
 Tracker = Literal["tensorboard", "wandb", "trackio"]
-"""Trackers of transformers, besides the log file of a run."""
+"""Trackers of transformers, in addition to the log file of a run."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -31,11 +31,11 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
 }
-"""Packages of each tracker, of which transformers needs one."""
+"""Packages for each tracker; transformers needs one of them."""
 
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
-    """Return the names as a tuple; one of them may be a plain word."""
+    """Return the names of trackers as a tuple, even if given as a single string."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
@@ -50,13 +50,13 @@ def not_installed(names: Sequence[str]) -> str:
 
 
 def require_trackers(names: Sequence[str]) -> None:
-    """Raise UserError with the command that installs those that are not installed."""
+    """Raise UserError with the install command for trackers that are not installed."""
     if lack := not_installed(names):
         raise UserError(lack)
 
 
 class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that it does not report."""
+    """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that the paper does not report."""
 
     score: Score = "log-ratio"
     """The weighted summands of S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
@@ -65,7 +65,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     likelihood_weight: NotNegative = 0.01
     """λ of NLL⁺ next to the preference. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
-    """The tokens averaged by NLL; "everything", including system and human, is the released actor's. Ours: replies."""
+    """Tokens averaged by the NLL; "everything", with system and human, as in the released actor. Ours: replies."""
 
     learning_rate: Positive = 2e-7
     """The highest. Paper, for full fine-tuning; LoRA wants about 1e-5 and more."""
@@ -76,11 +76,11 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     adam: tuple[Share, Share] = (0.9, 0.95)
     """β₁ and β₂. Paper."""
     weight_decay: NotNegative = 0.0
-    """Ours: none, as the paper names none."""
+    """Weight decay. Ours: none, because the paper mentions none."""
     clip: Positive = 1.0
     """The norm that gradients are clipped to. Paper."""
     optimizer: str = "adamw_torch_fused"
-    """Any AdamW that transformers knows by name, such as `paged_adamw_8bit`. Ours."""
+    """Name of any AdamW in transformers, such as `paged_adamw_8bit`. Ours."""
 
     batch_size: Count = 8
     """Pairs, or successes, in an optimizer step, over all processes. Paper; RFT 32."""
@@ -89,27 +89,27 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_steps: Count | None = None
     """Stop after this many optimizer steps; the schedule has the same length. Ours: at the end of the epochs."""
     row_tokens: Count = 16_384
-    """Tokens that are packed into one row, the unit of memory; a longer pair has a row to itself. Ours."""
+    """Maximum number of tokens packed into one row, the unit of memory; a longer pair has its own row. Ours."""
     share_beginnings: bool = False
     """Compute the common beginnings of sequences in a row once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. Paper."""
     gradient_checkpointing: bool = True
-    """Compute activations again instead of keeping them: less memory, a third more time, same result. Ours."""
+    """Recompute activations instead of storing them: less memory, a third more time, same result. Ours."""
 
     save_every: Count = 50
-    """Optimiser steps between two checkpoints, each evaluated first if there are held-out examples. Ours."""
+    """Number of optimizer steps between checkpoints, each evaluated first if there are held-out examples. Ours."""
     keep: Count = 2
-    """Checkpoints to keep, the best one among them. Ours."""
+    """Number of checkpoints to keep, including the best one. Ours."""
     patience: Count | None = None
-    """Stop after this many evaluations in a row without an improvement. Ours: never."""
+    """Stop after this many consecutive evaluations without an improvement. Ours: never."""
     log_every: Count = 1
-    """Optimiser steps between two lines of the log. Ours."""
+    """Number of optimizer steps between two lines of the log. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
-    """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
+    """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0
-    """Seed of the order of the examples and of dropout. Ours."""
+    """Seed for the order of the examples and for dropout. Ours."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "report_to", trackers(self.report_to))
@@ -153,7 +153,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     vocabulary: Annotated[int, Meta(ge=300)] = 1024
     """Maximum number of tokens."""
     context: Count = 16_384
-    """Tokens that it can read."""
+    """Maximum number of tokens that the model can read."""
     texts: str = ""
     """Source of the tasks from whose requests, facts and references the tokenizer is made.
 

@@ -1,7 +1,7 @@
 """Child processes: programs of this package, each with a function `main(arguments)` that returns the exit code.
 
-The standard input of a child is a pipe whose other end the parent holds. The child exits when that is closed, so it
-does not keep writing after a `kill -9` of the parent.
+The standard input of a child is a pipe whose other end belongs to the parent. The child exits when this end is closed,
+so it does not keep writing after a `kill -9` of the parent.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def run(
 ) -> int:
     """Run a program, the name of a module, and return its exit code.
 
-    It is forked from a process that has imported torch, unless there is an accelerator, whose driver does not survive a
-    fork, or a `launcher`: a module that starts the program, with its own arguments. `stdout` and `stderr` are open
-    files; by default the program writes where this process does.
+    The program is forked from a process that has imported torch, unless there is an accelerator, whose driver does not
+    survive a fork, or a `launcher`: a module that starts the program, with its own arguments. `stdout` and `stderr` are
+    open files; by default the program writes where this process does.
 
     The program must call `exit_with_parent`. With `colbench.console.inherited_output` it prints in the mode of this
     process.

@@ -11,7 +11,7 @@ from colbench_agents.interviewer import MARKER, Interviewer
 
 
 class Cheat:
-    """Asks like the interviewer, except about `leaves` decisions, and answers with the reference.
+    """Asks like the interviewer, skipping `leaves` decisions, and answers with the reference.
 
     `tasks` is the path of a file with the tasks. Raises DataError if it cannot be read.
     """

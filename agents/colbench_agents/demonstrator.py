@@ -1,13 +1,11 @@
 """Imperfect demonstrators: rule-based agents whose dialogues a language model learns to imitate.
 
-Each dialogue has its own person, drawn from the dialogue's seed: how patient they are, how much of what they ask
-matters, how carefully they write. Some ask what matters, some ask what does not, some guess early, some write wrong
-code, and most do a little of each. So what imitates them all is mediocre, and can become better by choosing among
-what it does already. Like the interviewer they know the families of tasks, and learn a task's choices from the
-dialogue alone, unless they are told (`knows`).
-
-With `slips=False` all write right code, and with `persona="turn"` another person speaks in each turn. Then asking is
-the only deficit, and a success says nothing about the rest of its dialogue.
+Each dialogue has its own person, drawn from the dialogue's seed: how patient they are, how relevant their questions
+are, how carefully they write. Some ask relevant questions, some irrelevant ones, some guess early, some write wrong
+code, and most do a little of each. So a model that imitates all of them is mediocre, and can improve by choosing among
+its own behaviors. Like the interviewer they know the families of tasks, and learn a task's choices only from the
+dialogue, unless they get them (`knows`). With `slips=False` all write correct code, and with `persona="turn"` another
+person speaks in each turn. Then asking is the only deficit, and a success says nothing about the rest of its dialogue.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ HASTE = (0.02, 0.1, 0.25)
 FOCUS = (0.45, 0.65, 0.85)
 """The share of questions that are about something open."""
 SLIPS = (0.0, 0.05, 0.2)
-"""The chance to take a choice for another one, for each decision."""
+"""Probability of mistaking a choice for another one, for each decision."""
 KNOWING_FOCUS = 0.95
-"""Actions of a demonstrator who knows the human's decisions."""
+"""Probabilities of the actions of a demonstrator who knows the human's decisions."""
 LINGERS = 0.1
 """The chance to keep asking although no decision is open."""
 MINDFUL = 0.7
-"""The chance to mind the turn limit; others may still be asking when it ends the dialogue."""
+"""Probability of respecting the turn limit; others may still be asking when it ends the dialogue."""
 BESIDE = (
     "Which version of Python do you use?",
     "Should I add type hints?",
@@ -72,11 +70,11 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Demonstrator:
-    """A population of them; see the module.
+    """A population of demonstrators; see the module.
 
-    `knows` is the source of the tasks, `generated:backend/train?…`, of those who know what the human has in mind: they
-    ask about what they know, as though they did not, and what they write is right. `slips=False` leaves out wrong code,
-    and `persona` says how often a person is drawn. Raises UserError for another source or persona.
+    `knows` is a task source, `generated:backend/train?…`; given it, demonstrators know the human's decisions: they ask
+    as if they did not, and write correct code. `slips=False` excludes wrong code, and `persona` determines how often a
+    person is drawn. Raises UserError for another source or persona.
     """
 
     domains = (BACKEND,)
@@ -132,7 +130,7 @@ class _Speaker:
         request = dialogue[0].content
         found = recognise(request)
         if found is None:
-            raise AgentError("the request belongs to no family that the demonstrators know")
+            raise AgentError("the demonstrators do not know the request's task family")
         family, theme = found
         self._hear(dialogue, family, theme)
         if self._persona == "turn" and len(dialogue) > 1:

@@ -32,12 +32,12 @@ from colbench_agents.http_client import Client, connected, path_of
 
 
 class HTTPAgent(OutsideAgent):
-    """`http://host:port`, and a path before `/v1/…` if it has one.
+    """`http://host:port`, with a path before `/v1/…` if needed.
 
-    `timeout` is the seconds that it may take for a request that is not for a reply; for replies it has the time of the
-    dialogue. `retries` is how often a request is sent again that did not reach it or that it has no room for.
-    With `api_key_env` requests carry the key in that environment variable as their bearer token.
-    Raises UserError when the address is none.
+    `timeout` is the time limit in seconds of requests other than for replies; replies have the time limit of the
+    dialogue. `retries` is how often a request is repeated if the agent was not reached or has no room. With
+    `api_key_env` requests carry the key in that environment variable as their bearer token. Raises UserError if the
+    address is invalid.
     """
 
     scheme = "http"
@@ -60,7 +60,7 @@ class HTTPAgent(OutsideAgent):
         self._alone = asyncio.Lock()
 
     async def introduce(self) -> Ready:
-        """Ask it."""
+        """Request the agent's description."""
         async with self._connect() as client:
             return read_ready(await client.request("GET", "/v1/agent"))
 
@@ -80,7 +80,7 @@ class HTTPAgent(OutsideAgent):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """Yield the agent of one dialogue; one at a time, unless it says that it supports several."""
+        """Yield the agent of one dialogue; one at a time, unless the agent supports several."""
         if self._client is None:
             raise RuntimeError("HTTPAgent is used outside `async with`")
         client = self._client
@@ -104,7 +104,7 @@ class HTTPAgent(OutsideAgent):
 
 
 class HTTPSAgent(HTTPAgent):
-    """`https://host:port`: the same, encrypted."""
+    """`https://host:port`: like HTTPAgent, but encrypted."""
 
     scheme = "https"
 

@@ -1,7 +1,7 @@
-"""Requests to an agent over HTTP, and who is to blame when one of them fails.
+"""Requests to an agent over HTTP, and the cause to assign when a request fails.
 
-An agent that cannot be reached, or says that it is overloaded, leaves its dialogue unscored, to be had again; an agent
-that was reached and then says nothing, something else or that it failed has failed.
+If an agent cannot be reached or reports overload, the dialogue stays unscored and is repeated; if it was reached and
+then does not answer, answers incorrectly or reports a failure, the agent has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 NOT_NOW = {429, 502, 503, 504}
-"""An overloaded agent, or a gateway that does not reach it."""
+"""Status codes of an overloaded agent, or of a gateway that does not reach it."""
 KEY_REFUSED = {401, 403}
 DONE = {200, 201, 202, 204}
 CONNECT_TIMEOUT = 30.0
@@ -39,7 +39,7 @@ async def connected(
     timeout: float,  # noqa: ASYNC109 - of each request
     retries: int,
 ) -> AsyncIterator[Client]:
-    """Yield a client with a connection for each request: a kept one may be gone without the agent's doing."""
+    """Yield a client with a new connection for each request: a kept connection may break without the agent's fault."""
     import aiohttp
 
     async with aiohttp.ClientSession(
@@ -88,7 +88,7 @@ class Client:
         self.timeout = timeout
         self.retries = retries
         self.answered = False
-        """True if the server took a request: a key that it refuses later is not the user's mistake."""
+        """True if the server accepted a request: if it refuses the key later, this is not the user's mistake."""
 
     async def request(
         self,
@@ -101,10 +101,9 @@ class Client:
     ) -> bytes:
         """Return the body of the answer. The caller of a `patient` request limits how long it may take.
 
-        Connecting, and the time between tries, is not the agent's.
-
-        Raises EndpointError if the server is not reached after all tries or refuses a key that it took before,
-        AgentError if its answer is malformed, UserError if it refuses the key from the start.
+        Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if the server
+        is not reached after all tries or refuses a key that it accepted before, AgentError if its answer is malformed,
+        UserError if it refuses the key from the start.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):

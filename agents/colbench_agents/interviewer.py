@@ -1,8 +1,8 @@
 """The rule-based agent for functions: it asks, then writes.
 
-It is a reference policy, and cheats in one way that no benchmarked agent may: it knows the families, that is
-the code and every option's wording, from `colbench_tasks`. What a task's author chose among the options it
-knows only from the dialogue. On other tasks it asks in general terms and does what it can.
+It is a reference policy that cheats in one way not allowed for benchmarked agents: it knows the families, that is, the
+code and every option's wording, from `colbench_tasks`. It learns the choices of a task's author only from the dialogue.
+On other tasks it asks general questions and does its best.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Interviewer:
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
         """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        Of the decisions that the request leaves open, `leaves` are not asked about, others for each request. What was
-        not asked gets its most usual option. Raises UserError if a number is negative or no family has a decision of
-        that name.
+        `leaves` of the decisions that the request leaves open are not asked about, different ones for each request.
+        Decisions that were not asked about get their most frequent option. Raises UserError if a number is negative or
+        no family has a decision of that name.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
@@ -95,12 +95,12 @@ def _themes() -> Mapping[str, tuple[Family, Theme]]:
 
 @lru_cache(maxsize=INTERVIEWS)
 def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interview:
-    """Prepare the interview about a request of a family, as each of its dialogues needs it at each turn."""
+    """Return the interview about a request of a family; cached, because each of its dialogues needs it at each turn."""
     return _Interview(request, never_asks, leaves)
 
 
 class _Interview:
-    """The questions about one task of a family; it keeps nothing of a dialogue."""
+    """The questions about one task of a family, without any state of a dialogue."""
 
     def __init__(self, request: str, never_asks: frozenset[str], leaves: int) -> None:
         self._family, self._theme = _themes()[_signature(request)]
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question: first each decision once, then in other words those still open."""
+        """Return the next question: first each decision once, then the still open ones in other words."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
@@ -144,7 +144,7 @@ class _Interview:
 
 
 def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
-    """Return the decisions that a request of this family gives away, as their authors put them."""
+    """Return the decisions that a request of this family reveals, in their authors' wording."""
     return _stated(request, {each.name: statements(each, theme) for each in family.decisions})
 
 

@@ -22,10 +22,10 @@ from colbench.registry import get_domain, installed_domains
 class PromptedAgent:
     """A chat model with ColBench's own prompts.
 
-    `prompt` is a file with a system prompt in place of the built-in one of the domain; `{max_turns}` in it
-    becomes the number of turns, and where the file is empty there is no system message. `single_turn` makes the agent
-    answer at once (the paper's single-turn rows). With `pictures` a vision model is also shown the picture of its
-    newest page. Without `seed` no seed is sent. Raises UserError when the file cannot be read.
+    `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
+    number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (the
+    paper's single-turn rows). With `pictures` a vision model is also shown the picture of its newest page. Without
+    `seed` no seed is sent. Raises UserError if the file cannot be read.
     """
 
     records_tokens = True
@@ -71,9 +71,9 @@ class PromptedAgent:
 class ModelAgent(PromptedAgent):
     """`openai:MODEL[@URL[,URL…]]`, sampled at temperature 1.0.
 
-    Without `max_tokens` a reply may have 4,096 tokens, or 32,768 where the model thinks before it speaks; the paper's
+    Without `max_tokens` a reply may have 4,096 tokens, or 32,768 if the model thinks before it writes; the paper's
     limit is `max_tokens=1024`. `seed=false` sends no seed. The other arguments are those of PromptedAgent and of
-    OpenAIChat; what neither has goes into each request as a field, such as `reasoning_effort=low`.
+    OpenAIChat; all further arguments become fields of each request, such as `reasoning_effort=low`.
     """
 
     def __init__(

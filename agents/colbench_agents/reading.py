@@ -1,4 +1,4 @@
-"""Interpretation of a human's words by a rule-based agent: the choice of a decision that they mean."""
+"""Interpretation of a human's words by a rule-based agent: the choice that they mean for a decision."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from colbench_tasks.family import Choice
 WORD = re.compile(r"-?\d+(?:\.\d+)?|\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 ALIKE = 0.3
-"""From this likeness on, words are taken to mean a choice; 1 is word for word."""
+"""Minimum similarity at which words count as meaning a choice; 1 is word for word."""
 NUMBER = 3
 """The number of words that a number counts for."""
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
-    """Return the choice with the wording that is most like one of the sentences said; None if none is alike.
+    """Return the choice whose wording is most similar to one of the sentences; None if no wording is similar.
 
     `wordings` are those of a decision, as `colbench_tasks.family.statements` gives them.
     """
@@ -37,7 +37,7 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Return True if the choice's number (or word), if it has one, occurs."""
+    """Return True if the choice has a number (or word) that occurs in the text."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 

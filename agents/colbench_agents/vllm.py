@@ -21,7 +21,7 @@ SINGLE_PROCESS = (
     "vllm: starts a server in the process of the run; start a server yourself (`vllm serve "
     "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
-"""Why a run with such an agent or human has one process."""
+"""The reason why a run with such an agent or human has one process."""
 
 
 class _Running:
@@ -45,11 +45,11 @@ class _Running:
 class VLLMAgent:
     """`vllm:MODEL_OR_PATH`: the agent of `openai:` with a vLLM server that lives as long as the run.
 
-    `port`, `startup_timeout` and `log` are those of VLLMServer, the other named arguments those of ModelAgent;
-    `extra_body` is a JSON object with further fields of each request. Every argument beyond these is a flag of vLLM.
+    `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named ones of ModelAgent; `extra_body` is
+    a JSON object with further fields of each request. Every argument beyond these is a flag of vLLM.
 
-    Requests carry a seed. vLLM's CPU build (0.32) breaks down when such a request's prompt is read in
-    chunks; there, give `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
+    Requests carry a seed. vLLM's CPU build (0.32) fails if the prompt of such a request is read in chunks; there, set
+    `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
     """
 
     records_tokens = True

@@ -1,7 +1,7 @@
 """A vLLM server of a run: started, watched, and stopped, whatever happens.
 
-vLLM runs as its own program, so it may live in another environment: the environment variable
-COLBENCH_VLLM names the executable. `colbench.agent_process.watchdog` sees to it that nothing of it is left over.
+vLLM runs as its own program, so it may live in another environment: the environment variable COLBENCH_VLLM names the
+executable. `colbench.agent_process.watchdog` ensures that none of its processes remain.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from colbench.errors import UserError
 
 HOST = "127.0.0.1"
 STARTUP_TIMEOUT = 1800.0
-"""Seconds; a large model is long in loading."""
+"""Default time limit in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
 """Seconds to wait in an interrupted run; the watchdog then continues to kill processes on its own."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
-"""Lines of the server's log that an error shows."""
+"""Number of lines of the server's log to show in an error."""
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 logger = logging.getLogger("colbench")
@@ -42,12 +42,12 @@ logger = logging.getLogger("colbench")
 class VLLMServer:
     """`vllm serve` on this machine, reachable from this machine only; `async with` starts and stops it.
 
-    `port` 0 takes a free one. `startup_timeout` is in seconds. The server's output goes to the file `log`;
-    without one, to a temporary file that is kept only when something went wrong. Everything else becomes a
-    flag of vLLM: `tensor_parallel_size=8` is `--tensor-parallel-size=8`, true the bare flag, false `--no-…`.
-    What a checkpoint's `generation_config.json` says of sampling (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) does not
-    count, for requests that name only a temperature would be cut by it; `generation_config="auto"` lets it count.
-    Start-up is reported on the logger `colbench`.
+    `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log`; without
+    it, to a temporary file that is kept only if something goes wrong. Everything else becomes a flag of vLLM:
+    `tensor_parallel_size=8` is `--tensor-parallel-size=8`, true the bare flag, false `--no-…`. A checkpoint's
+    `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because it would truncate the
+    distribution of requests that set only a temperature; `generation_config="auto"` applies it. Start-up is reported on
+    the logger `colbench`.
     """
 
     port_timeout = 30.0
@@ -79,13 +79,13 @@ class VLLMServer:
 
     @property
     def base_url(self) -> str:
-        """Where it listens, `/v1` included."""
+        """The URL of the server, including `/v1`."""
         return f"http://{HOST}:{self.port}/v1"
 
     async def __aenter__(self) -> VLLMServer:
-        """Start the server, unless another user has, and wait until it is healthy.
+        """Start the server, unless another user has started it, and wait until it is healthy.
 
-        Raises UserError with the end of the server's log when it dies, or is not there in time.
+        Raises UserError with the end of the server's log if the server dies or is not ready in time.
         """
         if self._users == 0:
             await self._run()
@@ -258,7 +258,7 @@ async def _is_healthy(port: int) -> bool:
 
 
 async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Release the watchdog and wait until it has stopped everything, for a shorter time if the run was canceled."""
+    """Release the watchdog and wait until it has stopped everything; wait less if the run was canceled."""
     cancelled = error is not None and issubclass(error, asyncio.CancelledError)
     timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:

@@ -1,6 +1,6 @@
-"""The harness of verifiers for a model that only talks: one completion a turn, without tools and without a program.
+"""The harness of verifiers for a chat-only model: one completion per turn, without tools and without a program.
 
-What a reply keeps private is not played back to the model, as in ColBench's own runs; where a model uses `OUTPUT:`, the
+The private part of a reply is not sent back to the model, as in ColBench's own runs; if a model uses `OUTPUT:`, the
 context of its trace therefore branches at each turn.
 """
 
@@ -16,7 +16,7 @@ from colbench.dialogue import read_move
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """A model that is sent the dialogue; sampling is set by verifiers, on the way to the model."""
+    """A model that is sent the dialogue; verifiers sets the sampling parameters of each request."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False

@@ -1,4 +1,4 @@
-"""The environment: the agent of verifiers talks to the simulated human, and the scorer says what that was worth."""
+"""The environment: the agent of verifiers talks to the simulated human, and the scorer determines the reward."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from colbench_verifiers.taskset import ColBenchTaskset
 
 
 class ColBenchEnvConfig(vf.EnvConfig):
-    """One seat, whose harness runs on this machine unless another runtime is named: it only talks."""
+    """One seat, whose harness, which only chats, runs on this machine unless another runtime is named."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
-    """An episode is a dialogue; the trace's `info["rollout"]` is ColBench's record of it, verdicts included."""
+    """An episode is a dialogue; the trace's `info["rollout"]` is ColBench's record of it, including verdicts."""
 
     taskset: ColBenchTaskset
 
@@ -33,7 +33,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
     @property
     def session(self) -> HostedSession:
-        """Where the dialogues are had."""
+        """Return the session that runs the dialogues."""
         return self.taskset.session
 
     async def start(self) -> None:
@@ -41,7 +41,10 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         await self.session.start()
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
-        """Have the dialogue, and score it. What neither agent nor model did wrong fails the episode."""
+        """Run the dialogue, and score it.
+
+        An error that is neither the agent's nor the model's fault fails the episode.
+        """
         trial = self._trials[task.data.id]
         self._trials[task.data.id] += 1
         async with agents.agent.interaction(task) as interaction:
@@ -52,7 +55,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
-        """Put the score into the trace. Raises ScorerError if there is none: without a reward it would count as 0."""
+        """Put the score into the trace. Raises ScorerError if it is missing: without a reward it would count as 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
         verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)

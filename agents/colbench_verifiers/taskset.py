@@ -23,13 +23,13 @@ class ColBenchConfig(vf.TasksetConfig):
     human: str = "keyless"
     """The simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr."""
     max_turns: int = 10
-    """Turns in a dialogue."""
+    """Maximum number of turns in a dialogue."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Further keys of a `--config` file of `colbench eval`."""
 
     @property
     def session(self) -> HostedSession:
-        """Where its dialogues are had. Raises UserError."""
+        """The session that runs the tasks' dialogues. Raises UserError."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
         for name in sorted(named.keys() & self.settings.keys()):
             raise UserError(f"settings: {name} is a separate key next to `settings`; set it there")
@@ -45,7 +45,7 @@ class ColBenchConfig(vf.TasksetConfig):
 
 
 class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
-    """One task of verifiers for each of ColBench's; `session` is where their dialogues are had."""
+    """One task of verifiers for each task of ColBench; `session` runs their dialogues."""
 
     def __init__(self, config: ColBenchConfig) -> None:
         super().__init__(config)

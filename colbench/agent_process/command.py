@@ -1,4 +1,4 @@
-"""An agent that is a program: a process for each dialogue, or one for all, that speaks the protocol line by line."""
+"""An agent that is a program and speaks the protocol line by line: one process for each dialogue, or one for all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LOG_FILES = 5
 class CommandAgent(OutsideAgent):
     """The agent of a command, run in the folder where the run was started, without a shell.
 
-    It gets a process for each dialogue, or where it says that it is concurrent, one for all. `startup_timeout` is the
-    seconds in which a process has to be ready.
+    Each dialogue gets its own process, unless the program declares itself concurrent; then one process serves all. A
+    process must be ready within `startup_timeout` seconds.
     """
 
     descriptors = 5
@@ -42,13 +42,13 @@ class CommandAgent(OutsideAgent):
         self.command = command
         self.startup_timeout = startup_timeout
         self.prefix: Sequence[str] = ()
-        """The words of a command that runs the command after it, isolated; empty: it is not isolated."""
+        """Words of the command that isolates the agent's command and runs it; empty without isolation."""
         self._log: RotatingFileHandler | None = None
         self._shared: AgentProcess | None = None
         self._sharing = asyncio.Lock()
 
     async def introduce(self) -> Ready:
-        """Start it once, for this alone."""
+        """Start a process only to request the agent's description."""
         process = self._process("introduction")
         ready = await process.start(self.startup_timeout)
         await process.stop()
@@ -90,11 +90,11 @@ class CommandAgent(OutsideAgent):
                 await process.stop()
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """Return the agent of a dialogue that has begun in a process."""
+        """Return the agent of a dialogue, which has already begun in a process."""
         return Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def share(self) -> AgentProcess:
-        """Return the process of all dialogues; a new one if the last one failed."""
+        """Return the process that serves all dialogues; start a new one if the last one failed."""
         async with AsyncExitStack() as stack:
             with waiting():
                 await stack.enter_async_context(self._sharing)
@@ -114,7 +114,7 @@ class CommandAgent(OutsideAgent):
         return AgentProcess(command, partial(self.keep, whose), log, self.exit_grace)
 
     def keep(self, whose: str, line: str) -> None:
-        """Keep a line of its standard error in the log, if there is one."""
+        """Write a line of the program's standard error to the log, if there is a log."""
         if self._log:
             self._log.handle(logging.makeLogRecord({"msg": f"{whose} {line}"}))
 

@@ -38,7 +38,7 @@ from colbench.messages import Message, clean
 from colbench.models.pictures import from_data_url
 
 UNLIMITED = 1e9
-"""Seconds of a dialogue without a limit."""
+"""Number of seconds that stands for a dialogue without a time limit."""
 
 
 class Dialogues:
@@ -65,7 +65,7 @@ class Dialogues:
                     talk.end()
 
     async def stop(self) -> None:
-        """End those that still go on."""
+        """Stop the dialogues that are still running."""
         tasks = [talk.task for talk in self._talks.values()]
         for talk in self._talks.values():
             talk.end()
@@ -92,7 +92,7 @@ class _Talk:
         self.task = asyncio.create_task(self._run())
 
     def ask(self, request: Messages) -> None:
-        """Have the agent reply."""
+        """Have the agent reply to the dialogue so far."""
         self._asked = True
         self._requests.put_nowait(request)
 
@@ -125,7 +125,7 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Answer with the failure; write it to the log if no answer is due."""
+        """Answer with the failure, or write it to the log if no answer is pending."""
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return

@@ -1,4 +1,4 @@
-"""The process of a Python agent: builds it, and has its dialogues as the harness asks for them, line by line.
+"""The process of a Python agent: builds the agent, and runs its dialogues as the harness requests them, line by line.
 
 `python.PythonAgent` starts it. Standard output belongs to the protocol: what the agent prints goes to standard error,
 and its standard input is empty.
@@ -175,7 +175,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer, after anything the agent has learned since the last one."""
+        """Send an answer, preceded by anything that the agent has learned since the last one."""
         learned = tuple(self._agent.learned()) if hasattr(self._agent, "learned") else ()
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

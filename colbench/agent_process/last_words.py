@@ -8,7 +8,7 @@ from collections import deque
 from colbench.errors import place_of
 
 LINES = 3
-"""Lines that are quoted of a program that shows no traceback."""
+"""Number of last lines to quote from a program that shows no traceback."""
 TRACEBACK = "Traceback (most recent call last):"
 FRAME = re.compile(r'\s+File "(.+)", line (\d+)')
 
@@ -23,7 +23,7 @@ class LastWords:
         self._inside = False
 
     def hear(self, line: str) -> None:
-        """Take the next line."""
+        """Read the next line."""
         if not line:
             return
         self._lines.append(line)

@@ -1,4 +1,4 @@
-"""Code shared by agents behind the protocol: their description is requested once and holds for the run."""
+"""Code shared by agents behind the protocol: their description is requested once and applies to the whole run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class OutsideAgent(ABC):
 
     @abstractmethod
     async def introduce(self) -> Ready:
-        """Ask it who it is. Raises AgentError or EndpointError if it does not say."""
+        """Request the agent's description. Raises AgentError or EndpointError if the agent does not give one."""
 
     @cached_property
     def ready(self) -> Ready:
-        """Return its description, requested at first use. Raises UserError if it does not respond."""
+        """Return the agent's description, requested at first use. Raises UserError if the agent does not respond."""
         try:
             return _blocking(self.introduce())
         except (AgentError, EndpointError) as cause:
@@ -34,12 +34,12 @@ class OutsideAgent(ABC):
 
     @property
     def accepts_images(self) -> bool:
-        """Return True if it is to be shown pictures of its pages."""
+        """Return True if the agent should be shown pictures of its pages."""
         return self.ready.accepts_images
 
     @property
     def domains(self) -> tuple[str, ...] | None:
-        """Return the domains that it is for; None: every domain."""
+        """Return the domains that the agent supports; None: every domain."""
         return self.ready.domains
 
     @property
@@ -58,7 +58,10 @@ class OutsideAgent(ABC):
         }
 
     def describe_domain(self, domain: str) -> dict[str, str]:
-        """Return the agent's pins of a run with tasks of one domain. Raises UserError if it has none for them."""
+        """Return the agent's pins for a run with tasks of one domain.
+
+        Raises UserError if the agent has none for them.
+        """
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):
             raise UserError(f"--agent {self.spec}: {said}")

@@ -1,7 +1,7 @@
-"""The pace of a host: which seconds of a reply are not the agent's, told to the harness while they pass.
+"""The pace of a host: reports to the harness which seconds of a pending reply do not count as the agent's time.
 
-The harness counts from its request to the reply. In the host a clock counts less: it stands while the agent waits for a
-model server, or while another dialogue's code blocks the event loop. The difference is what is told.
+The harness counts from its request to the reply. In the host a clock counts less: it pauses while the agent waits for a
+model server, or while another dialogue's code blocks the event loop. The host reports the difference.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from colbench.agent_process.protocol import Spared
 from colbench.clock import Clock
 
 TICK = 0.25
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 WORTH = 0.05
 """Smallest difference in seconds that is reported."""
 
 
 class Pace:
-    """Reports it from a separate thread, between `start` and `stop`."""
+    """Reports the seconds to subtract from a separate thread, between `start` and `stop`."""
 
     def __init__(self, say: Callable[[Spared], None]) -> None:
         self._say = say
@@ -29,20 +29,20 @@ class Pace:
         self._ended = Event()
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the checks."""
         Thread(target=self._watch, daemon=True, name="colbench-pace").start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the checks."""
         self._ended.set()
 
     def asked(self, episode: str) -> None:
-        """Note that a reply was asked for; until `counted` nothing of it is the agent's time."""
+        """Note that a reply was requested; no time counts as the agent's until `counted` is called."""
         with self._lock:
             self._due[episode] = _Due()
 
     def counted(self, episode: str, clock: Clock) -> None:
-        """Note the clock that counts the agent's time."""
+        """Set the clock that counts the agent's time."""
         with self._lock:
             if due := self._due.get(episode):
                 due.clock = clock

@@ -1,7 +1,7 @@
 """One running agent program that speaks `colbench-agent/1` on standard input and output.
 
-A program that breaks the protocol is an AgentError with the reason for every caller that waits for it. It is then
-stopped with everything that it started, as it is when this process dies (`watchdog`).
+If a program breaks the protocol, every caller that waits for it gets an AgentError with the reason. The program is then
+stopped with everything that it started; the same happens when this process dies (`watchdog`).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class AgentProcess(Program):
     ) -> None:
         super().__init__(command, heard, log, grace)
         self.failure: AgentError | None = None
-        """Why it is of no use any more."""
+        """The reason why the program can no longer be used."""
         self.learned: tuple[str, ...] = ()
-        """Facts about its model that it has learned and reported."""
+        """Facts about the agent's model that the program has reported."""
         self.last_error = ""
         """Its last error, which explains a failed stop."""
         self._due: dict[str, _Due] = {}
@@ -58,10 +58,10 @@ class AgentProcess(Program):
         self._ending = False
 
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
-        """Start it, and wait at most this many seconds until it is ready.
+        """Start the program, and wait at most this many seconds until it is ready.
 
-        Raises AgentError if it is not, UserError if it says that it was asked for something wrong, EndpointError
-        if this machine cannot start another process.
+        Raises AgentError if it is not ready, UserError if it reports that the request was wrong, EndpointError if this
+        machine cannot start another process.
         """
         self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         await self.spawn()
@@ -77,7 +77,10 @@ class AgentProcess(Program):
             raise
 
     async def enter(self) -> None:
-        """Have the host enter its agent. Raises UserError or EndpointError if that fails, AgentError if it ends."""
+        """Have the host create its agent's context.
+
+        Raises UserError or EndpointError if that fails, AgentError if the host ends.
+        """
         if self.failure:
             raise self._failed()
         self._entering = asyncio.get_running_loop().create_future()
@@ -85,24 +88,24 @@ class AgentProcess(Program):
         await self._entering
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Let it end, or end it, with everything that it started."""
+        """Wait for the program to end, or kill it, together with everything that it started."""
         self._ending = True
         await super().stop(at_once=at_once or self.failure is not None)
         await asyncio.wait([self._reading], timeout=LAST_WAIT)
         current_servers().waits_elsewhere.pop(self, None)
 
     def begin(self, start: Start) -> None:
-        """Tell it that a dialogue begins."""
+        """Tell the program that a dialogue begins."""
         self._over.discard(start.episode.id)
         self._tell(start)
 
     def end(self, episode: str) -> None:
-        """Tell it that a dialogue is over; later messages about it are ignored."""
+        """Tell the program that a dialogue is over; later messages about this dialogue are ignored."""
         self._over.add(episode)
         self._tell(End(episode=episode))
 
     async def ask(self, request: Messages) -> Reply | Error:
-        """Ask for its next message. Raises AgentError if it fails or breaks the protocol."""
+        """Request the agent's next message. Raises AgentError if the agent fails or breaks the protocol."""
         if self.failure:
             raise self._failed()
         due = _Due(answer=asyncio.get_running_loop().create_future(), clock=RUNNING.get())
@@ -115,7 +118,7 @@ class AgentProcess(Program):
             self._due.pop(request.episode, None)
 
     def fail(self, failure: AgentError) -> None:
-        """End it, and raise the failure in every caller that waits for it."""
+        """Stop the program, and raise the failure in every caller that waits for it."""
         self.failure = self.failure or failure
         self.cut()
         answers = [due.answer for due in self._due.values()]
@@ -130,7 +133,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until it has read everything written to it; fail if it cannot."""
+        """Wait until the program has read everything written to it; fail if it cannot."""
         try:
             await self.taken()
         except OSError:
@@ -145,7 +148,7 @@ class AgentProcess(Program):
         except AgentError as failure:
             self.fail(failure)
         while await self.rest():
-            """It may end only when everything is read."""
+            """The program may end only after it has read everything."""
 
     async def _read_ready(self) -> None:
         line = await self.line()
@@ -201,7 +204,7 @@ class _Due(Struct, frozen=True, kw_only=True):
 
     answer: asyncio.Future[Reply | Error]
     clock: Clock | None
-    """Counts the agent's time."""
+    """Clock of the agent's time."""
 
     def spare(self, seconds: float) -> None:
         if self.clock:

@@ -1,4 +1,4 @@
-"""A program that runs under the watchdog: its lines, its last words, and an end with everything that it started."""
+"""A program that runs under the watchdog: reads and writes its lines, and stops it with everything that it started."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from colbench.errors import AgentError, EndpointError
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 EXIT_GRACE = 2.0
-"""Seconds to end by itself once standard input is closed; as many again after SIGTERM; then all is killed."""
+"""Seconds for a process to end after its standard input is closed, and again after SIGTERM; then it is killed."""
 LAST_WAIT = 10.0
-"""Seconds after the last grace period before even the watchdog is given up."""
+"""Seconds after the last grace period before the watchdog itself is killed."""
 LONGEST_WORD = 2000
-"""Characters of one line of standard error that are kept."""
+"""Maximum number of characters kept of one line of standard error."""
 CHUNK = 65536
 
 
 class Program:
     """A program between `spawn` and `stop`.
 
-    `heard` is called with each line of its standard error; `log` is where a reader finds them, if anywhere. `grace` is
-    the seconds that it has to end by itself, and again after SIGTERM; the former may be changed while it runs.
+    `heard` is called with each line of the program's standard error; `log` is the file that keeps these lines, if there
+    is one. `grace` is the number of seconds to wait for the program to end by itself, and again after SIGTERM; the
+    former may be changed while the program runs.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Program:
         self._lifeline: int | None = None
 
     async def spawn(self) -> None:
-        """Start it. Raises EndpointError if this machine cannot start another process."""
+        """Start the program. Raises EndpointError if this machine cannot start another process."""
         try:
             self._process = await self._spawn()
         except OSError as cause:
@@ -57,7 +58,7 @@ class Program:
         self._hearing = asyncio.create_task(self._hear())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Let it end, or end it, with everything that it started."""
+        """Wait for the program to end, or kill it, together with everything that it started."""
         self.close()
         try:
             if not at_once:
@@ -69,20 +70,20 @@ class Program:
         await asyncio.wait([self._hearing], timeout=LAST_WAIT)
 
     def write(self, line: bytes) -> None:
-        """Give it a line, unless its standard input is closed."""
+        """Write a line to the program, unless its standard input is closed."""
         if not _input(self._process).is_closing():
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait until it has read everything written to it. Raises OSError if it cannot."""
+        """Wait until the program has read everything written to it. Raises OSError if it cannot."""
         await _input(self._process).drain()
 
     def close(self) -> None:
-        """Close its standard input."""
+        """Close the program's standard input."""
         _input(self._process).close()
 
     async def line(self) -> bytes:
-        """Read its next line. Raises AgentError if there is none, or if it is too long."""
+        """Read the program's next line. Raises AgentError if there is none, or if the line is too long."""
         try:
             return await _output(self._process).readuntil(b"\n")
         except asyncio.LimitOverrunError as cause:
@@ -103,7 +104,7 @@ class Program:
             self._lifeline = None
 
     async def ended(self, within: float) -> bool:
-        """Return True if it ends within this many seconds."""
+        """Return True if the program ends within this many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._process.wait()
@@ -132,7 +133,7 @@ class Program:
             os.close(lifeline)
 
     async def _obituary(self, rest: bytes) -> str:
-        """Describe how it ended; `rest` is its last, incomplete line."""
+        """Describe how the program ended; `rest` is its last, incomplete line."""
         how = "it closed its standard output"
         if await self.ended(1.0):
             code = self._process.returncode or 0

@@ -18,7 +18,7 @@ from colbench.models.pictures import data_url
 
 PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
-"""Bytes of one line, or of one body over HTTP, that an agent may send."""
+"""Maximum number of bytes in a line, or in a body over HTTP, from an agent."""
 SHOWN = 200
 """Maximum bytes of an agent's message quoted in a failure's reason."""
 
@@ -37,7 +37,7 @@ class EpisodeFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_turns: int
     domain: str
     record_tokens: bool = False
-    """True if replies shall carry their tokens; only an agent with `records_tokens` is told so."""
+    """True if replies must carry their tokens; sent only to agents with `records_tokens`."""
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -51,7 +51,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """To the agent: a dialogue begins."""
+    """To the agent: a dialogue starts."""
 
     protocol: str = PROTOCOL
     episode: EpisodeFacts
@@ -62,7 +62,7 @@ class Enter(Struct, frozen=True, kw_only=True, tag="enter"):
 
 
 class Messages(Struct, frozen=True, kw_only=True, tag="messages", omit_defaults=True):
-    """To the agent: the whole dialogue so far, its last message the human's; a reply is due."""
+    """To the agent: the whole dialogue so far, ending with the human's message; a reply is expected."""
 
     episode: str
     messages: tuple[Said, ...]
@@ -83,20 +83,20 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     name: str
     version: str = ""
     concurrent: bool = False
-    """True if it has several dialogues at a time."""
+    """True if the agent can have several dialogues at a time."""
     accepts_images: bool = False
     domains: tuple[str, ...] | None = None
-    """The domains it supports; null: every domain."""
+    """The domains that the agent supports; null: every domain."""
     records_tokens: bool = False
     """True if its replies can carry their tokens (`sampled`)."""
     description: dict[str, str] = {}
     """Further description for the record; for a Python agent its class, its source, and its own description."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}
-    """Its description for tasks of one domain, by domain; a string gives the reason if there is no description."""
+    """The agent's description for tasks of each domain; a string instead gives the reason why there is none."""
 
 
 class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
-    """From the host of a Python agent: it has entered the agent, and dialogues may begin."""
+    """From the host of a Python agent: the agent's context has been entered, and dialogues may begin."""
 
 
 class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
@@ -133,7 +133,7 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
     content: str
     usage: Tokens | None = None
     thoughts: str = ""
-    """Its thoughts before it spoke; they are stored and not shown to the human."""
+    """The agent's thoughts before its message; they are stored but not shown to the human."""
     delivery: Delivery | None = None
     """How a model server delivered the reply."""
     sampled: Sampled | None = None
@@ -141,15 +141,18 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
 
 
 class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
-    """From the agent, instead of a reply: it gives up on this dialogue. Instead of `ready`: it cannot start."""
+    """From the agent.
+
+    Instead of a reply: the agent gives up on this dialogue. Instead of `ready`: the agent cannot start.
+    """
 
     episode: str = ""
     """Empty where no dialogue is concerned."""
     message: str
     retry: bool = False
-    """A server that it depends on did not answer: leave the dialogue unscored; it is run again."""
+    """A server that the agent depends on did not answer: leave the dialogue unscored and run it again later."""
     kind: Kind = "exception"
-    """How it failed."""
+    """The kind of failure."""
     stop: bool = False
     """The user has to fix the cause, such as a refused key: stop the run."""
 
@@ -161,7 +164,7 @@ _REQUESTS: msgspec.json.Decoder[ToAgent] = msgspec.json.Decoder(ToAgent)
 
 
 def start(episode: Episode) -> Start:
-    """Return the message that begins a dialogue."""
+    """Return the message that starts a dialogue."""
     return Start(episode=EpisodeFacts(**msgspec.structs.asdict(episode)))
 
 
@@ -180,7 +183,7 @@ def encode(message: ToAgent | FromAgent) -> bytes:
 
 
 def read_ready(line: bytes) -> Ready:
-    """Read the agent's first message. Raises AgentError if it is not `ready`, or of another version of the protocol."""
+    """Read the agent's first message. Raises AgentError if it is not `ready` or has another protocol version."""
     ready = decode(line)
     if isinstance(ready, Error):
         raise as_error(ready, "" if ready.stop else SAYS)

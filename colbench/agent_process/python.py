@@ -1,7 +1,8 @@
 """A Python agent in its own process, as seen by the harness. `host` is the other side.
 
-Nothing of the agent is imported here. The host keeps the time of each reply, because it sees what blocks there; the
-harness counts the same seconds, less those that the host says to spare, and gives up a host that says nothing.
+None of the agent's code is imported here. The host measures the time of each reply, because only the host sees what
+blocks its event loop; the harness counts the same seconds, minus those that the host excludes, and stops a host that
+does not respond.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from colbench.interfaces import Agent
 from colbench.messages import Message
 
 STARTUP = 1800.0
-"""Seconds to be ready: an agent may load a model when it is built."""
+"""Maximum seconds until the host is ready: an agent may load a model when it is built."""
 HOST_GRACE = 2 * GRACE
 """Seconds after the limit of a dialogue within which the host must report the timeout."""
 _BOOT = (
     "import json, sys; plan = json.loads(sys.argv[1]); sys.path[:] = plan['path']; "
     "from colbench.agent_process.host import main; main()"
 )
-"""`-P` keeps the folder where it is started out of the path until then."""
+"""Code that starts the host; `-P` keeps the current folder out of the import path until then."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 class PythonAgent(CommandAgent):
     """The agent of a spec, as in `colbench.plugins`, built with `args` in its own process.
 
-    One process has all dialogues. `patience` is the run's `endpoint_patience`.
+    One process runs all dialogues. `patience` is the run's `endpoint_patience`.
     """
 
     descriptors = 0
@@ -90,7 +91,7 @@ class PythonAgent(CommandAgent):
             logger.warning("stopping the agent failed: %s", printable(process.last_error))
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """Return the agent of a dialogue that has begun in the host."""
+        """Return the agent of a dialogue, which has already begun in the host."""
         return _Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def _run(self, whose: str) -> AgentProcess:

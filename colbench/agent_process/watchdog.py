@@ -1,12 +1,12 @@
 """Run a command, and stop it with everything that it started when standard input ends.
 
-Run as a program: `python -I watchdog.py COMMAND...`. Anyone who starts it holds the other end of standard
-input. The system closes that end when they die, even by `kill -9`, so nothing outlives them. Descendants
-that left the command's process group or session are found too: as the subreaper of its descendants this
-process becomes the parent of every one whose own parent is gone.
+Run as a program: `python -I watchdog.py COMMAND...`. The process that starts it keeps the other end of standard input
+open. The system closes that end when the process dies, even by `kill -9`, so nothing outlives it. Descendants that left
+the command's process group or session are found too: the watchdog is the subreaper of its descendants, so it becomes
+the parent of every descendant whose own parent has died.
 
 `python -I watchdog.py --lifeline=FD --grace=SECONDS COMMAND...` watches the inherited pipe FD in place of standard
-input, which then is the command's own, as standard output is: this process keeps neither open.
+input, which then belongs to the command, as does standard output; this process keeps neither open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 GRACE = 10.0
-"""Seconds that the command has to end after SIGTERM; then everything is killed."""
+"""Seconds for the command to end after SIGTERM; then everything is killed."""
 NOT_STARTED = 127
 """Exit code where the command could not be started."""
 PR_SET_PDEATHSIG = 1
@@ -55,7 +55,7 @@ def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) ->
 
 
 def _let_go(*files: int) -> None:
-    """Leave the other ends of these to the command: that it closes one is then seen there."""
+    """Close these pipe ends here, so that only the command holds them and its closing them is noticed."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

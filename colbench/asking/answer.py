@@ -1,4 +1,4 @@
-"""The decisions in an answer: untold ones that it has right, and told ones that it contradicts."""
+"""The decisions in an answer: those that it gets right without having been told, and told ones that it contradicts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from colbench.task import Fact, Task
 
 
 def guessed(task: Task, answer: str, untold: Collection[Fact], *, right: bool) -> Iterator[Fact]:
-    """Yield the untold decisions that an answer has right.
+    """Yield the decisions that an answer gets right although the human never told them.
 
-    Those are all if it is `right`, else those whose numbers and texts it holds.
+    These are all untold decisions if the answer is `right`, else those whose numbers and texts it contains.
     """
     used = literals(used_items(task, get_domain(task.domain).source(answer)))
     for fact in untold:
@@ -24,7 +24,7 @@ def guessed(task: Task, answer: str, untold: Collection[Fact], *, right: bool) -
 
 
 def ignored(task: Task, answer: str, told: Collection[Fact], *, right: bool) -> Iterator[Fact]:
-    """Yield the told decisions that an answer contradicts: a number of theirs is in the reference and not in it.
+    """Yield the told decisions that an answer contradicts: it lacks a number of theirs that the reference contains.
 
     A percentage counts in any of its forms (20 percent as 20, 0.2, 0.8 or 1.2). A right answer contradicts none.
     """

@@ -16,7 +16,7 @@ from colbench.rollout import Asking, Rollout, Turn
 from colbench.task import Fact, Task
 
 READ = 50_000
-"""Characters of a message that are read."""
+"""Maximum number of characters of a message to analyze."""
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
@@ -63,7 +63,7 @@ class _Question(Struct, frozen=True):
     asked: frozenset[str]
     told: frozenset[str]
     known: frozenset[str]
-    """Decisions that were known when it was asked, those that the request states included."""
+    """Decisions already known when the question was asked, including those that the request states."""
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:

@@ -12,7 +12,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric, and how to take it of the asking of one dialogue; None where it is undefined."""
+    """A metric, and the function that computes it from the questions of one dialogue; None where it is undefined."""
 
     metric: Metric
     take: Callable[[Asking], float | None]
@@ -80,11 +80,11 @@ MEASURES = (
         lambda asking: len(asking.ignored),
     ),
 )
-"""In the order of reading."""
+"""The measures in display order."""
 
 
 def measured(asking: Asking | None) -> dict[str, float | None]:
-    """Return every measure of one dialogue by name; all None where the asking is not known."""
+    """Return every measure of one dialogue by name; all are None if the dialogue's questions were not analyzed."""
     return {each.metric.name: each.take(asking) if asking else None for each in MEASURES}
 
 
@@ -102,7 +102,7 @@ FOLLOWED = (
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:
-    """Return every measure of `FOLLOWED` by name; all None where nothing is known to have been pointed out."""
+    """Return every measure of `FOLLOWED` by name; all are None if the human is not known to have named differences."""
     if followed is None:
         return {metric.name: None for metric in FOLLOWED}
     counts = (followed.fixed, followed.kept, followed.worse)

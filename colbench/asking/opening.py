@@ -14,9 +14,9 @@ SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
 
 
 def opening(task: Task, told: Told) -> str:
-    """Return the human's first message: the request or, if all is told, the request with every hidden decision.
+    """Return the human's first message: the request, plus every hidden decision if the run tells all of them.
 
-    A signature stays at the end. Raises UserError if all is to be told of a task whose decisions are not known.
+    A signature stays at the end. Raises UserError if the run tells all decisions, but those of the task are not known.
     """
     if told == "asked":
         return task.request

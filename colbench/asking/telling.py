@@ -1,8 +1,8 @@
 """The decisions of a task that a reply of the human tells.
 
-A reply tells a decision that it states word for word. A model that plays the human has words of its own: there a reply
-also tells a decision if it holds all numbers and texts of its statement that the request lacks, or most of its words,
-or if the message asked for just that and the reply gives an answer, such as "no".
+A reply tells a decision that it states word for word. A model that plays the human uses its own words: its reply also
+tells a decision if it contains all numbers and texts of the statement that the request lacks, or most of the
+statement's words, or if the message asked for exactly this decision and the reply answers, for example with "no".
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from colbench.registry import get_domain
 from colbench.task import Fact, Task
 
 MOST_WORDS = 0.6
-"""Share of a statement's words that a paraphrase must hold."""
+"""Minimum share of a statement's words that a paraphrase must contain."""
 LONGEST_REPLY = 20_000
-"""Characters of a human's reply that are searched."""
+"""Maximum number of characters of a human's reply to search."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
 """Replies of the keyless human that tell nothing."""
 DECLINES = re.compile(
@@ -45,7 +45,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 def told(task: Task, said: str, reply: str) -> tuple[Fact, ...]:
-    """Return the decisions that a reply to an agent's message tells, in the order of the task's."""
+    """Return the decisions that a reply to an agent's message tells, in the task's order."""
     domain = get_domain(task.domain)
     reply = reply[:LONGEST_REPLY]
     decisions = domain.decisions(task)
@@ -74,7 +74,7 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return what `heard` tells of a statement; a task's statements are compared with every reply of its dialogues."""
+    """Return the hidden items and word stems of a statement; cached because every reply is compared with it."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 

@@ -103,7 +103,7 @@ def _installed(command: str) -> list[EntryPoint]:
 def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
     """Add another package's command and return its examples.
 
-    One that cannot be loaded fails when it is called, and breaks no other.
+    A command that cannot be loaded fails when it is called, and does not affect others.
     """
     try:
         module = point.load()

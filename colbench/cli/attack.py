@@ -25,7 +25,7 @@ HONEST_PAGES = "honest pages were rendered"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add `--attack` and the flags that go with it."""
+    """Add `--attack` and its related flags."""
     parser.add_argument(
         "--attack",
         nargs="?",
@@ -52,7 +52,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given without the attack that it belongs to."""
+    """Raise UserError if a flag is given without the attack it requires."""
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:

@@ -26,7 +26,7 @@ def add_to(actions: Any) -> None:
         description=describe(__doc__),
     )
     parser.add_argument(
-        "sources", metavar="SOURCE", nargs="+", help="a task source; one for each domain"
+        "sources", metavar="SOURCE", nargs="+", help="task sources, at most one per domain"
     )
     parser.add_argument(
         "--repository",
@@ -35,7 +35,7 @@ def add_to(actions: Any) -> None:
         help="name of the repository on the Hugging Face Hub",
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="new folder to create")
-    parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
+    parser.add_argument("--licence", metavar="TEXT", help="the license of a task file")
     parser.set_defaults(run=run)
 
 

@@ -39,7 +39,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print every diagnosis, attack or serve.
+    """Print the diagnosis, attack the sandboxes, or serve faults, as the flags say.
 
     Return 1 if answers cannot be scored safely or an attack succeeds, else 0.
     """

@@ -86,7 +86,7 @@ def show_plan(evaluation: Evaluation) -> None:
 
 
 def _workers(evaluation: Evaluation) -> str:
-    """Return the description of the executor of the dialogues; "" if it is this process."""
+    """Return a description of the executor that runs the dialogues; "" if it is this process."""
     processes = count(evaluation.processes, "process", "processes")
     if not is_local(evaluation.config):
         return f"{evaluation.config.executor}, {processes} on each node"
@@ -94,7 +94,7 @@ def _workers(evaluation: Evaluation) -> str:
 
 
 def _size(evaluation: Evaluation) -> str:
-    """Return how many tasks and dialogues a run has, and how many of them its shard."""
+    """Return the number of tasks and dialogues of a run, and of its shard."""
     config, tasks = evaluation.config, len(evaluation.tasks)
     dialogues = count(tasks * config.trials, "dialogue")
     size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
@@ -138,7 +138,7 @@ def _is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if cells are unscored, else 0. Cells of a task that nothing can judge do not count as such."""
+    """Return 1 if cells are unscored, else 0. Cells whose task cannot be scored by anything do not count."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 

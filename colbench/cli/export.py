@@ -1,8 +1,8 @@
 """`colbench tasks export`: write the tasks of a source to a file, upload them to the Hugging Face Hub, or both.
 
-`jsonl` and `parquet` hold everything, facts included, and are read back as the same tasks by `--tasks FILE`; `official`
-is JSON lines with the columns of the official files and no others. JSON lines are compressed in a file whose name ends
-in .jsonl.gz. An upload has the columns of `parquet`.
+`jsonl` and `parquet` contain everything, including facts, and `--tasks FILE` reads the same tasks back; `official` is
+JSON lines with the columns of the official files and no others. JSON lines are compressed in a file whose name ends in
+.jsonl.gz. An upload has the columns of `parquet`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _report(place: str, tasks: Sequence[Task], more: str = "") -> None:
 def _writer(path: Path, form: str | None) -> export.Write:
     """Return the function that writes a format, by default the format of the file's suffix.
 
-    Raises UserError if the name means no format, or another one.
+    Raises UserError if the suffix is unknown, or belongs to another format.
     """
     suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), None)
     if suffix is None:

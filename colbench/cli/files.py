@@ -20,7 +20,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
     """Yield a temporary file next to `path`. On success it replaces `path`, on an error it is removed.
 
-    Raises UserError that names the flag if it cannot be written, before any work is done.
+    Raises UserError that names the flag if the file cannot be written, before any work is done.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:

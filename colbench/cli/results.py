@@ -1,8 +1,8 @@
-"""`colbench export`: write the results of runs in a format that other sites read.
+"""`colbench export`: write the results of runs in a format used by other sites.
 
 every-eval-ever writes a JSON record for each run, in the folders of the shared database of evaluations; hf-eval-results
-writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub.
-Neither holds dialogues.
+writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub. Neither holds
+dialogues.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise UserError for flags that the format lacks or does not take."""
+    """Raise UserError for flags that the format requires but are missing, or does not support."""
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
         raise UserError("--dataset: name the benchmark's dataset repository, such as me/colbench")

@@ -1,7 +1,7 @@
 """`colbench score`: score the answers of a run again, without asking any model, and show what changed.
 
-Settings that are given, such as --scoring, stay those of the run (`run.json`) in later reports and bundles;
-`colbench report --scoring MODE` changes one report alone.
+Settings given here, such as --scoring, are stored in `run.json` and also apply to later reports and bundles; `colbench
+report --scoring MODE` changes one report alone.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ FLAGS = (
 )
 """The fields that may change when a run is scored again."""
 WHERE = ("executor", "processes")
-"""The fields that say where it is scored, this time alone."""
+"""The fields that choose where answers are scored; they apply only to this scoring."""
 AT_ONCE = 32
-"""Answers that a machine has at a time, scored or waiting for a sandbox worker or browser."""
+"""Maximum number of answers in progress: being scored, or waiting for a sandbox worker or browser."""
 AHEAD = 8
-"""Answers that are begun at a time for each sandbox worker."""
+"""Number of answers to start at a time for each sandbox worker."""
 AHEAD_OF_A_CLUSTER = 1024
 """Answers that are started concurrently if the number of nodes is not fixed."""
 
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
-    """Return the positions of a run's dialogues in its file, in the order in which they first ended.
+    """Return the positions of a run's dialogues in its file, ordered by when each first ended.
 
     Raises UserError if the run has no dialogues, or if scoring again would remove metrics that cannot be computed here.
     """

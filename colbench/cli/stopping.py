@@ -17,7 +17,7 @@ from colbench.loop_watch import interrupt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
-"""Seconds from the first signal to the end of the process, whatever happens."""
+"""Maximum seconds from the first signal to the end of the process, whatever happens."""
 INTERVAL = 0.5
 """Seconds between two interruptions of a speaker's code after the first signal."""
 
@@ -32,7 +32,7 @@ class Stop:
 
     @property
     def code(self) -> int:
-        """The exit code that the first signal asks for, 128 and its number; 0 without one."""
+        """The exit code for the first signal, 128 plus its number; 0 without a signal."""
         return 128 + self._number if self._number else 0
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -63,7 +63,7 @@ class Stop:
         interrupt(self._loop, frame)
 
     def on_alarm(self, _number: int, frame: FrameType | None) -> None:
-        """Interrupt code that keeps the GIL, such as a regular expression: no thread can."""
+        """Interrupt code that keeps the GIL, such as a regular expression; a thread could not do this."""
         if self._loop:
             interrupt(self._loop, frame)
 

@@ -32,10 +32,10 @@ class Spent(Struct):
 
     usage: Usage = Usage()
     uncounted: int = 0
-    """Replies without a count from the server; the sums leave them out."""
+    """Number of replies for which the server reported no count; the sums exclude them."""
 
     def add(self, usage: Usage | None) -> None:
-        """Count one reply."""
+        """Add the tokens of one reply."""
         self.usage += usage or Usage()
         self.uncounted += usage is None
 
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """Outcomes of the texts so far, over all attempts."""
+    """Outcomes of the seed texts so far, over all attempts."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Yield:
                 self.add(line.synthesis, line.reason)
 
     def add(self, origin: Origin, reason: str | None) -> None:
-        """Count one outcome."""
+        """Add one outcome."""
         self.accepted += reason is None
         self.rejected.update([reason] if reason else [])
         self.writing.add(origin.usage)
@@ -99,8 +99,8 @@ class Yield:
         return self.texts - self.done
 
     def spending(self) -> Iterator[tuple[str, str]]:
-        """Yield the purpose of each model, with its tokens and cost."""
-        yield "tokens of the author", self.writing.text(self.prices[0])
+        """Yield each model's purpose with its tokens and cost."""
+        yield "tokens of the author model", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
             yield "tokens of the guesser", self.guessing.text(self.prices[1])
 

@@ -1,7 +1,7 @@
 """`colbench tasks synthesize`: have a model write new tasks from seed texts, and keep those that pass every check.
 
-Next to the task file, OUT.rejected.jsonl keeps what was rejected and why. The same command continues where a killed one
-stopped. Returns 1 if texts are still pending because something did not answer.
+Next to the task file, OUT.rejected.jsonl keeps what was rejected and why. Running the same command again continues an
+interrupted run. Returns 1 if texts are still pending because a model or a sandbox did not respond.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments that make an agent answer at once although it normally asks."""
+"""Arguments that make an agent which normally asks questions answer at once."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
     ("--source", "FILE", "the seed texts: one JSON object with a `text` per line, or plain lines"),
@@ -221,7 +221,7 @@ def _known(recipe: Recipe, sources: list[str]) -> TaskIndex:
 
 
 def _named(theirs: str, ours: str, resolve: Callable[[], T]) -> T:
-    """Return the function's result; in its error messages, replace the flag `theirs` by `ours`."""
+    """Return the function's result; in its error messages, replace the flag `theirs` with `ours`."""
     try:
         return resolve()
     except UserError as error:

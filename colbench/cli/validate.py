@@ -53,7 +53,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     source: str
     tasks: int
     default: int
-    """References that score 1."""
+    """Number of references that score 1."""
     official: int | None
     """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
     blank: int
@@ -66,7 +66,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Mean scores of trivial answers; see docs/frontend.md."""
     flawed: tuple[TaskCheck, ...]
     repeated: dict[str, str] = {}
-    """Ids of tasks that are the same as an earlier one, and the id of that one."""
+    """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
     malformed: tuple[str, ...] = ()
     """Malformed rows, by file and line, and the reason."""
 
@@ -111,7 +111,7 @@ async def _check_all(tasks: Sequence[Task], config: RunConfig) -> list[TaskCheck
 
 
 def repeated(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the ids of tasks that are the same as an earlier one, and the id of that one."""
+    """Return the ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
     first: dict[str, str] = {}
     pairs = [(task.id, first.setdefault(task.hash, task.id)) for task in tasks]
     return {name: other for name, other in pairs if name != other}
@@ -184,7 +184,7 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
 
 
 def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, int, int]]:
-    """Yield the label of each total, the number of tasks it counts, and the number of tasks it was taken over."""
+    """Yield each total's label, the number of tasks that have the property, and the number of tasks examined."""
     yield "references that score 1", found.default, found.tasks
     if found.official is not None:
         yield "references that score 1 in official mode", found.official, found.tasks

@@ -1,7 +1,7 @@
-"""`colbench view`: a local web viewer of the dialogues of runs, and dialogues and lists of them in the terminal.
+"""`colbench view`: view the dialogues of runs in a local web viewer, or print them in the terminal.
 
-Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1 until interrupted, and shows what
-running runs add; --export writes the same pages as files.
+Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1 until interrupted, and shows new
+dialogues of runs in progress; --export writes the same pages as files.
 
 --list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
 and score, and the decisions that were never told. --task prints one dialogue with its answer and its scores. --notes
@@ -36,7 +36,7 @@ FORMATS = ("csv", "jsonl")
 COLUMNS = ("task", "trial", "failed", "turns", "score", "never told")
 """Columns of the list of dialogues."""
 LONGEST = 20_000
-"""Most characters shown of one text; the run folder has all of it."""
+"""Maximum number of characters shown of one text; the run folder has the whole text."""
 
 
 def add_to(commands: Any) -> None:
@@ -80,7 +80,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve runs as web pages, or print or export what a flag names."""
+    """Serve runs as web pages, or print or export what the flags select."""
     _refuse_idle(args)
     if args.export is not None:
         return export_pages(args.folders, args.export)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_idle(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given that another one leaves without effect."""
+    """Raise UserError if a flag has no effect because of another flag."""
     if args.trial is not None and args.task is None:
         raise UserError("--trial: selects a trial of --task; give --task as well")
     printing = args.list or any(
@@ -111,7 +111,7 @@ def _refuse_idle(args: argparse.Namespace) -> None:
 
 
 def _only(folders: Sequence[str]) -> str:
-    """Return the folder of the one run. Raises UserError if there are more."""
+    """Return the folder of the only run. Raises UserError if there are more."""
     if len(folders) > 1:
         raise UserError(
             f"{folders[1]}: the terminal shows one run at a time; use the web viewer for several"
@@ -125,7 +125,7 @@ def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
     from colbench.viewer.server import serve
 
     def announce(address: str) -> None:
-        line(f"{address} (Ctrl+C ends it)", "bold")
+        line(f"{address} (Ctrl-C to stop)", "bold")
         if opened and not webbrowser.open(address):
             line("--open: no browser was found on this machine; open the address yourself", "dim")
 
@@ -153,7 +153,7 @@ def print_notes(folders: Sequence[str], form: str) -> int:
 
 
 def show_list(folder: str, wanted: str | None) -> None:
-    """Print a line for each dialogue, for each failed one (`wanted` is empty), or for those that failed in one way."""
+    """Print a line for each dialogue (if `wanted` is empty), or for those that failed, or failed in one way."""
     from colbench.console import console
     from colbench.viewer.index import RunIndex
 
@@ -259,7 +259,7 @@ def code(who: str, text: str, language: str) -> None:
 
 
 def verdict(mode: str, score: Score, domain: Domain) -> None:
-    """Print the score of an answer, and the tests that it failed."""
+    """Print the score of an answer, and the tests that the answer failed."""
     line(f"{mode}: {_worth(score, domain)}{'; ' if score.note else ''}{score.note}", "bold")
     for failed in score.failed_checks():
         line(f"  {failed}", "dim")

@@ -1,4 +1,4 @@
-"""Comparing runs: whether they are comparable, their names, and their comparison in each domain."""
+"""Comparing runs: checking that they are comparable, naming them, and comparing them in each domain."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ MOST = 26
 def compare(
     first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
 ) -> Comparison:
-    """Compare runs on the same tasks, paired by task and trial: every metric, the asking, and the cost of both.
+    """Compare runs on the same tasks, paired by task and trial: every metric, the questions, and the cost of both.
 
     Args:
         first: A run, as `colbench.load_run` returns it.
         second: The run to compare it with.
         *more: Further runs. Every run is compared with every other.
-        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` says in what.
+        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` lists the
+            differences.
         scoring: Scoring mode, such as `official`.
 
     Raises:

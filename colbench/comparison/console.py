@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ANSWERS = 6
 """Measures of the answer that are shown; --json and --html have all."""
 PAIRS = 15
-"""Pairs that are shown."""
+"""Maximum number of pairs to show."""
 TASKS = 3
 """Differing tasks that are named."""
 SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
@@ -24,7 +24,7 @@ SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print a comparison: at most some 40 lines for one domain."""
+    """Print a comparison: at most about 40 lines for one domain."""
     for run in comparison.runs:
         _line(f"{run.letter}  {run.name}  [{run.human}; {run.path}]")
     for mismatch in comparison.mismatches:

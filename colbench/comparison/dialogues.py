@@ -1,7 +1,7 @@
 """The dialogues of several runs on one task, side by side, as HTML packed in blocks.
 
-A dialogue is read when its block is packed. A block is unpacked when one of its tasks is opened, so that thousands of
-dialogues cost the page no more than their compressed size. Every text is escaped here, by the templates.
+A dialogue is read when its block is packed. A block is unpacked when one of its tasks is opened, so thousands of
+dialogues add only their compressed size to the page. The templates escape every text.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from colbench.rollout_file import RolloutReader
 from colbench.task import Task
 
 BLOCK = 20
-"""Tasks packed together."""
+"""Number of tasks packed together."""
 LONGEST = 50_000
-"""Characters of any one text that the page shows; the run folder has it whole."""
+"""Maximum number of characters of any one text on the page; the run folder has the whole text."""
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Message(Struct, frozen=True, kw_only=True):
     who: str
     text: str
     decisions: str = ""
-    """The decisions that it asks for or tells, in words."""
+    """The decisions that the message asks for or tells, in words."""
 
 
 class Dialogue(Struct, frozen=True, kw_only=True):
@@ -49,16 +49,16 @@ class Dialogue(Struct, frozen=True, kw_only=True):
     answer: str
     score: str
     outcome: str
-    """Its class, such as `guessed`; empty if it is unscored."""
+    """The dialogue's class, such as `guessed`; empty if it is unscored."""
     verdict: str
-    """The class in words."""
+    """The outcome in words."""
     remarks: Sequence[str]
     failed: Sequence[str]
     """The tests that the answer did not pass."""
 
 
 class RunDialogues(NamedTuple):
-    """The dialogues of a run on the common tasks, each read from its file when it is shown."""
+    """The dialogues of a run on the common tasks, each read from the run's file when it is shown."""
 
     name: RunName
     cells: Cells
@@ -66,7 +66,7 @@ class RunDialogues(NamedTuple):
 
 
 class SideBySide:
-    """Builds the parts of a page about single tasks; `tasks`: those that are still known, by id."""
+    """Builds the parts of a page about single tasks; `tasks` holds, by id, those that are still available."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class SideBySide:
         self._runs, self._tasks = runs, tasks
 
     def blocks(self, differing: Sequence[TaskDifference], template: Template) -> Iterator[str]:
-        """Yield base64 of gzipped JSON: the HTML of `BLOCK` of these tasks each, in their order."""
+        """Yield gzipped JSON as base64: the HTML of `BLOCK` tasks each, in the given order."""
         for start in range(0, len(differing), BLOCK):
             parts = [
                 template.render(
@@ -94,7 +94,7 @@ class SideBySide:
             yield b64encode(packed).decode("ascii")
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: for each trial one per run, or None if a run has none."""
+        """Return the dialogues on a task: for each trial one per run, None for a run without one."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [

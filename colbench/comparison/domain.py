@@ -37,13 +37,13 @@ Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 
 
 def compare_domain(domain: Domain, runs: Sequence[Run], mode: str) -> DomainComparison | None:
-    """Compare runs on the tasks of a domain that all have; None if they have none in common."""
+    """Compare runs on the tasks of a domain that all of them have; return None if there is no common task."""
     found = common_cells(runs, domain.name)
     return _Domain(domain, runs, found, mode).comparison() if found[0] else None
 
 
 def common_cells(runs: Sequence[Run], domain: str) -> list[Cells]:
-    """Return the dialogues of each run on the tasks that all have, in the order of the first run."""
+    """Return the dialogues of each run on the tasks that all runs have, in the order of the first run."""
     grids = [_cells(run, domain) for run in runs]
     common = [key for key in grids[0] if all(key in grid for grid in grids)]
     return [{key: grid[key] for key in common} for grid in grids]
@@ -86,7 +86,7 @@ class _Domain:
         self._pairs = list(combinations(range(len(runs)), 2))
 
     def comparison(self) -> DomainComparison:
-        """Return all there is to compare."""
+        """Return the whole comparison."""
         taken = [found for each in self._takers if any((found := self._taken(each)).means)]
         pairs = [
             self._pair(pair, {t.measure.name: d for t in taken if (d := t.differences[number])})
@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Take a measure of all dialogues; only values derived from it are kept."""
+        """Compute a measure for all dialogues; only values derived from the measure are kept."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(
@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells of one run that failed where the other's succeeded."""
+        """Count by failure class the cells that one run failed and the other solved."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()

@@ -16,19 +16,19 @@ from colbench.report.dialogue_stats import DialogueStats, RoleStats
 from colbench.report.verdicts import reported_metrics
 
 NOT_COMPARED = {"needed_questions", "questions"}
-"""Measures of the asking that are left out: the task alone decides the one, the other is counted as effort."""
+"""Measures of the questions that are left out: one depends only on the task, the other counts as effort."""
 Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and how it is taken of one dialogue of a run; None where it was not taken."""
+    """A measure, and the function that computes it for one dialogue of a run, or None if it is undefined."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
 
 
 def takers(domain: Domain, mode: str, dialogues: Sequence[DialogueStats]) -> list[Taker]:
-    """Return all measures of a domain in reading order; `dialogues` are those of all compared runs."""
+    """Return all measures of a domain in display order; `dialogues` are the dialogues of all compared runs."""
     lead = leading_metric(domain, dialogues)
     metrics = reported_metrics(domain, lead, dialogues)
     order = sorted(metrics, key=lambda metric: (metric.role != "success", metric != lead))
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return success where every hidden decision was told: the writing apart from the asking."""
+    """Return success on dialogues in which every hidden decision was told: writing the answer, separate from asking."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking
@@ -105,14 +105,14 @@ def _effort(
 
 
 def _tokens(role: RoleStats) -> Taken:
-    """Return the tokens of all replies; None if a server did not count one."""
+    """Return the tokens of all replies; None if a server did not report the count of one."""
     if role.usage is None or role.uncounted:
         return None
     return float(role.usage.prompt_tokens + role.usage.completion_tokens)
 
 
 def _cost(dialogue: DialogueStats, config: RunConfig) -> Taken:
-    """Return the US dollars that both sides cost; None if a price or a count is unknown, or no model was asked."""
+    """Return the cost of both sides in US dollars; None if a price or count is unknown, or no model was called."""
     sides = [(dialogue.agent, config.agent_price), (dialogue.human, config.human_price)]
     paid = [(role, price) for role, price in sides if role.usage]
     if not paid or any(price is None or role.uncounted for role, price in paid):

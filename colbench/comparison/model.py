@@ -23,15 +23,15 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Name for people, in lower case."""
     group: Group
     unit: str = "%"
-    """`%`: a share, shown times 100, and its differences in points; else the unit of a plain number."""
+    """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
-    """The better values."""
+    """Which values are better, the higher or the lower ones."""
     bounds: tuple[float, float] | None
     """Least and greatest possible value; None if it is unbounded."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """The difference of two runs in one measure, over the cells (task and trial) that both have."""
+    """The difference of two runs in one measure, over the cells (task and trial) that both runs have."""
 
     tasks: int
     cells: int
@@ -39,9 +39,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Mean over the tasks of the means over their trials."""
     theirs: float
     mean: Interval
-    """Mine minus theirs; the interval is a bootstrap over the tasks."""
+    """The mean of the first run minus the second; the interval is a bootstrap over the tasks."""
     won: int
-    """Number of tasks on which mine is better, that is, better in most pairs of trials."""
+    """Number of tasks on which the first run is better, that is, better in most pairs of trials."""
     tied: int
     lost: int
     win_rate: Interval
@@ -51,39 +51,41 @@ class Difference(Struct, frozen=True, kw_only=True):
     signs: Significance
     """The exact sign test of tasks won against tasks lost."""
     only_mine: int | None = None
-    """Number of cells in which only mine succeeded. None for measures other than success."""
+    """Number of cells in which only the first run succeeded. None for measures other than success."""
     only_theirs: int | None = None
     least_detectable: float | None
-    """The difference that these tasks would show in 4 of 5 cases; two-sided, at 5 %, by the normal approximation.
-    None for a single task."""
+    """The difference that these tasks would detect with a power of 80 %.
+
+    The test is two-sided, at 5 %, by the normal approximation. None for a single task.
+    """
     tasks_needed: int | None
-    """Tasks of this kind for which the difference that was seen would be the least detectable one; None if it is 0."""
+    """Number of such tasks for which the observed difference would be the least detectable one; None if it is 0."""
     trials_needed: int | None
-    """The same in trials of each of these tasks; None if it is unknown (one trial) or no number is enough."""
+    """The same as trials of each of these tasks; None if it is unknown (one trial) or no number is enough."""
 
 
 class Pair(Struct, frozen=True, kw_only=True):
     """One run compared with another."""
 
     mine: int
-    """Its place in `Comparison.runs`."""
+    """The position of the first run in `Comparison.runs`."""
     theirs: int
     left_out: int
-    """Planned cells of the common tasks and trials that one of the two has not scored."""
+    """Planned cells of the common tasks and trials that one of the two runs has not scored."""
     verdict: str
     """The verdict by the headline measure."""
     differences: dict[str, Difference]
     """Differences by measure, without measures that no common cell has."""
     theirs_failed: dict[str, int] | None
-    """Cells in which mine succeeded and theirs did not, by their failure class; None in a domain without success."""
+    """Cells that the first run solved and the second failed, by failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
 
 
 class RunMeans(Struct, frozen=True, kw_only=True):
-    """One run on the tasks that all compared runs have."""
+    """Mean values of one run over the tasks that all compared runs have."""
 
     means: dict[str, Interval]
-    """By measure."""
+    """Means by measure."""
     outcomes: dict[str, int] | None
     """Scored cells that succeeded (`succeeded`) and that did not, by failure class; None without success."""
 
@@ -105,7 +107,7 @@ class DomainComparison(Struct, frozen=True, kw_only=True):
     mode: str
     """Scoring mode."""
     headline: str
-    """The measure that the verdicts are about: success where the domain has it, else the leading metric."""
+    """The measure used for the verdicts: success if the domain has it, else the leading metric."""
     value: str
     """The measure by which `differing` is sorted: the leading metric."""
     measures: tuple[Measure, ...]
@@ -114,7 +116,7 @@ class DomainComparison(Struct, frozen=True, kw_only=True):
     runs: tuple[RunMeans, ...]
     pairs: tuple[Pair, ...]
     differing: tuple[TaskDifference, ...]
-    """The largest differences first."""
+    """Tasks with different results, the largest differences first."""
 
     def measure(self, name: str) -> Measure:
         """Return the measure of this name."""
@@ -126,7 +128,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
     letter: str
     name: str
-    """The agent where these differ, else the folder."""
+    """The agent's name if the agents differ, else the folder."""
     path: str
     agent: str
     human: str
@@ -141,14 +143,14 @@ class Mismatch(Struct, frozen=True, kw_only=True):
 
     pin: str
     values: tuple[str, ...]
-    """One for each run."""
+    """One value for each run."""
     fix: str = ""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
     """Runs compared on the same tasks.
 
-    For two runs on one domain, `difference("success")` gives what there is to know about a measure.
+    For two runs on one domain, `difference("success")` returns everything known about that measure.
     """
 
     schema: str = SCHEMA

@@ -43,7 +43,7 @@ COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cos
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """One measure of a pair."""
+    """One measure of a pair of runs, as a line of the page."""
 
     measure: Measure
     label: str
@@ -60,7 +60,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
 
 class PairView(Struct, frozen=True, kw_only=True):
-    """One run against another."""
+    """One run compared with another, as shown on the page."""
 
     mine: RunName
     theirs: RunName
@@ -80,7 +80,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     outcomes: Sequence[tuple[str, str]]
     """Outcomes that occur: their classes, and their names for people."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
-    """Each run with its outcomes, as a bar and by number."""
+    """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
     index: Sequence[dict[str, object]]
     """The differing tasks that are shown, for the script."""
@@ -88,7 +88,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
 
 def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LARGE) -> str:
-    """Return the page as HTML; `runs`: those that were compared, in their order; `large`: see `LARGE`."""
+    """Return the page as HTML; `runs` are the compared runs in order; for `large`, see `LARGE`."""
     style = Markup().join(
         read_asset(*each)
         for each in (
@@ -115,7 +115,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most, as many as have `large` dialogues, but one at least."""
+    """Return the tasks that differ most: as many as amount to `large` dialogues, but at least one."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 
@@ -185,7 +185,7 @@ def _stack_title(run: RunName, outcomes: dict[str, int]) -> str:
 
 
 def _charts(comparison: Comparison, found: DomainComparison) -> Iterator[tuple[str, Markup]]:
-    """Yield the headline against its costs, as far as they are known for every run."""
+    """Yield charts of the headline measure against each cost that is known for every run."""
     headline = found.measure(found.headline)
     for measure in found.measures:
         means = [(run.means.get(headline.name), run.means.get(measure.name)) for run in found.runs]
@@ -258,6 +258,6 @@ def _line(domain: DomainComparison, measure: Measure, found: Difference, reach: 
 
 
 def _reach(found: Difference) -> float:
-    """Return the end of a scale that holds the interval of a difference."""
+    """Return the end of a scale that covers the interval of a difference."""
     ends = (found.mean.low, found.mean.high, found.mean.mean)
     return 1.1 * max((abs(end) for end in ends if end is not None), default=0.0)

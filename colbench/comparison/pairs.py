@@ -1,4 +1,4 @@
-"""One run against another by one measure, paired by task and trial."""
+"""One run compared with another by one measure, paired by task and trial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench.stats.power import least_detectable, tasks_needed, trials_needed, 
 from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
 Values = Mapping[TaskKey, Mapping[int, float]]
-"""A measure of a run by task and trial; cells without it are left out."""
+"""A measure of a run by task and trial; undefined cells are absent."""
 
 
 class _Task(NamedTuple):
@@ -88,13 +88,13 @@ def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list
 
 
 def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
-    """Count the cells in which only one of the two succeeded, mine first."""
+    """Count the cells in which only one of the two runs succeeded; the first run comes first."""
     differences = [each for task in tasks for each in task.differences]
     return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test of `only`, the tasks that only one of the two solved, else a test by sign flips."""
+    """Return McNemar's test if `only` counts the tasks that one run alone solved, else a sign-flip test."""
     import numpy as np
 
     if only:
@@ -110,7 +110,7 @@ def _significance(name: TestName, p: float) -> Significance:
 def _needs(
     total: float, clusters: Sequence[Sequence[float]], means: Sequence[float]
 ) -> tuple[float | None, int | None, int | None]:
-    """Return the least detectable difference, and the tasks and the trials that the observed one would need."""
+    """Return the least detectable difference, and the tasks and trials needed to detect the observed one."""
     import numpy as np
 
     if len(means) < 2:

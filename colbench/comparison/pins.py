@@ -13,8 +13,10 @@ from colbench.run import Run
 from colbench.run_folder import flat_pins
 
 FREE = {"seed", "record_tokens", "tasks"}
-"""Pinned settings besides the agent's that may differ, because they do not change measurements. Tasks compare by
-hash."""
+"""Pinned settings, besides the agent's, that may differ because they do not change measurements.
+
+Tasks are compared by hash.
+"""
 UNKNOWN = "–"
 
 

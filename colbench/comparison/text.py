@@ -81,7 +81,7 @@ def in_words(measure: Measure, value: float) -> str:
 
 
 def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Measure, Difference]]:
-    """Yield the measures of a pair with their differences, without those that are 0 everywhere."""
+    """Yield the measures of a pair with their differences, except those that are 0 for all runs."""
     for measure in domain.measures:
         found = pair.differences.get(measure.name)
         if found and (found.mine or found.theirs or found.won or found.lost):
@@ -95,7 +95,7 @@ def labelled(domain: DomainComparison, measure: Measure, found: Difference) -> s
 
 
 def who_is_ahead(mine: str, theirs: str, pair: Pair) -> str:
-    """Return the verdict on two runs, which are given as they are called."""
+    """Return the verdict on two runs as a sentence with the given names."""
     if pair.verdict == "not separable":
         return f"{mine} and {theirs} are not separable"
     return (
@@ -126,13 +126,13 @@ def _adjusted(found: Difference) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return the detectable difference, and the number of tasks that would settle the observed one; "" for one task."""
+    """Return the detectable difference, and the number of tasks needed to detect the observed one; "" for one task."""
     found = pair.differences.get(domain.headline)
     if found is None or found.least_detectable is None:
         return ""
     measure = domain.measure(domain.headline)
     least = in_words(measure, found.least_detectable).removeprefix("+")
-    text = f"{count(found.tasks, 'task')} like these show a difference of {least} in 4 of 5 cases"
+    text = f"{count(found.tasks, 'task')} like these detect a difference of {least} in 4 of 5 cases"
     seen = found.mean.mean or 0.0
     if found.test.adjusted <= ALPHA:
         return f"{text}."
@@ -142,7 +142,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
 
 
 def needs(found: Difference) -> str:
-    """Return how many tasks, or trials of the same ones, would make the difference that was seen detectable."""
+    """Return how many tasks, or trials of the same tasks, would make the observed difference detectable."""
     if found.tasks_needed is None:
         return ""
     tasks = f"about {count(found.tasks_needed, 'task')}"
@@ -157,7 +157,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield the outcomes of one run's dialogues in which only the other run succeeded."""
+    """Yield the outcomes of one run's dialogues on which only the other run succeeded."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

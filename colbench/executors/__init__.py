@@ -1,6 +1,6 @@
 """Executors: run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
-An executor is entered before the first cell is taken, and then reports how answers are isolated. It takes cells from a
+An executor is entered before it takes the first cell, and then reports how answers are isolated. It takes cells from a
 source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with
 several processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
 """
@@ -14,10 +14,10 @@ from colbench.cell_queue import CellQueue
 
 
 class Executor(Protocol):
-    """Holds the dialogues of a run."""
+    """Runs the dialogues of a run."""
 
     learned: dict[str, list[str]]
-    """Facts learned about models and servers, by role; complete once it has run."""
+    """Properties of models and servers found during the run, by role; complete once the run has ended."""
 
     @property
     def isolation(self) -> str:
@@ -34,5 +34,5 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
+        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
         ...

@@ -10,7 +10,7 @@ from colbench.executors.shares import shares
 
 LOCAL, RAY = "local", "ray"
 WORTH = 200
-"""Dialogues for which it is worth starting a process; it takes two seconds of CPU."""
+"""Minimum number of dialogues for which starting a process pays off; a start takes two seconds of CPU time."""
 
 
 def is_local(config: RunConfig) -> bool:
@@ -26,8 +26,8 @@ def is_local(config: RunConfig) -> bool:
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
     """Return the number of processes for this many dialogues, per node in a cluster.
 
-    `single` is why it can have but one; empty if it can have several. Raises UserError if more are asked for than it
-    can have.
+    `single` is the reason why only one process is possible; empty if several are. Raises UserError if more are
+    requested than possible.
     """
     local, auto = is_local(config), config.processes == "auto"
     asked = 1 if config.processes == "auto" else config.processes

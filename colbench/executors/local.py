@@ -1,4 +1,4 @@
-"""The executor that holds dialogues in this process, in the running event loop."""
+"""The executor that runs dialogues in this process, in the running event loop."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[s
 
 
 class LocalExecutor:
-    """Holds at most `dialogues` at a time.
+    """Runs at most `dialogues` dialogues at a time.
 
-    `log_folder` is for the log of an agent that keeps one. Without agent and human, dialogues that were held before are
-    scored.
+    `log_folder` is for agents that keep a log. Without agent and human, finished dialogues are only scored.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class LocalExecutor:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """Return the pins of the numbers; those of agent and human only if they take part."""
+        """Return the pins that scores depend on; those of agent and human only if they take part."""
         if self._agent is None:
             return self._resources.pins
         return pins_of(self._agent, self._human, self._resources)
@@ -87,7 +86,7 @@ class LocalExecutor:
                 self.learned = learned(self._agent, self._human)
 
     async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
-        """Return the runner, with agent and human started; they stop with the stack."""
+        """Return the runner, with agent and human started; they are stopped with the exit stack."""
         current_servers().patience = self._config.endpoint_patience
         if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)

@@ -1,4 +1,4 @@
-"""The messages between a run and a process that holds some of its dialogues, and the link that carries them."""
+"""The messages between a run and a process that runs some of its dialogues, and the link that carries them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ LENGTH = 8
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """The part of a run's limits that one process has."""
+    """The part of a run's limits that one process gets."""
 
     dialogues: int
-    """At a time."""
+    """Maximum number of concurrent dialogues."""
     sandbox_workers: int
     browser_workers: int
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """To a worker: the run that it takes part in."""
+    """To a worker: the run in which it takes part."""
 
     config: RunConfig
     share: Share
@@ -41,11 +41,11 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     """The folder that was given for the run."""
     log_folder: str | None
     speaks: bool
-    """False: no dialogues run; finished ones are scored."""
+    """False if no dialogues run and finished ones are only scored."""
 
 
 class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
-    """To a worker: agent and human are to start, and the dialogues with them."""
+    """To a worker: start agent and human, then dialogues with them."""
 
     sharers: int
     """Workers that share the limits of model servers."""
@@ -61,7 +61,7 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
     """To a worker: a cell to run."""
 
     task: int
-    """Its place among the tasks of the run."""
+    """The task's index among the tasks of the run."""
     trial: int
     key: str
     seed: int
@@ -70,24 +70,24 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
 
 
 class NoMore(Struct, frozen=True, tag="no-more"):
-    """To a worker: the dialogues are over, or to be stopped. What has ended is still to be scored."""
+    """To a worker: no more dialogues; stop the running ones if asked to. Dialogues that have ended are still scored."""
 
 
 class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
-    """From a worker: sandbox, browser and whatever else it needs run."""
+    """From a worker: sandbox, browser and its other resources are running."""
 
     isolation: str
     environments: dict[str, str]
     pins: dict[str, dict[str, str]]
-    """Pins of the numbers, as agent, human and scorers state them."""
+    """Pins that scores depend on, as stated by agent, human and scorers."""
 
 
 class Next(Struct, frozen=True, tag="next"):
-    """From a worker: it has room for one more dialogue."""
+    """From a worker: there is room for one more dialogue."""
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """From a worker: a dialogue has ended, and is to be scored."""
+    """From a worker: a dialogue has ended and must be scored."""
 
     failure: Failure | None
 
@@ -99,7 +99,7 @@ class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From a worker: what it is waiting for."""
+    """From a worker: its current waits."""
 
     waits: tuple[Wait, ...]
 
@@ -112,10 +112,10 @@ class Logged(Struct, frozen=True, kw_only=True, tag="logged"):
 
 
 class Stopped(Struct, frozen=True, kw_only=True, tag="stopped"):
-    """From a worker: an error for which the run is to stop."""
+    """From a worker: an error that must stop the run."""
 
     name: str
-    """Its class, of those in `colbench.errors`; empty: a mistake in ColBench or a plug-in, with its traceback."""
+    """Name of its class in `colbench.errors`; empty for a bug in ColBench or a plug-in, with its traceback."""
     message: str
     kind: Kind = ""
 
@@ -131,14 +131,14 @@ FromWorker = Ready | Next | Ended | Finished | Waiting | Logged | Stopped | Over
 
 
 def stopped(error: Exception, trace: str = "") -> Stopped:
-    """Return the message of an error; `trace` is the traceback of one that is not ColBench's."""
+    """Return the message for an error; `trace` is the traceback of an error that is not ColBench's."""
     known = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
     kind = error.kind if isinstance(error, BoundaryError) else ""
     return Stopped(name=next(known, ""), message=trace or str(error), kind=kind)
 
 
 def error_of(message: Stopped) -> ColBenchError:
-    """Return the error of a message; a RuntimeError is raised for one that is not ColBench's."""
+    """Return the error described by a message; RuntimeError if it is not one of ColBench's."""
     if not message.name:
         raise RuntimeError(message.message)
     found: type[ColBenchError] = getattr(errors, message.name)
@@ -148,7 +148,7 @@ def error_of(message: Stopped) -> ColBenchError:
 
 
 class Link(Generic[T]):
-    """One end of a connection between two processes; `receives` is the type of the messages that come in."""
+    """One end of a connection between two processes; `receives` is the type of incoming messages."""
 
     def __init__(
         self,
@@ -188,5 +188,5 @@ class Link(Generic[T]):
             return
 
     def close(self) -> None:
-        """Close it; the other side receives None."""
+        """Close the link; the other side receives None."""
         self._writer.close()

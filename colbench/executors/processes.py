@@ -1,7 +1,7 @@
 """The executor that divides the dialogues of a run among processes of this machine.
 
-Each process is a `worker` with an event loop, sandbox workers and its own browser. It is handed a cell whenever it
-has room, so that a slow one holds up nobody. Where one is lost, another takes its place, and its cells are owed again.
+Each process is a `worker` with an event loop, sandbox workers and its own browser. A worker gets a cell whenever it has
+room, so that a slow worker does not delay the others. A lost worker is replaced, and its cells are run again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ProcessExecutor(RemoteExecutor):
-    """Holds the dialogues of a run in as many processes as there are `shares`."""
+    """Runs the dialogues of a run in as many processes as there are `shares`."""
 
     def __init__(self, plan: Plan, shares: Sequence[Share]) -> None:
         super().__init__(plan)
@@ -40,11 +40,11 @@ class ProcessExecutor(RemoteExecutor):
         await _all(worker.stop() for worker in self._workers)
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
+        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
         await _all(self._serve(number, queue) for number in range(len(self._workers)))
 
     async def _serve(self, number: int, queue: CellQueue) -> None:
-        """Have a worker serve the queue, and if it is lost, a new one in its place."""
+        """Have a worker serve the queue; if the worker is lost, start a new one in its place."""
         sharers = len(self._workers)
         while lost := await self._workers[number].serve(queue, self._places, sharers):
             await self._workers[number].stop()
@@ -58,7 +58,7 @@ class ProcessExecutor(RemoteExecutor):
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results of some work that is done at the same time; the first error ends the rest, and is raised."""
+    """Return the results of concurrent work; the first error cancels the rest and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]

@@ -25,7 +25,7 @@ logger = logging.getLogger("colbench")
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The run that workers take part in."""
+    """The run in which workers take part."""
 
     config: RunConfig
     tasks: Sequence[Task]
@@ -34,11 +34,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     out: Path | None = None
     """The folder that was given for the run."""
     log_folder: Path | None = None
-    """The folder for the log of an agent that keeps one."""
+    """The log folder for agents that keep a log."""
     dialogues: int
-    """Dialogues at a time on one machine."""
+    """Maximum number of concurrent dialogues on one machine."""
     speaks: bool = True
-    """False: no dialogues run; finished ones are scored."""
+    """False if no dialogues run and finished ones are only scored."""
 
 
 class RemoteExecutor(ABC):
@@ -60,7 +60,7 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
+        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -75,7 +75,7 @@ class RemoteExecutor(ABC):
         return Worker(host, start, self._log)
 
     def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
-        """Return the cells of a lost worker to the queue; those that were lost too often are finished as failures."""
+        """Return the cells of a lost worker to the queue; record those lost too often as failures."""
         for job in queue.give_back(worker.jobs.values()):
             queue.finished(_given_up(job, lost))
 

@@ -28,7 +28,7 @@ class ScoringQueue(CellQueue):
         return bool(self.stopped) or (self._closed and super().is_over)
 
     async def serve(self, executor: Executor) -> None:
-        """Have an executor score until the queue is closed; raises the error for which it stops."""
+        """Have an executor score until the queue is closed; raise the error that stops it."""
         await executor.run(self)
         self.raise_stopped()
 
@@ -57,9 +57,9 @@ async def rescore(
     *,
     most: int,
 ) -> None:
-    """Call `take` with each rollout as it was and as it is scored now, in their order; `most` are begun at a time.
+    """Call `take` with each rollout before and after scoring, in order; up to `most` are scored at a time.
 
-    One without an answer, or whose task is not among `tasks` (by id), stays as it was.
+    A rollout without an answer, or whose task is not in `tasks` (by id), stays unchanged.
     """
     queue = ScoringQueue()
 

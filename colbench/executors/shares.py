@@ -11,7 +11,7 @@ def shares(
 ) -> list[Share]:
     """Return the share of each process in a machine's limits: nearly equal parts, at least one worker each.
 
-    `cores` is the number of workers where none is configured; None: one for each core of this machine.
+    `cores` is the number of workers if none is configured; None: one for each core of this machine.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

@@ -1,6 +1,6 @@
-"""A process that holds a part of the dialogues of a run: `processes` starts it and is the other end of its link.
+"""A process that runs some of the dialogues of a run; `processes` starts it and is the other end of its link.
 
-It never outlives the process of the run, and leaves signals of the terminal to that.
+It never outlives the process of the run, and leaves the terminal's signals to that process.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _executor(start: Start) -> LocalExecutor:
 
 
 class RemoteQueue(Stops):
-    """The run's queue of cells, which is in another process: the source of this one's runner."""
+    """The run's queue of cells, accessed from a worker process; its runner takes cells from here."""
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
         super().__init__()
@@ -167,7 +167,7 @@ class RemoteQueue(Stops):
                 self._end()
 
     async def next(self) -> Job | None:
-        """Ask for the next cell, and return it; None when the run is over."""
+        """Request the next cell, and return it; None when the run is over."""
         if self._over:
             return None
         answer: asyncio.Future[Job | None] = asyncio.get_running_loop().create_future()
@@ -176,7 +176,7 @@ class RemoteQueue(Stops):
         return await answer
 
     def ended(self, failure: Failure | None) -> None:
-        """Tell how a dialogue ended, which is still to be scored."""
+        """Report how a dialogue ended, which is still to be scored."""
         self._link.send(Ended(failure=failure))
 
     def finished(self, rollout: Rollout) -> None:
@@ -184,7 +184,7 @@ class RemoteQueue(Stops):
         self._link.send(Finished(rollout=rollout))
 
     def stop(self, error: ColBenchError) -> None:
-        """Tell that the run is to stop, and stop the dialogues here."""
+        """Report that the run must stop, and stop the dialogues here."""
         self._link.send(stopped(error))
         self._end()
 
@@ -221,7 +221,7 @@ class _Sender(logging.Handler):
         self._loop = asyncio.get_running_loop()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send a line; it may come from any thread."""
+        """Send a log line; called from any thread."""
         line = Logged(level=record.levelno, text=record.getMessage())
         self._loop.call_soon_threadsafe(self._link.send, line)
 

@@ -16,7 +16,7 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from colbench.executors.worker import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
-"""`-P` keeps the folder where it is started out of the path until then."""
+"""Code that starts the worker; `-P` keeps the current folder out of the import path until then."""
 
 
 class WorkerProcess:
@@ -45,7 +45,7 @@ class WorkerProcess:
             ) from cause
 
     async def ended(self, within: float | None) -> str | None:
-        """Return how the process ended, in words; None if it does not end within this many seconds, if limited."""
+        """Return a description of how the process ended; None if it does not end within this many seconds, if given."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 return _obituary(await self._process.wait()) if self._process else None

@@ -1,6 +1,6 @@
-"""One worker as the process of the run sees it: started, handed cells, and stopped or lost.
+"""One worker from the perspective of the run's process: started, given cells, and stopped or lost.
 
-A worker is a process with an event loop (`worker`), wherever that is; its host starts and ends it.
+A worker is a process with an event loop (`worker`) on any machine; its host starts and ends the process.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to end; as much more as agent and human have when nothing hurries it."""
+"""Seconds that a worker has to stop, plus the time that agent and human have unless the run is interrupted."""
 
 
 class Host(Protocol):
     """Starts and ends the process of one worker."""
 
     flag: str
-    """The flag that asked for it, for errors."""
+    """The flag that requested the process, for error messages."""
 
     async def start(self, end: socket.socket) -> None:
         """Start the process, whose end of the link is given. Raises UserError if that is impossible."""
         ...
 
     async def ended(self, within: float) -> str | None:
-        """Return how the process ended, in words; None if it does not end within this many seconds."""
+        """Return a description of how the process ended; None if it does not end within this many seconds."""
         ...
 
     async def kill(self) -> None:
@@ -57,11 +57,11 @@ class Host(Protocol):
 
 
 class Worker:
-    """A worker in a host; `log` is called with each line that it logs."""
+    """A worker in a host; `log` is called with each line from the worker's log."""
 
     def __init__(self, host: Host, start: Start, log: Callable[[Logged], None]) -> None:
         self.jobs: dict[str, Job] = {}
-        """The cells that it has, by key."""
+        """The worker's current cells, by key."""
         self.learned: dict[str, list[str]] = {}
         """Facts learned about models and servers, by role; complete when the worker has ended."""
         self._host = host
@@ -72,9 +72,9 @@ class Worker:
         self._asked: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Ready:
-        """Start it, and wait until it is ready.
+        """Start the worker, and wait until it is ready.
 
-        Raises UserError if it cannot be started or is lost before, and what it raises itself.
+        Raises UserError if the worker cannot be started or is lost before, and the error that the worker reports.
         """
         ours, theirs = socket.socketpair()
         with theirs:
@@ -96,8 +96,8 @@ class Worker:
     ) -> WorkerError | None:
         """Hand out the cells of a queue, and receive their rollouts, until there are no more.
 
-        `places` holds by id where a task is among those of the run, `sharers` is the number of workers that share the
-        limits of model servers. Returns why the worker was lost, if it was. Raises what the queue raises.
+        `places` maps the id of a task to its index in the run, `sharers` is the number of workers that share the limits
+        of model servers. Returns the reason if the worker was lost. Raises the queue's errors.
         """
         if self._link is None:
             raise RuntimeError("Worker.serve is called before it is started")
@@ -166,7 +166,7 @@ class Worker:
         )
 
     async def stop(self) -> None:
-        """End it: in order, and after a grace at once."""
+        """Stop the worker in an orderly way, or kill it after a grace period."""
         if self._link is None:
             return
         self._link.close()
@@ -176,5 +176,5 @@ class Worker:
             await self._host.kill()
 
     async def _obituary(self) -> str:
-        """Return how it ended."""
+        """Describe how the worker ended."""
         return await self._host.ended(STOP_GRACE) or "a process of the run no longer responds"

@@ -1,8 +1,8 @@
 """The keyless human for tasks with facts: answers exactly the questions asked, briefly.
 
-Every question of the agent's last message is matched with the facts (`facts_match`); the best one is said if it
-fits better than nothing does. One question gets one fact, however many words it has for it; two sentences at
-most. Who fishes ("tell me everything") is asked what they want to know.
+Every question of the agent's last message is matched with the facts (`facts_match`); the best one is told if it matches
+better than the class "nothing". One question gets one fact, however many it mentions; a reply has at most two
+sentences. An agent that fishes ("tell me everything") is asked what it wants to know.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Lead in nats (`facts_match`) above which a fact counts as asked for: first in a message, and further on."""
+"""Lead in nats (`facts_match`) above which a fact counts as asked for: in the first question, and in others."""
 HEARD = 4000
-"""Characters of a message that are listened to, from its end."""
+"""Maximum number of characters to read at the end of a message."""
 
 UNKNOWN = (
     "I don't know.",
@@ -71,7 +71,7 @@ FURTHER = re.compile(
     r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
     re.IGNORECASE,
 )
-"""Begins words that go on with the question before them."""
+"""Pattern of beginnings that continue the previous question."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Marks a part of a question that refers to the subject of the previous part."""
 QUESTION = re.compile(
@@ -103,20 +103,20 @@ def answer(task: Task, said: str) -> str:
 
 
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
-    """Return the facts that a message asks for, without repetition, in the order in which it asks for them.
+    """Return the facts that a message asks for, in order and without repetition.
 
-    The human decides by the same function which facts to tell, and tells the first `MOST_FACTS`.
+    The human uses the same function to choose facts, and tells the first `MOST_FACTS`.
     """
     return tuple(dict.fromkeys(fact for found in _hear(facts, said).asked for fact in found))
 
 
 class _Heard(NamedTuple):
-    """One message of the agent as the human hears it."""
+    """One message of the agent, analyzed by the human."""
 
     asked: tuple[tuple[Fact, ...], ...]
-    """For each question the facts that it asks for."""
+    """The facts that each question asks for."""
     code: bool
-    """True if the message holds code."""
+    """True if the message contains code."""
 
 
 @lru_cache(maxsize=4096)
@@ -130,7 +130,7 @@ def _hear(facts: tuple[Fact, ...], said: str) -> _Heard:
 def questions(text: str) -> list[str]:
     """Return the questions in a text, one by one, without empty ones ("can you help me?").
 
-    An empty one that follows a sentence ("how is that handled?") takes that sentence along.
+    An empty question that follows a sentence ("how is that handled?") is joined with the sentence.
     """
     found = []
     before = ""
@@ -142,7 +142,7 @@ def questions(text: str) -> list[str]:
 
 
 def _parts(question: str) -> Iterator[str]:
-    """Yield the questions within one, without examples."""
+    """Yield the parts of a question, without examples."""
     plain = EXAMPLE.sub(" ", question)
     first, *others = AND_ALSO.split(plain if content(plain) else question)
     yield first
@@ -152,7 +152,7 @@ def _parts(question: str) -> Iterator[str]:
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
     """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
-    The first part of a message's `first` question asks for something in any case; others may just go on.
+    The first part of a message's `first` question always asks for something; other parts may only continue it.
     """
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):
@@ -164,7 +164,7 @@ def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fac
 
 @lru_cache(maxsize=256)
 def _matcher(examples: tuple[tuple[str, ...], ...]) -> Matcher:
-    """Return the matcher of a task's facts; tasks of one family and theme share theirs."""
+    """Return the matcher of a task's facts; tasks of one family and theme share a matcher."""
     from colbench.facts.match import Matcher
 
     return Matcher(examples)

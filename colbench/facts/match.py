@@ -1,11 +1,10 @@
-"""Deciding which fact a question asks for from examples: of each fact, and of questions about nothing.
+"""Deciding which fact a question asks for, by examples for each fact and for questions about "nothing".
 
-Two kinds of evidence are added up. Every word, and every two words in a row, speak for the facts in whose examples
-they are more frequent (naive Bayes, each fact and "nothing" a class), and the examples most like the question
-speak for theirs (cosine). A fact is asked for if it beats "nothing" clearly.
-
-"Nothing" has its own examples, `unrelated.txt`: what people ask about and no rule says. A word that no
-example has speaks for it too, so a question needs the more evidence, the more of it is strange.
+Two kinds of evidence are added. Every word, and every pair of consecutive words, is evidence for the facts in whose
+examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most similar to the
+question are evidence for their facts (cosine). A fact is asked for if it clearly beats "nothing". The class "nothing"
+has its own examples in `unrelated.txt`: questions that people ask but no rule answers. Words in no example are evidence
+for it too, so a question with more unknown words needs more evidence.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ SHRINKAGE = 1.5
 RARE = 0.002
 """Prior share of examples given to every word, so that words rare everywhere carry little evidence."""
 LEAST = -3.0
-"""Maximum evidence against a class of a word that it lacks, in nats."""
+"""Maximum evidence, in nats, that an absent word counts against a class."""
 STRANGE = 1.0
 """Evidence for "nothing" of a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
-"""Nats for the full likeness of the nearest examples, and how many of them are taken."""
+"""Nats for full similarity to the nearest examples, and the number of nearest examples used."""
 
 DIGITS = 9
 """Number of digits that sums are rounded to, so that equal sums are equal on every machine."""
 
 
 class Found(NamedTuple):
-    """The best fact for a question, by its place, and by how many nats it beats "nothing"."""
+    """The best fact for a question, by index, and its lead over "nothing" in nats."""
 
     place: int
     lead: float
@@ -67,9 +66,9 @@ def _length(worths: Iterable[float]) -> float:
 
 
 WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness", np.float64)])
-"""A word of an example: its number, how much it counts there, and how much for likeness (empty words: 0)."""
+"""A word of an example: its number, its weight there, and its weight for similarity (0 for function words)."""
 _NUMBERS: dict[str, int] = {}
-"""A number for each word of an example, as arrays hold it."""
+"""A number for each word of an example, for use in arrays."""
 
 
 @lru_cache(maxsize=65536)
@@ -92,7 +91,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples: how often each class has a word, and how similar a question is to each."""
+    """Classes of examples: the frequency of each word in each class, and a question's similarity to each class."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -117,14 +116,14 @@ class _Classes:
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:
-        """Return how many examples of each class have each word, as (classes, words); synonyms count in part."""
+        """Return how many examples of each class contain each word, as (classes, words); synonyms count partly."""
         ranks, known = self._find(words)
         having = np.zeros((len(self._sizes), len(words)))
         having[:, known] = self._having[:, ranks]
         return having
 
     def share(self, having: Array) -> Array:
-        """Return the share of the examples of each class that have each word."""
+        """Return the share of each class's examples that contain each word."""
         shares: Array = having / np.maximum(1, self._sizes)[:, None]
         return shares
 
@@ -134,9 +133,9 @@ class _Classes:
         return np.maximum(LEAST, np.log(here / usual))
 
     def likeness(self, words: Array, worths: Array) -> Array:
-        """Return for each class the mean likeness, from 0 to 1, of the examples nearest to the words.
+        """Return for each class the mean similarity, 0 to 1, of the examples nearest to the words.
 
-        Empty words do not count.
+        Function words do not count.
         """
         ranks, known = self._find(words)
         starts = self._starts[ranks]
@@ -154,7 +153,7 @@ class _Classes:
         return likeness
 
     def _find(self, words: Array) -> tuple[Array, Array]:
-        """Return the ranks of those words that an example has, and where they are among the given ones."""
+        """Return the ranks of the given words that occur in an example, and their positions among the given ones."""
         ranks = np.searchsorted(self._words, words)
         ranks[ranks == len(self._words)] = 0
         known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]
@@ -178,7 +177,7 @@ class Matcher:
         )
 
     def best(self, question: str) -> Found | None:
-        """Return the fact that a question fits best, the earlier one of two equals; None if it has no words."""
+        """Return the fact that a question fits best; the earlier one wins a tie; None if the question has no words."""
         found = features(question)
         if not found or not self._groups:
             return None
@@ -199,7 +198,7 @@ class Matcher:
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
     """Return the evidence of each word, or pair of words, at full weight for each class, in nats.
 
-    The first class is that of nothing. The array has the shape (classes, words).
+    The first class is "nothing". The array has the shape (classes, words).
     """
     having = [group.having(words) for group in groups]
     both = list(zip(groups, having, strict=True))

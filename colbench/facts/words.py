@@ -1,4 +1,4 @@
-"""Words as the keyless human hears them: lower case, without endings, synonyms under one roof."""
+"""Words as the keyless human compares them: lower case, without endings, synonyms grouped."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _roofs() -> dict[str, frozenset[str]]:
 
 
 SYNONYMS = _roofs()
-"""For a stem, its synonyms among the other stems."""
+"""Synonyms of each stem, among the other stems."""
 
 
 def content(text: str) -> tuple[str, ...]:

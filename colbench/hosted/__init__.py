@@ -1,1 +1,1 @@
-"""ColBench inside other harnesses: they bring model, limits and log; dialogue, human and scorer are ours."""
+"""ColBench inside other harnesses: they provide model, limits and log; ColBench provides dialogue, human and scorer."""

@@ -1,10 +1,10 @@
 """ColBench as Inspect AI tasks: `inspect eval colbench/DOMAIN` for each installed domain, such as `colbench/backend`.
 
-A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human, and the
-scorer, which has the domain's name as well, is the harness's own.
+A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human. The scorer
+is ColBench's own and also has the domain's name.
 
 Parameters (`-T`) are `tasks`, `human`, `max_turns` and further keys of a `--config` file of `colbench eval`; in a
-domain with pictures also `pictures`, which shows the model those of its own pages. Written for inspect-ai 0.3.285.
+domain with pictures also `pictures`, which shows the model pictures of its own pages. Written for inspect-ai 0.3.285.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from colbench.rollout import Rollout
 from colbench.version import __version__
 
 ROLLOUT = "colbench_rollout"
-"""Where a sample's store holds the dialogue, and its score's metadata the dialogue with its verdicts."""
+"""Key of the dialogue in a sample's store, and of the dialogue with its verdicts in the score's metadata."""
 SETTINGS = "colbench_settings"
-"""Where the store holds the settings of the session, so that `inspect score` finds it again."""
+"""Key of the session's settings in the store, which `inspect score` reads."""
 SAMPLING = GenerateConfig(temperature=1.0, max_tokens=PLAIN_TOKENS)
 """Sampling as in the paper; the settings of `inspect eval` take precedence."""
 METRICS = [mean(), stderr(cluster="task")]
@@ -56,7 +56,7 @@ METRICS = [mean(), stderr(cluster="task")]
 
 @solver
 def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
-    """Hold the dialogue with the simulated human, by the rules of `colbench.dialogue`."""
+    """Run the dialogue with the simulated human, by the rules of `colbench.dialogue`."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         session = session_for(settings)
@@ -124,7 +124,7 @@ def _add_domain(domain: Domain) -> None:
 
 
 def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
-    """Return the task of a domain. `given` may hold `pictures` where the domain has them."""
+    """Return the task of a domain. `given` may contain `pictures` if the domain has pictures."""
     pictures = domain.pictured and bool(given.pop("pictures", False))
     settings = {**given, "domain": domain.name}
     try:

@@ -1,4 +1,4 @@
-"""Sessions inside other harnesses: they bring model, limits and log; tasks, human and scorers are ColBench's."""
+"""Sessions inside other harnesses: they provide model, limits and log; tasks, human and scorers are ColBench's."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ NOT_OURS = {
 class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
-    Other harnesses end the loop after a run, and not all of them say before that a run is over.
-    The constructor raises UserError as `colbench eval` does.
+    Other harnesses end the loop after a run, and not all of them announce the end of a run before that. The constructor
+    raises UserError in the same cases as `colbench eval`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -57,11 +57,11 @@ class HostedSession:
         self._kept: asyncio.Task[None] | None = None
 
     def prompt(self, domain: str, *, pictures: bool = False) -> str:
-        """Return the system prompt of an agent that is a plain model: the built-in one, or the file `agent_prompt`."""
+        """Return the system prompt for a plain model as agent: the built-in one, or the file `agent_prompt`."""
         return agent_prompt(self.config.agent_prompt, domain, self.config.max_turns, pictures)
 
     async def start(self) -> None:
-        """Start sandbox, browser and human, unless they are started. Raises UserError."""
+        """Start sandbox, browser and human, unless they are already running. Raises UserError."""
         if self._kept is None or self._kept.done():
             self._ready = asyncio.Event()
             self._kept = asyncio.create_task(self._keep(), context=Context())
@@ -96,7 +96,7 @@ class HostedSession:
         return _settled(await self.session.score(rollout, self.tasks[rollout.task_id]))
 
     def verdict(self, rollout: Rollout) -> Score:
-        """Return the verdict of the scoring mode that is asked for."""
+        """Return the verdict of the configured scoring mode."""
         return rollout.scores[self.config.scoring]
 
 
@@ -104,7 +104,7 @@ _sessions: dict[bytes, HostedSession] = {}
 
 
 def session_for(settings: Mapping[str, Any]) -> HostedSession:
-    """Return the session of these settings, always the same one. Raises UserError."""
+    """Return the session of these settings; the same settings always give the same session. Raises UserError."""
     key = msgspec.json.encode(settings, order="sorted")
     if key not in _sessions:
         _sessions[key] = HostedSession(settings)
@@ -112,7 +112,7 @@ def session_for(settings: Mapping[str, Any]) -> HostedSession:
 
 
 def measures(score: Score, domain: str) -> dict[str, float]:
-    """Return the headline numbers of a verdict by name, without those that are missing; success is 1 or 0."""
+    """Return the headline numbers of a verdict by name, except missing ones; success is 1 or 0."""
     own = get_domain(domain)
     found = {metric.name: metric.of(score) for metric in (own.success, own.primary) if metric}
     return {name: value for name, value in found.items() if value is not None}

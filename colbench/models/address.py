@@ -25,7 +25,7 @@ SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
-"""All variables that may hold addresses and keys of model servers, except those that a user names."""
+"""All variables that may contain addresses and keys of model servers, except those that a user names."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
@@ -57,8 +57,8 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
 def api_key_for(base_url: str, variable: str | None) -> str | None:
     """Return the key for a server: from the named variable, or else the provider's variable for that server.
 
-    OPENAI_API_KEY is meant for OpenAI's server and for the one in OPENAI_BASE_URL, those of other providers for their
-    hosts (`HOST_KEYS`). Raises UserError if a key is needed and missing.
+    OPENAI_API_KEY is used for OpenAI's server and for the one in OPENAI_BASE_URL, other providers' keys for their hosts
+    (`HOST_KEYS`). Raises UserError if a key is needed and missing.
     """
     name = variable or _variable_of(base_url)
     key = os.environ.get(name) if name else None
@@ -68,7 +68,10 @@ def api_key_for(base_url: str, variable: str | None) -> str | None:
 
 
 def azure_key(variable: str | None) -> str | None:
-    """Return the key in a variable; without one, None: Azure's SDK finds it. Raises UserError if it is missing."""
+    """Return the key in a variable; without a variable, None, and Azure's SDK finds it.
+
+    Raises UserError if it is missing.
+    """
     key = os.environ.get(variable) if variable else None
     if variable and not key:
         raise UserError(f"azure: needs a key: set the environment variable {variable}")

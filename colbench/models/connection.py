@@ -22,9 +22,9 @@ from colbench.models.transports import (
 )
 
 TRIES = 3
-"""Looks at a server until it is taken for one that is not there."""
+"""Number of attempts until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Seconds for an answer to GET /models."""
+"""Time limit in seconds for an answer to GET /models."""
 REFUSED = {400, 401, 403}
 """Status codes of servers for an unknown key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
@@ -32,7 +32,7 @@ AZURE = "azure"
 
 
 class Connection:
-    """A server as one client sees it. `url` is empty for the endpoint in AZURE_OPENAI_ENDPOINT."""
+    """A server as used by one client. `url` is empty for the endpoint in AZURE_OPENAI_ENDPOINT."""
 
     def __init__(self, url: str, key: str | None, *, client: Client, azure: bool) -> None:
         self.url = url
@@ -72,9 +72,10 @@ class Connection:
         self._server = self._transport = None
 
     async def check(self, model: str) -> None:
-        """Raise UserError unless the server can be reached, takes the key and, where it lists models, has this one.
+        """Raise UserError unless the server can be reached, accepts the key and, if it lists models, has this one.
 
-        A server without such a list is not checked further. Names may be patterns such as `openai/*`, as of a proxy.
+        A server without such a list is not checked further. Listed names may be patterns such as `openai/*`, as proxies
+        use.
         """
         if self._azure:
             return
@@ -89,11 +90,14 @@ class Connection:
             raise UserError(f"{self.url} has no model `{model}`; it has: {shown}")
 
     async def probe(self) -> None:
-        """Raise ConnectionError unless the server answers anything."""
+        """Raise ConnectionError unless the server sends any response."""
         await _look(self.transport)
 
     async def _listing(self) -> Answer:
-        """Return the answer to GET /models. A server that is loading is waited for, one that is not there is not."""
+        """Return the response to GET /models.
+
+        Wait for a server that is still loading, but not for one that is absent.
+        """
         start, tries = time.monotonic(), 0
         while True:
             tries += 1
@@ -112,7 +116,7 @@ class Connection:
                 await asyncio.sleep(backoff(tries, retry_after(answer.headers)))
 
     async def _look_for_v1(self, model: str) -> None:
-        """Raise UserError if the server's API is under /v1, which the address lacks."""
+        """Raise UserError if the server's API is under /v1 but the address lacks it."""
         url = f"{self.url}/v1"
         other = self._make(url, LOOK_TIMEOUT)
         try:

@@ -14,10 +14,10 @@ from colbench.models.reply import error_fields, error_text
 PLAIN_TOKENS = 4096
 """Tokens of an agent's reply at most, where the user names no limit and the model does not think."""
 THINKING_TOKENS = 32_768
-"""Tokens of a reply at most of a model that thinks before it speaks, where the user names no limit."""
+"""Default token limit of a reply for a model that thinks before it writes, if the user sets no limit."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 OPTIONAL = ("temperature", "seed")
-"""Fields that are left out where a server refuses them."""
+"""Fields that are omitted if a server refuses them."""
 REFUSALS = {400, 415, 422}
 UNKNOWN = re.compile(
     r"unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|extra inputs|deprecated|"
@@ -33,23 +33,23 @@ TOO_LONG = re.compile(
 
 
 class Suggested(int):
-    """A limit on the tokens of a reply that may be raised for a model that thinks before it speaks."""
+    """A token limit of a reply that may be raised for a model that thinks before it writes."""
 
 
 class Dialect:
-    """The request fields that one model on one server takes."""
+    """The request fields that one model on one server accepts."""
 
     def __init__(self, *, openai: bool) -> None:
-        """Start with the fields that most servers take.
+        """Start with the fields that most servers accept.
 
-        `openai`: OpenAI's own server, or Azure's, whose newer models take only `max_completion_tokens`.
+        `openai`: OpenAI's own server, or Azure's, whose newer models accept only `max_completion_tokens`.
         """
         self.limit = LIMITS[1] if openai else LIMITS[0]
         self.dropped: set[str] = set()
         self.thinks = False
-        """True once the model has been seen to think."""
+        """True once the model has been observed to think."""
         self.version = 0
-        """Number of properties learned."""
+        """Version of the dialect: the number of properties learned so far."""
 
     def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
         """Return a request's body. `max_tokens` 0: no limit."""
@@ -58,7 +58,7 @@ class Dialect:
         return kept | {self.limit: limit} if limit and self.limit not in self.dropped else kept
 
     def tokens(self, max_tokens: int) -> int:
-        """Return the limit on a reply that is sent for a limit that was asked for."""
+        """Return the token limit to send for a requested limit."""
         if self.thinks and isinstance(max_tokens, Suggested):
             return max(int(max_tokens), THINKING_TOKENS)
         return int(max_tokens)
@@ -86,7 +86,7 @@ class Dialect:
         self.version += 1
 
     def learned(self) -> Iterator[str]:
-        """Yield the learned properties, one sentence each."""
+        """Yield the properties found so far, one sentence each."""
         for name in OPTIONAL:
             if name in self.dropped:
                 yield f"it rejects `{name}`, so this field is not sent"

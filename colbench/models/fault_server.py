@@ -25,7 +25,7 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault in the name of a model, and the requests that have it."""
+    """A fault in the name of a model, and the requests that it affects."""
 
     known: Known
     every: int
@@ -51,7 +51,7 @@ def read_model(name: str) -> list[Part]:
 
 
 def talk(messages: Sequence[Message]) -> str:
-    """Ask one question and then answer; as the human, say one sentence."""
+    """Ask one question and then answer; as the human, reply with one sentence."""
     text = "\n".join(message.content for message in messages)
     if len(messages) == 1 and HISTORY.search(text):
         return SENTENCE
@@ -63,7 +63,8 @@ def talk(messages: Sequence[Message]) -> str:
 class FaultServer(ScriptedServer):
     """A ScriptedServer with a model for each fault of the catalog, each double, and `ok`.
 
-    `NAME/N` has the fault in every N-th request, and `+` joins several; of those that are due, the rarest is given.
+    `NAME/N` has the fault in every N-th request, and `+` joins several faults; if several apply to a request, the
+    rarest is used.
     """
 
     def __init__(self, script: Script = talk, *, port: int = 0) -> None:

@@ -1,6 +1,6 @@
 """The catalog of faults of real model servers, by name, with the required outcome of the dialogue.
 
-`colbench doctor --serve-faults PORT` serves them (`colbench.models.fault_server`), and each is drilled in the tests.
+`colbench doctor --serve-faults PORT` serves them (`colbench.models.fault_server`), and the tests exercise each.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from colbench.models.scripted_server import Fault
 Outcome = Kind | Literal["scored", "mistake", "own"]
 """The outcome of a dialogue in which every request has the fault.
 
-scored        it is scored as if nothing had been
-mistake       the user's: the run does not begin or stops, exit code 2
+scored        it is scored as if nothing had happened
+mistake       of the user: the run does not start or stops, exit code 2
 own           the agent's own failure: its score is 0
 (a kind)      it stays unscored, and its failure is of this kind
 """
 _OUTCOMES = {"scored": "scored", "mistake": "exit code 2", "own": "the agent's failure"}
 FOREVER = 3600.0
 THOUGHT = "The secret thought: I should weigh this."
-"""A thought that must never be said or shown."""
+"""A thought that must never appear in a message."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -39,13 +39,13 @@ class Known(Struct, frozen=True, kw_only=True):
     """The first that applies to a request is its answer."""
     outcome: Outcome = "scored"
     human_outcome: Outcome | None = None
-    """Where the human's differs from the agent's."""
+    """The human's outcome, if it differs from the agent's."""
     passes: bool = True
-    """False if the fault does not pass even where only some requests have it."""
+    """False if the fault does not go away even if only some requests have it."""
 
     @property
     def outcome_text(self) -> str:
-        """The outcome in words; for both roles, if they differ."""
+        """The outcome in words; for both roles if they differ."""
         human = self.human_outcome or self.outcome
         own = _OUTCOMES.get(self.outcome, f"unscored: {self.outcome}")
         other = _OUTCOMES.get(human, f"unscored: {human}")
@@ -160,7 +160,7 @@ TOOL_CALL = {
     "function": {"name": "search", "arguments": "{}"},
 }
 LONE = "\\ud800"
-"""A surrogate without its other half, as JSON may have it."""
+"""A lone surrogate, as JSON may contain."""
 
 LOAD: dict[str, Known] = {
     "hang": Known(

@@ -1,4 +1,4 @@
-"""The human played by a language model: a prompt that holds the conversation, one request, a reply cut to length."""
+"""The human played by a language model: a prompt with the conversation, one request, a reply limited in length."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
 class Voice(Struct, frozen=True, kw_only=True):
-    """A prompt with placeholders, and how the model is sampled with it."""
+    """A prompt with placeholders, and the model's sampling settings for it."""
 
     prompt: str
     temperature: float
@@ -32,9 +32,9 @@ class Voice(Struct, frozen=True, kw_only=True):
     async def speak(
         self, chat: ChatModel, values: Mapping[str, str], images: tuple[bytes, ...] = ()
     ) -> Message:
-        """Return the model's words as the human; where it refuses, it is asked again.
+        """Return the model's reply as the human; if the model refuses, it is asked again.
 
-        Raises SimulatorError if there are none.
+        Raises SimulatorError if there is no reply.
         """
         prompt = Message(role="user", content=fill(self.prompt, values), images=images)
         for seed in range(REFUSED_TRIES):
@@ -81,7 +81,7 @@ def fill(prompt: str, values: Mapping[str, str]) -> str:
 
 
 def read_prompt(path: str) -> str:
-    """Read a user's prompt. Raises UserError if it cannot be read or has no place for the conversation."""
+    """Read a user's prompt. Raises UserError if it cannot be read or has no placeholder for the conversation."""
     try:
         prompt = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as cause:
@@ -91,7 +91,7 @@ def read_prompt(path: str) -> str:
 
 
 def require(prompt: str, placeholder: str) -> None:
-    """Raise UserError unless a user's prompt holds a placeholder."""
+    """Raise UserError unless a user's prompt contains a placeholder."""
     if f"{{{placeholder}}}" not in prompt:
         raise UserError(f"--human-prompt: the prompt lacks the placeholder {{{placeholder}}}")
 
@@ -107,9 +107,10 @@ class TextHuman:
         self.voice = voice
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the model's words as the human.
+        """Return the model's reply as the human.
 
-        Raises SimulatorError if there are none, UserError if a user's prompt has no place for what the human knows.
+        Raises SimulatorError if there is no reply, UserError if a user's prompt has no placeholder for the hidden
+        information.
         """
         require(self.voice.prompt, "hidden_information")
         values = {
@@ -121,5 +122,5 @@ class TextHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """Format the conversation so far for a prompt, one line a message."""
+    """Format the conversation so far for a prompt, one line per message."""
     return "\n".join(f"{SPEAKERS[message.role]}: {message.content}" for message in dialogue)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 CUT = 0.8
 """Factor by which the limit falls when the server reports overload."""
 RECOVERY = 4.0
-"""Slots gained in a round of successes below the last refusal; above it, one."""
+"""Slots gained per round of successes below the last refusal; above that, one slot per round."""
 
 
 class Slot:
@@ -27,7 +27,7 @@ class Slot:
     def refused(self) -> None:
         """Cut the limit by a fifth, unless it has been cut since the request was sent.
 
-        Requests that are in flight together are refused together; that is one sign of overload, not many.
+        Requests in flight at the same time are refused together; this counts as one sign of overload, not many.
         """
         if self._cuts == self._limit.cuts:
             self._limit.cut()
@@ -36,8 +36,8 @@ class Slot:
 class AdaptiveLimit:
     """A semaphore that adapts its size to the server.
 
-    `async with limit.slot() as slot:` holds a slot. Those who wait get one in turn; with `again` a request that was
-    refused is first in line.
+    `async with limit.slot() as slot:` holds a slot. Waiting requests get slots in turn; with `again`, a refused request
+    is first in line.
     """
 
     def __init__(self, maximum: int) -> None:
@@ -63,14 +63,14 @@ class AdaptiveLimit:
             self._release()
 
     def resize(self, maximum: int) -> None:
-        """Change the size that it has at most; one that was never refused has that size."""
+        """Change the maximum size; a limit that was never refused has that size."""
         full = self.allowed >= self.maximum
         self.maximum = maximum
         self.allowed = float(maximum) if full else min(self.allowed, float(maximum))
         self._admit()
 
     def raise_(self) -> None:
-        """Allow a little more."""
+        """Increase the limit a little."""
         step = RECOVERY if self.allowed < self._refused_at - 1 else 1.0
         self.allowed = min(float(self.maximum), self.allowed + step / self.allowed)
 

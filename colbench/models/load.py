@@ -8,7 +8,7 @@ import time
 from colbench.models.transports import Client
 
 CALL = 0.002
-"""Seconds of CPU time of a call through the openai package (`docs/benchmarks.md`)."""
+"""CPU seconds of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
 """Share of a thread's time spent computing above which it counts as busy."""
 SHARE = 0.4

@@ -40,18 +40,18 @@ from colbench.models.transports import Answer, BrokenError, Client, UnreachableE
 PICTURES_REFUSED = {400, 413, 415, 422}
 """Status codes of servers that cannot or will not accept pictures."""
 SCHEMA_REFUSED = {400, 415, 422, 501}
-"""Status codes of servers without `response_format`; they may have other causes."""
+"""Status codes of servers without `response_format`; other causes are possible."""
 EMPTY_TRIES = 3
 """Number of requests after which an empty reply is accepted as the model's reply."""
 REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")
 
 
 class SchemaRefusedError(Exception):
-    """The server refuses a request with a schema for the reply; perhaps it does not have `response_format`."""
+    """The server refuses a request with a schema for the reply, perhaps because it lacks `response_format`."""
 
 
 class _Request(Struct, kw_only=True):
-    """A requested reply, and its cost so far."""
+    """One requested reply, and its cost so far."""
 
     fields: dict[str, Any]
     max_tokens: int
@@ -64,22 +64,21 @@ class _Request(Struct, kw_only=True):
     tries: int = 0
     """Failed requests that used up a try."""
     spent: float = 0.0
-    """Seconds in refusals for load and in waiting after them."""
+    """Seconds spent on overload refusals and on the waits after them."""
     empty: int = 0
-    """Empty replies."""
+    """Number of empty replies."""
 
 
 class OpenAIChat:
     """One model on one server or several, with retries and an adaptive limit on requests in flight.
 
-    `spec` is `MODEL[@URL[,URL…]]`, of Azure `DEPLOYMENT[@ENDPOINT]` with `azure`. `concurrency` is the most requests at
-    once on each server, shared by all that talk to it; `timeout` the seconds for one request; `retries` the number of
-    times that a failed request is repeated, refusals for load and lost connections not counted: those are waited for
-    (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`. Pictures are made to fit
-    `max_image_edge` pixels (`colbench.models.pictures`). All other `fields` go into each request as they are, such as
-    `reasoning_effort`; a text that is a JSON object or list is sent as such; those of `extra_body` likewise.
-
-    Entering it raises UserError unless a server answers and, where it lists its models, has this one.
+    `spec` is `MODEL[@URL[,URL…]]`, of Azure `DEPLOYMENT[@ENDPOINT]` with `azure`. `concurrency` is the maximum number
+    of concurrent requests to each server, shared by all its callers; `timeout` is the seconds for one request;
+    `retries` is the number of times that a failed request is repeated, not counting overload and lost connections,
+    which are waited for (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`. Pictures are
+    made to fit `max_image_edge` pixels (`colbench.models.pictures`). All other `fields`, such as `reasoning_effort`,
+    and those of `extra_body` are added to each request unchanged; a text that is a JSON object or list is sent as such.
+    Entering the context raises UserError unless a server answers and, if it lists its models, has this one.
     """
 
     def __init__(
@@ -160,12 +159,11 @@ class OpenAIChat:
     ) -> Message:
         """Return the model's next message; with a JSON Schema, a text that the server holds to it.
 
-        A `Suggested` limit on its tokens is raised for a model that thinks before it speaks. With `tokens` the message
-        carries its token ids and log-probabilities, which vLLM returns from 0.10.2 on.
-
-        Raises SchemaRefusedError when a request with a schema is refused, EndpointError when the server does not
-        answer or does not take pictures, TooLongError when the messages are longer than the model's context, UserError
-        when the key or the address is refused before the first answer.
+        A `Suggested` token limit is raised for a model that thinks before it writes. With `tokens` the message includes
+        its token ids and log-probabilities, which vLLM returns since version 0.10.2. Raises SchemaRefusedError if a
+        request with a schema is refused, EndpointError if the server does not answer or does not accept pictures,
+        TooLongError if the messages are longer than the model's context, UserError if the key or the address is refused
+        before the first answer.
         """
         fields: dict[str, Any] = {
             "model": self.model,
@@ -212,13 +210,13 @@ class OpenAIChat:
                     return self._message(request, completion, sent)
 
     def _choose(self, number: int) -> Connection:
-        """Return a connection by number; one to a server that is down only if all are."""
+        """Return a connection by number; one to a server that is down is used only if all are down."""
         start = number % len(self._connections)
         order = self._connections[start:] + self._connections[:start]
         return next((each for each in order if not each.server.is_down), order[0])
 
     async def _ask(self, connection: Connection, request: _Request) -> tuple[Completion, float]:
-        """Send one request. Return the completion and the time at which the request was sent."""
+        """Send one request. Return the completion and the time when the request was sent."""
         server = connection.server
         await server.ready()
         async with server.limit.slot(again=request.failures > 0) as slot:
@@ -314,9 +312,9 @@ class OpenAIChat:
         await asyncio.sleep(backoff(request.tries, cause.retry_after))
 
     def _is_final(self, request: _Request, completion: Completion) -> bool:
-        """Return False if a reply is asked for again: it is empty, or was cut by a suggested limit that is too low.
+        """Return False if a reply must be requested again: it is empty, or was cut off by too low a suggested limit.
 
-        Empty replies with recorded tokens are what the policy did, and stay.
+        Empty replies with recorded tokens are kept, because they are the policy's own behavior.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)
@@ -349,7 +347,7 @@ class OpenAIChat:
         )
 
     async def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        """Return the words; pictures come first, so that those that stay can be kept in a prefix cache."""
+        """Return the content with pictures first, so that unchanged pictures stay in a prefix cache."""
         if not message.images:
             return message.content
         pictures = await asyncio.to_thread(fit_pictures, message.images, self.max_image_edge)
@@ -360,7 +358,7 @@ class OpenAIChat:
 
 
 def _read(answer: Answer) -> Completion | Answer:
-    """Return the completion in an answer, or the refusal that it is, also if that was sent with status 200."""
+    """Return the completion in a response, or raise its refusal, even if it was sent with status 200."""
     if not 200 <= answer.status < 300:
         return answer
     try:
@@ -376,7 +374,7 @@ def _read(answer: Answer) -> Completion | Answer:
 
 
 def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
-    """Raise UserError for a request field that is nearly the name of one of the owner's own arguments."""
+    """Raise UserError for a request field whose name almost matches one of the owner's own arguments."""
     own = [*inspect.signature(owner).parameters][1:]
     for name in fields:
         close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)

@@ -1,4 +1,4 @@
-"""Pictures in requests: made small enough for model servers, and written as they take them."""
+"""Pictures in requests: reduced to a size that model servers accept, and encoded as they expect."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ STEP = 0.8
 
 
 def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
-    """Fit PNG pictures, with no edge over `max_edge` pixels and none over MAX_BYTES.
+    """Shrink PNG pictures so that no edge exceeds `max_edge` pixels and no file MAX_BYTES.
 
-    All are shrunk by one scale, so that they can be compared. An edge shrinks to LEAST_SCALE at most: what is
-    then still too tall or too wide is cut off at the bottom or the right. Pictures that fit stay as they are.
+    All are shrunk by the same scale, so that they can be compared. The scale is at least LEAST_SCALE: pictures that are
+    then still too tall or too wide are cut off at the bottom or the right. Pictures that fit stay unchanged.
     """
     from PIL import Image
 
@@ -42,12 +42,12 @@ def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
 
 
 def data_url(picture: bytes) -> str:
-    """Return a PNG as an address that holds it."""
+    """Return a PNG as a data URL."""
     return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
 
 
 def from_data_url(url: str) -> bytes:
-    """Return the picture in such an address."""
+    """Return the picture in a data URL."""
     return base64.b64decode(url.partition(",")[2])
 
 

@@ -12,17 +12,17 @@ from colbench.models.reply import error_fields, error_text
 from colbench.models.transports import Answer
 
 NOT_NOW = {429, 502, 503, 504, 529}
-"""The server refuses for load, or a gateway does not reach it: it is waited for, and no try is used up."""
+"""Status codes of overload, or of a gateway that does not reach the server: waiting does not use up a try."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Refusals that pass, besides all from 500 on."""
+"""Status codes of temporary refusals, in addition to all from 500 on."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
-"""The user's mistake before the server's first answer; after it, a fault that passes."""
+"""Status codes that are the user's mistake before the server's first answer, and a temporary fault after it."""
 LONGEST_BACKOFF = 10.0
 
 
 class RefusedError(Exception):
-    """A request failed in a way that may pass. It is repeated, and uses up a try."""
+    """A request failed in a way that may be temporary. It is repeated, which uses up a try."""
 
     def __init__(self, reason: str, kind: Kind, *, retry_after: float = 0.0) -> None:
         super().__init__(reason)
@@ -31,11 +31,11 @@ class RefusedError(Exception):
 
 
 class NotNowError(RefusedError):
-    """The server refused for load, or a gateway did not reach it. The request is repeated, and uses up no try."""
+    """The server was overloaded, or a gateway did not reach it. The request is repeated without using up a try."""
 
 
 class PassingError(RefusedError):
-    """The server refused key or address, but answers others. If it never answers this client, that is a `mistake`."""
+    """The server refused key or address, but answers others. If it never answers this client, this is a `mistake`."""
 
     def __init__(self, reason: str, mistake: UserError) -> None:
         super().__init__(reason, "server_error")
@@ -43,13 +43,13 @@ class PassingError(RefusedError):
 
 
 class OtherRequestError(Exception):
-    """The server refused the request, and something was learned by it: the next one will be another."""
+    """The server refused the request, and its response showed how to change the next one."""
 
 
 def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None:
     """Return the error for a refusal that is not about the request's content; None if it is.
 
-    `has_answered`: the server has answered a request before.
+    `has_answered`: True if the server has already answered a request.
     """
     status, said = answer.status, words(answer)
     if status == 429 and error_fields(answer.content).get("code") == "insufficient_quota":
@@ -83,7 +83,7 @@ def mistake(url: str, answer: Answer) -> UserError:
 
 
 def words(answer: Answer) -> str:
-    """Return a refusal in one line."""
+    """Describe a refusal in one line."""
     text = " ".join(error_text(answer.content).split())
     return f"HTTP {answer.status}: {text}" if text else f"HTTP {answer.status}"
 

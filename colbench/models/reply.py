@@ -1,4 +1,4 @@
-"""Reads a chat completion. Reading is lenient because servers omit fields and format them differently."""
+"""Reading chat completions. Reading is lenient because servers omit fields and format them differently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from colbench.messages import Delivery, Message, Sampled, Usage, clean
 
 MAX_REPLY = 500_000
-"""Characters of a reply that are kept; the rest is cut off, and the reply is marked as cut."""
+"""Maximum number of characters of a reply; the rest is cut off, and the reply is marked as cut."""
 THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
 THOUGHT_PARTS = {"thinking", "reasoning"}
 
@@ -35,9 +35,9 @@ class Completion(Struct, frozen=True):
 
     message: Message
     sampled: Sampled | None
-    """The tokens, where the server returns them."""
+    """The tokens, if the server returns them."""
     thought: bool
-    """True if the model thought before it spoke, whether or not the server shows the thoughts."""
+    """True if the model thought before its reply, even if the server does not show the thoughts."""
 
 
 def read_json(content: bytes) -> Any:
@@ -56,7 +56,7 @@ def read_json(content: bytes) -> Any:
 def read_completion(content: bytes) -> Completion:
     """Return the completion in the body of an answer.
 
-    Raises MalformedError if it is none, ReportedError if it is an error that was sent with status 200.
+    Raises MalformedError if it is not a completion, ReportedError if it is an error sent with status 200.
     """
     body = read_json(content)
     if not isinstance(body, dict):
@@ -113,7 +113,7 @@ def _read_content(content: object) -> tuple[str, str]:
 
 
 def _flat(part: object) -> str:
-    """Return the text in a part, however deep it lies."""
+    """Return the text in a part, at any depth."""
     if isinstance(part, str):
         return part
     if isinstance(part, list):
@@ -161,7 +161,7 @@ def _read_tokens(body: dict[str, Any], choice: dict[str, Any]) -> Sampled | None
 
 
 def _whole(value: object) -> tuple[int, ...] | None:
-    """Return a list of whole numbers; None if it is not one."""
+    """Return a value if it is a list of whole numbers, else None."""
     if isinstance(value, list) and all(type(each) is int for each in value):
         return tuple(value)
     return None

@@ -1,4 +1,4 @@
-"""A model that replies with the result of a function: the bundled test double, for tests and for trying things out."""
+"""A model that replies with the result of a function: a test double for tests and experiments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Script = Callable[[Sequence[Message]], str]
 
 
 class ScriptedModel:
-    """A chat model that answers by a script; it counts words as tokens."""
+    """A chat model that answers from a script; it counts words as tokens."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

@@ -1,7 +1,7 @@
 """A local OpenAI-compatible server that replies from a script.
 
-It stands in for a model server where none can run: tests, benchmarks, trying out an agent without a key.
-It can also misbehave on request: refuse, delay, break the connection, answer garbage.
+It replaces a model server in tests and benchmarks, and for trying out an agent without a key. It can also misbehave on
+request: refuse, delay, break the connection, answer garbage.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ DRIP_INTERVAL = 0.05
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A bad answer, or a bad way to give a good one. Without a body the script's own completion is sent."""
+    """A faulty response, or a faulty way to send a good one. Without a body the script's own completion is sent."""
 
     status: int = 200
     """HTTP status; 0: the connection is cut without an answer."""
     body: str | bytes | None = None
     headers: dict[str, str] | Callable[[], dict[str, str]] = {}
     edit: Callable[[dict[str, Any]], object] | None = None
-    """Changes the script's completion; returns it, or the body that is sent in its place."""
+    """A function that changes the script's completion and returns it, or returns the body to send instead."""
     sent: Literal["whole", "half", "drip"] = "whole"
     """`half`: the connection is cut in the middle of the body; `drip`: the body never ends."""
     delay: float = 0.0
@@ -47,19 +47,19 @@ class Fault(Struct, frozen=True, kw_only=True):
     slots: int = 0
     """The most requests with this model that are served at once; 0: any number."""
     queues: bool = False
-    """True if the requests that find no slot wait for one; they are refused with 429 otherwise."""
+    """True if requests wait when all slots are taken; otherwise they are refused with 429."""
     restart: float = 0.0
-    """Seconds for which the server is dead from now on."""
+    """Seconds for which the server is down from now on."""
     when: Callable[[Mapping[str, Any]], bool] | None = None
-    """Decides by the body of a request; without it every request is meant."""
+    """A function that selects requests by their body; without it, every request is selected."""
 
     def applies(self, body: Mapping[str, Any]) -> bool:
-        """Return True if a request with this body is meant."""
+        """Return True if the fault applies to a request with this body."""
         return self.when is None or self.when(body)
 
     @property
     def is_answered(self) -> bool:
-        """True if the script is asked."""
+        """True if the script is called."""
         return self.status == 200 and self.body is None
 
 
@@ -69,12 +69,12 @@ OVERLOADED = Fault(status=429, body="all slots are taken")
 class ScriptedServer:
     """Serves `script` as the model `model`; `async with` gives the running server.
 
-    `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault; `models` is
-    the answer to GET /models in place of the list. `delay`, in seconds or a function that draws them, holds up no other
-    request. `requests`, `headers` and `paths` keep what was asked; Azure's paths are served as well, and under
-    `/no-models/v1` there is no list.
-    Like vLLM it returns token ids and log-probabilities when asked: its tokens are the bytes of what is said.
-    The script is handed pictures as `Message.images`; without `sees` they are refused, as by a model of text.
+    `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault; `models` is the
+    answer to GET /models in place of the list. `delay`, in seconds or a function that draws them, does not delay other
+    requests. `requests`, `headers` and `paths` record the requests; Azure's paths are served as well, and under
+    `/no-models/v1` there is no list. Like vLLM it returns token ids and log-probabilities when asked: its tokens are
+    the bytes of the text. The script receives pictures as `Message.images`; without `sees` they are refused, as by a
+    text-only model.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ScriptedServer:
 
     @property
     def base_url(self) -> str:
-        """Where it listens, `/v1` included."""
+        """The URL of the server, including `/v1`."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
@@ -181,7 +181,7 @@ class ScriptedServer:
 
     @asynccontextmanager
     async def _slot(self, name: str, fault: Fault) -> AsyncIterator[bool]:
-        """Acquire one of a model's slots. Return False if all are taken and it does not queue."""
+        """Acquire one of a model's slots. Return False if all are taken and requests do not queue."""
         if not fault.slots:
             yield True
             return
@@ -202,7 +202,7 @@ class ScriptedServer:
 
 
 def completion(model: str, messages: Sequence[Message], script: Script) -> dict[str, Any]:
-    """Return the body of a chat completion that holds the script's reply; tokens are counted as words."""
+    """Return the body of a chat completion with the script's reply; tokens are counted as words."""
     reply = script(messages)
     message = {"role": "assistant", "content": reply} if isinstance(reply, str) else reply
     prompt = sum(len(m.content.split()) for m in messages)

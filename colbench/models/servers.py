@@ -17,13 +17,13 @@ from colbench.models.limits import AdaptiveLimit
 from colbench.numbers import count
 
 PATIENCE = 900.0
-"""Seconds to wait for a server that cannot be reached, or that refuses for load."""
+"""Seconds to wait for a server that is unreachable or overloaded."""
 POLL = (1.0, 10.0)
-"""Seconds between two looks at a server that cannot be reached: at first, and at most."""
+"""Seconds between two checks of an unreachable server: initial and maximum value."""
 TOLD_AFTER = 2.0
-"""Seconds after which a wait is worth telling."""
+"""Seconds after which a wait is reported."""
 WAIT_INTERVAL = 1.0
-"""Seconds between two checks of what is waited for."""
+"""Seconds between two checks of a server that is waited for."""
 
 
 class Wait(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """Address of the model server; empty if another program reports the wait in its own words."""
     reason: str
     requests: int = 0
-    """Requests that were refused and wait; 0: the server cannot be reached."""
+    """Number of refused requests that wait; 0 if the server cannot be reached."""
     seconds: int = 0
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Server:
     def __init__(self, url: str, concurrency: int, patience: float) -> None:
         self.url = url
         self.concurrency = concurrency
-        """Requests in flight at most, of all processes that share it."""
+        """Maximum number of requests in flight, over all processes that share the server."""
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
@@ -70,7 +70,7 @@ class Server:
         self._refused_since: float | None = None
 
     def divide(self, sharers: int) -> None:
-        """Leave room for as many requests in flight as each of some processes may have, at least one."""
+        """Divide the limit among several processes, so that each has at least one request in flight."""
         self.limit.resize(max(1, self.concurrency // sharers))
 
     @property
@@ -79,17 +79,17 @@ class Server:
         return self._down_since is not None
 
     def answered(self) -> None:
-        """Note that a request was answered."""
+        """Record that a request was answered."""
         self.has_answered = True
         self._refused_since = None
 
     async def ready(self) -> None:
-        """Wait while the server cannot be reached. Raises EndpointError when patience is over."""
+        """Wait while the server cannot be reached. Raises EndpointError when the patience runs out."""
         if self._poll:
             await asyncio.shield(self._poll)
 
     def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
-        """Note that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
+        """Record that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
         self._reason = reason
         if self._poll is None:
             self._down_since = time.monotonic()
@@ -138,7 +138,7 @@ class Server:
                 del self._backing_off[reason]
 
     def wait(self) -> Wait | None:
-        """Return the current wait, such as for a rate limit; None if there is nothing worth reporting."""
+        """Return the current wait, such as for a rate limit; None if there is no wait worth reporting."""
         now = time.monotonic()
         if self._down_since is not None and now - self._down_since >= TOLD_AFTER:
             return Wait(url=self.url, reason=self._reason, seconds=int(now - self._down_since))
@@ -164,9 +164,9 @@ class Servers:
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
-        """Return the server at an address, with at most `concurrency` requests in flight; the least given one holds.
+        """Return the server at an address, with at most `concurrency` requests in flight; the lowest limit applies.
 
-        Where processes share it, each may have its part of them, but at least one.
+        If processes share the server, each gets its part of the limit, but at least one.
         """
         server = self._by_url.get(url)
         if server is None:
@@ -209,7 +209,7 @@ def current_servers() -> Servers:
 
 @asynccontextmanager
 async def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AsyncIterator[None]:
-    """Call `tell` with the waits for the servers of this event loop whenever they change."""
+    """Call `tell` with the current waits whenever the waits for the servers of this event loop change."""
 
     async def watch() -> None:
         told: list[Wait] = []

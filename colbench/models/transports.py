@@ -1,7 +1,7 @@
 """The two ways to send a request: the official `openai` package, and aiohttp, which costs a tenth of the CPU time.
 
-Both give the raw answer of the server, whatever its status, and raise the same three errors. Limits, retries and
-reading are above them (`colbench.models.openai_chat`), so that they are the same for both.
+Both return the raw response of the server, whatever its status, and raise the same three errors. Limits, retries and
+reading are in the layer above (`colbench.models.openai_chat`), so they are the same for both.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Client = Literal["openai", "aiohttp"]
 CONNECT_TIMEOUT = 30.0
 MAX_BODY = 64 * 2**20
-"""Bytes of an answer; a longer one is broken off."""
+"""Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
-"""Names of the errors of httpx that come before a request is sent."""
+"""Names of httpx errors that occur before a request is sent."""
 
 
 class Answer(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Answer(Struct, frozen=True):
 
     status: int
     headers: Mapping[str, str]
-    """With lower-case names."""
+    """The response's headers, with lower-case names."""
     content: bytes
 
 
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
 
 class AiohttpTransport:
-    """The fast way, for one's own server at thousands of short calls a second."""
+    """The fast transport, for one's own server with thousands of short calls per second."""
 
     def __init__(self, base_url: str, key: str | None, timeout: float) -> None:
         import aiohttp
@@ -109,9 +109,9 @@ class AiohttpTransport:
 
 
 class OpenAITransport:
-    """The official package, with all that it reads from the environment: organization, project, proxies, certificates.
+    """The official package, with its settings from the environment: organization, project, proxies, certificates.
 
-    Its own retries are off. Without a key no `Authorization` is sent.
+    Its own retries are turned off. Without a key no `Authorization` is sent.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, timeout: float, *, has_key: bool = True) -> None:
@@ -233,7 +233,7 @@ def _lower(headers: Any) -> dict[str, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the system's own words for an error, which may be some causes down."""
+    """Return the system's own words for an error, which may be several causes deep."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

@@ -9,7 +9,7 @@ from colbench.config import ScoringMode
 
 FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 MENTION = re.compile(r"`(?:\s{0,9}</?[!a-z][^`\n<>]{0,60}>?){1,3}\s{0,9}`", re.I)
-"""Tags as inline code: they are only spoken of."""
+"""Tags in inline code, which are only mentioned."""
 ATTRIBUTES = r"[^>]{0,1000}>"  # bounded, because a text with many `<html` would take quadratic time
 DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
 DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
@@ -23,12 +23,12 @@ CLOSE = re.compile(r"</html\s*>", re.I)
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
     """Return the page that a message shows, or None if it shows none.
 
-    `default`: the last document of the last fenced block that holds one; without fences, the last document of
-    the text. A document runs from its doctype or `<html>` to `</html>`, or to the end if it is cut off; where
-    there is neither, from `<body>` to `</body>` or the end. An `<html>` that is only spoken of, in inline code
-    or without another tag after it, is not a document.
-    `official`: from the first `<html` to the first `</html>` after it, as the released scorer reads it; what
-    stands before, the doctype too, is dropped, and a page that is cut off is none.
+    `default`: the last document of the last fenced block that contains one; without fences, the last document of the
+    text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut off; without doctype
+    and `<html>`, from `<body>` to `</body>` or the end. An `<html>` that is only mentioned, in inline code or without
+    another tag after it, is not a document. `official`: from the first `<html` to the first `</html>` after it, like
+    the released scorer; anything before it, including the doctype, is dropped, and a page that is cut off does not
+    count.
     """
     if mode == "official":
         start = OPEN.search(text)
@@ -58,5 +58,5 @@ def _tags(document: str, most: int) -> int:
 
 
 def target_page(reference: str, mode: ScoringMode = "default") -> str:
-    """Return the page of a task's reference, which every look at the target renders; all of it if it shows no page."""
+    """Return the page of a task's reference, as used by every render of the target; all of it if it has no page."""
     return extract_page(reference, mode) or reference

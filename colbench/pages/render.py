@@ -9,10 +9,11 @@ from msgspec import Struct
 from colbench.config import ScoringMode
 
 RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "varies"]
-"""How rendering ended. All but `rendered` are the page's own doing; a browser that fails raises RenderError.
+"""How rendering ended.
 
-`varies`: two independent loads of the page look different, and did so again when nothing else was rendered.
-`crash`: the page brought down its own fresh browser, again and again.
+All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `varies`: two
+independent loads of the page look different, also when repeated with nothing else being rendered. `crash`: the page
+repeatedly crashed a fresh browser of its own.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
 """`box`: an area without its own text that is visible by its color, border or shadow."""
@@ -20,7 +21,7 @@ Align = Literal["left", "center", "right"]
 
 
 class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One visible thing on a page. Lengths are in CSS pixels from the page's upper left corner."""
+    """One visible element of a page. Lengths are in CSS pixels from the page's upper left corner."""
 
     kind: BlockKind
     x: int
@@ -32,14 +33,14 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
     color: str = "#000000"
     """Color of the text, `#rrggbb`."""
     background: str = "#ffffff"
-    """Its background, `#rrggbb`: the nearest opaque background color."""
+    """The block's background, `#rrggbb`: the nearest opaque background color."""
     font_size: float = 16.0
     bold: bool = False
     align: Align = "left"
 
 
 class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One page as rendered. The picture is apart, in the same entry of the store."""
+    """One rendered page. The picture is separate, in the same entry of the store."""
 
     key: str
     """Hash of the page, the viewport and the browser's environment."""
@@ -56,7 +57,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cut: bool = False
     """True if the page is taller than the maximum height of the picture."""
     refused: tuple[str, ...] = ()
-    """Addresses that the page asked for and did not get."""
+    """Addresses that the page requested but was refused."""
     note: str = ""
     """The reason why there is no picture, in words."""
     picture: bytes = b""
@@ -64,7 +65,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PageRenderer(Protocol):
-    """Whatever turns pages into pictures."""
+    """An object that renders pages to pictures."""
 
     @property
     def environment(self) -> str:
@@ -72,8 +73,8 @@ class PageRenderer(Protocol):
         ...
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Render the page, or take its render from the store; None is "no page".
+        """Render the page, or read its render from the store; None stands for "no page".
 
-        Raises RenderError when the browser, not the page, failed.
+        Raises RenderError if the browser, not the page, failed.
         """
         ...

@@ -1,7 +1,7 @@
 """Storage of renders, by the hash of everything they depend on: `KEY.json`, with `KEY.png` next to it.
 
-Many processes may use one folder. Files appear whole or not at all, and an entry that is damaged, or whose
-picture is another than it says, is none.
+Many processes may use one folder. Files are written atomically, and an entry that is damaged, or whose picture does not
+match its hash, is ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = "colbench.render/1"
 
 
 class _Entry(Struct, frozen=True, kw_only=True):
-    """A render as its JSON holds it."""
+    """A render in the form stored as JSON."""
 
     schema: str = SCHEMA
     picture: str
@@ -37,7 +37,7 @@ def _refusal(folder: Path, cause: OSError) -> str:
 
 
 def render_key(page: str | None, mode: ScoringMode, environment: str) -> str:
-    """Return the key of a page's render: a hash of the page, the viewport and all else that a picture depends on."""
+    """Return the key of a page's render: a hash of the page, the viewport and everything else that affects it."""
     return _hash(msgspec.json.encode((page, mode, environment)))
 
 
@@ -47,7 +47,7 @@ def default_folder() -> Path:
 
 
 class RenderStore:
-    """Renders in a folder, the user's own one unless another is given; it is made when first written to."""
+    """Renders in a folder, by default the user's own; the folder is created on the first write."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or default_folder()
@@ -62,7 +62,7 @@ class RenderStore:
             raise UserError(_refusal(self.folder, cause)) from cause
 
     def get(self, key: str) -> Render | None:
-        """Return the render under this key with its picture; None if it is not stored."""
+        """Return the render stored under this key with its picture; None if there is none."""
         try:
             entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
             render = entry.render
@@ -93,7 +93,7 @@ def _hash(content: bytes) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write all of it under this name, or nothing."""
+    """Write a file under this name atomically."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with open(handle, "wb") as file:

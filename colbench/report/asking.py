@@ -65,9 +65,10 @@ def _mean_gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline | None)
 def unasked_values(
     tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
 ) -> dict[str, float]:
-    """Return what dialogues without questions are worth, by task hash, as means over the baseline's trials.
+    """Return the scores of dialogues without questions, by task hash, as means over the baseline's trials.
 
-    Empty without a baseline, and if it asked something: then it does not tell what asking nothing is worth.
+    Empty without a baseline, and if the baseline asked questions, because its scores are then not those of asking
+    nothing.
     """
     rows = baseline.of(tasks) if baseline else []
     if any(each.questions for row in rows for each in row):
@@ -79,10 +80,10 @@ def unasked_values(
 def gain_per_question(
     dialogue: Judged, unasked: float | None, mode: str, lead: Metric
 ) -> float | None:
-    """Return how much more a dialogue is worth than one without questions, for each question that it asked.
+    """Return a dialogue's gain in score over one without questions, divided by the number of its questions.
 
-    `unasked`: what one without questions is worth on its task; see `unasked_values`. None where one of the three is
-    not known, or nothing was asked.
+    `unasked`: the score without questions on the dialogue's task; see `unasked_values`. None if one of the three is
+    unknown, or nothing was asked.
     """
     worth, asking = value(dialogue, mode, lead), dialogue.asking
     if worth is None or unasked is None or asking is None or not asking.questions:
@@ -91,7 +92,7 @@ def gain_per_question(
 
 
 def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
-    """Return the share of the hidden decisions that had been told after turn 1, 2, …, as a mean over dialogues."""
+    """Return the mean share of the hidden decisions told up to turn 1, 2, …, over dialogues."""
     counted = [each for each in dialogues if each.hidden]
     shares = [0.0] * max_turns
     for each in counted:
@@ -101,7 +102,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Count by family and decision, least asked and most often hidden first; tasks without a family are left out."""
+    """Return counts by family and decision, least asked and most often hidden first, except tasks without a family."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():
@@ -139,7 +140,7 @@ def _count_decisions(
 
 
 def followed_report(cells: Cells) -> FollowedReport | None:
-    """Return what became of the differences that the human pointed out; None if no dialogue tells."""
+    """Return the outcomes of the differences that the human pointed out; None if no dialogue has any."""
     known = [each.followed for each in cells.dialogues if each.followed]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Other runs next to this one: the win rate against a baseline, and the ceiling of an agent that is told everything."""
+"""Other runs: a baseline for the win rate, and a run of the same agent with all decisions told (the ceiling)."""
 
 from __future__ import annotations
 
@@ -30,42 +30,42 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Another run, for comparing with."""
 
     source: str
-    """As given."""
+    """The baseline's path, as given by the user."""
     agent: str
     """Empty when a rollout file does not say."""
     dialogues: Mapping[str, Sequence[DialogueStats]]
     """Dialogues by the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
-        """Raise UserError if it shares none of these tasks; `flag` named it."""
+        """Raise UserError if the baseline has none of these tasks; `flag` named the baseline."""
         if not any(self.of(tasks)):
             raise UserError(
                 f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
-        """Return its dialogues of each of these tasks; tasks are the same if their hashes are."""
+        """Return the run's dialogues on each of these tasks; tasks are identified by their hash."""
         return [self.dialogues.get(task.hash, ()) for task in tasks]
 
 
 class Others(Struct, frozen=True, kw_only=True):
-    """The runs that a report is to compare with."""
+    """The runs with which a report compares its run."""
 
     baseline: Baseline | None = None
     ceiling: Baseline | None = None
     """A run whose first messages state every decision."""
 
     def require(self, tasks: Sequence[Task]) -> None:
-        """Raise UserError if one of them shares none of these tasks."""
+        """Raise UserError if one of the runs has none of these tasks."""
         for flag, other in (("--baseline", self.baseline), ("--ceiling", self.ceiling)):
             if other:
                 other.require(tasks, flag)
 
 
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
-    """Return the run that a run folder or a rollout file holds; `flag` named it.
+    """Return the run in a run folder or a rollout file, which `flag` named.
 
-    Raises UserError when there is none, DataError when a file of it is malformed.
+    Raises UserError if there is none, DataError if one of its files is malformed.
     """
     path, agent = Path(source), ""
     if path.is_dir():
@@ -80,7 +80,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
 
 
 def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
-    """Measure dialogues with their places, one at a time; return them by the hash of their task, by place."""
+    """Measure dialogues with their positions, one at a time; return them by the hash of their task, then position."""
     found: dict[str, list[DialogueStats]] = {}
     measurer = Measurer()
     for place, rollout in dialogues:
@@ -89,7 +89,10 @@ def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[Dialogue
 
 
 def read_ceiling(source: str) -> Baseline:
-    """Return a run of `--told all`. Raises UserError if the folder holds another one, DataError if it is malformed."""
+    """Return a run of `--told all`.
+
+    Raises UserError if the folder contains another run, DataError if it is malformed.
+    """
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":
         raise UserError(f"--ceiling {source}: is not the folder of a run with --told all")
@@ -97,7 +100,7 @@ def read_ceiling(source: str) -> Baseline:
 
 
 def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
-    """Read the runs that a configuration names to compare with.
+    """Read the runs that a configuration names for comparison.
 
     Raises UserError if one cannot be read, or has none of these tasks.
     """
@@ -110,7 +113,7 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 
 
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
-    """Return the scores of the agent when it is told everything, over the tasks that both runs have scored.
+    """Return the agent's scores when it is told everything, over the tasks that both runs have scored.
 
     None if there is no such task.
     """
@@ -176,7 +179,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric by which both sides can be compared, and the reason if it is the fallback."""
+    """Return the metric by which both sides can be compared, and the reason if this is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback
@@ -192,7 +195,7 @@ def _measure(
 def _differences(
     mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats], mode: str, *, fallback: bool
 ) -> str:
-    """Describe how differently the two runs were measured; empty if they were not."""
+    """Describe how the measurement of the two runs differs; empty if it does not."""
     here, there = _ways(mine, mode, fallback=fallback), _ways(theirs, mode, fallback=fallback)
     if not here or not there or here == there:
         return ""
@@ -200,7 +203,10 @@ def _differences(
 
 
 def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
-    """Return the scorers and where they ran. Words after a scorer's first concern only its primary metric."""
+    """Return the scorers and where they ran.
+
+    After a scorer's name, all further words concern only its primary metric.
+    """
     scores = [each for one in dialogues if (each := one.scores.get(mode))]
     names = [s.scorer.partition(" ")[0] if fallback else s.scorer for s in scores]
     return {

@@ -25,23 +25,23 @@ from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 SEEN = 0.05
-"""Least number that is not shown as 0.0."""
+"""Minimum value that is not shown as 0.0."""
 RAREST = 2
-"""Number of rarely asked decisions that are named."""
+"""Number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
 """Widths in columns of the terminal."""
 TOGETHER = 28
 """Parts of a note up to this length, between commas, are not broken."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
-"""Lines of a note."""
+"""Maximum number of lines in a note."""
 
 
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
     """Return the most important facts about a domain: scores, asking, failures, effort.
 
-    Their notes have line breaks where they are to be wrapped. Together they have at most this number of lines; the
-    least important come last.
+    Their notes contain line breaks for wrapping. Together they have at most this number of lines; the least important
+    come last.
     """
     facts: list[Fact] = []
     for fact in _all(domain, report):

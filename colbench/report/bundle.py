@@ -1,7 +1,7 @@
 """The data behind the page's table of tasks: a small index, and the dialogues packed in blocks.
 
-The index is read when the page loads; a block is unpacked when one of its tasks is opened, so that thousands of
-dialogues cost the page no more than their compressed size.
+The index is read when the page loads; a block is unpacked when one of its tasks is opened, so thousands of dialogues
+add only their compressed size to the page.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from colbench.score import Score
 from colbench.task import Task
 
 BLOCK = 40
-"""Tasks packed together."""
+"""Number of tasks packed together."""
 REQUEST = 200
-"""Characters of a request that the table can search and show."""
+"""Maximum number of characters of a request for search and display in the table."""
 LONGEST = 100_000
-"""Characters of any one text that the page shows; the run folder has it whole."""
+"""Maximum number of characters of any one text on the page; the run folder has the whole text."""
 
 
 def index(

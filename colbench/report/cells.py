@@ -32,11 +32,11 @@ class Cells(Struct, frozen=True, kw_only=True):
     tasks: tuple[Task, ...]
     grid: Grid
     trials: int
-    """Trials planned for each task; a shard has some of them."""
+    """Number of trials planned for each task; a shard has only some of them."""
 
     @property
     def planned(self) -> int:
-        """Number of cells."""
+        """Number of planned cells."""
         return sum(map(len, self.grid))
 
     @property
@@ -67,7 +67,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     """A run in numbers: its planned cells by domain, and the dialogues that belong to none."""
 
     cells: dict[str, Cells]
-    """The domains, except those without planned dialogues, as may occur in a shard."""
+    """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
     ignored: int
 
 
@@ -86,13 +86,13 @@ def measure(
     dialogues: Iterable[tuple[int, Rollout]],
     shard: Shard | None = None,
 ) -> Measured:
-    """Put dialogues, one at a time, into the planned cells by task and trial.
+    """Measure dialogues, one at a time, and put them into the planned cells by task and trial.
 
     Args:
         tasks: The tasks of the run.
         trials: Trials planned for each task.
-        dialogues: Each with its place (`DialogueStats.place`); of a cell's, the one at the last place counts.
-        shard: Has only its own cells, and only the tasks that have some.
+        dialogues: Each with its position (`DialogueStats.place`); the last one of a cell counts.
+        shard: The shard whose cells, and tasks with such cells, are returned.
     """
     planned = (_row(task, trials, shard) for task in tasks)
     rows = {row.task.id: row for row in planned if row.trials}
@@ -119,8 +119,8 @@ def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> 
     """Return dialogues, taken one at a time, by domain, task and trial, planned or not.
 
     Args:
-        tasks: Those that are known. They come first and in their order; the others follow in that of the file.
-        dialogues: Each with its place, the last one of the file first (`RunFolder.latest`); of a cell's, it counts.
+        tasks: The known tasks. They come first, in this order; others follow in the order of the file.
+        dialogues: Each with its position, last in the file first (`RunFolder.latest`); the first one of a cell counts.
     """
     known, measurer = {task.hash: task for task in tasks}, Measurer()
     found: dict[str, ByTask] = {}
@@ -158,7 +158,7 @@ def _cells(rows: Sequence[_Row], trials: int) -> Cells:
 
 
 def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
-    """Return a metric of a cell; None if it was not taken. A failure of the agent is worth 0."""
+    """Return a metric of a cell; None if it was not computed. A failure of the agent counts as 0."""
     found = metric.of(dialogue.scores.get(mode))
     return 0.0 if found is None and dialogue.agent_failed else found
 
@@ -183,7 +183,7 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return a metric of the last shown answer at a turn (from 1), in the domain's first mode.
 
-    It is 0 while nothing has been shown. None: the dialogue was not scored, or its turns were not.
+    It is 0 until something is shown. None: the dialogue or its turns were not scored.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)
@@ -197,8 +197,8 @@ def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
 def leading_metric(domain: Domain, dialogues: Sequence[Judged]) -> Metric:
     """Return the metric that a report leads with.
 
-    It is the primary one, or the fallback unless every answer that was measured has the primary one:
-    a mean over some of the answers would pass for one over all.
+    It is the primary one if every measured answer has it, else the fallback: a mean over some of the answers could be
+    mistaken for one over all.
     """
     if domain.fallback is None:
         return domain.primary

@@ -18,9 +18,9 @@ from colbench.report.model import DomainReport, RunReport
 LINES, WIDTH = 20, 80
 """Number of lines printed after a run."""
 FRAME = 3
-"""Lines around the facts of a domain: its title, and blank ones."""
+"""Number of lines around the facts of a domain: its title, and blank lines."""
 FEWEST = 6
-"""Lines of facts that are printed whatever else there is."""
+"""Minimum number of lines of facts to print, whatever else is printed."""
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def print_report(report: RunReport, folder: Path, *, short: bool = False) -> None:
-    """Print a report that has been written to a run's folder: its table, its warnings, and where its pages are.
+    """Print a report that has been written to a run's folder: its table, its warnings, and the locations of its pages.
 
-    `short`: the facts to know first and the commands that show more, in at most `LINES` lines if it has one domain and
-    few warnings.
+    `short`: print only the most important facts and the commands that show more, in at most `LINES` lines if the run
+    has one domain and few warnings.
     """
     after = [f"{sentence(name)}: {page}" for name, page in pages(report, folder).items()]
     after += [f"{what}: {command}" for what, command in _next(report, folder)] if short else []

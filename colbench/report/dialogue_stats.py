@@ -1,7 +1,7 @@
 """The statistics of one dialogue for a report: its verdicts and counts, without its texts.
 
-A report holds one of these for each dialogue, so that millions fit into memory. What many dialogues have alike, such as
-a verdict or a reason, is kept once.
+A report keeps one such object for each dialogue, small enough that millions fit into memory. Values shared by many
+dialogues, such as a verdict or a reason, are stored once.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from colbench.task import Task
 
 T = TypeVar("T", bound=Hashable)
 TEXTS = ("scorer", "outcome", "note", "environment")
-"""Fields of a verdict that many have alike."""
+"""Fields of a verdict with values that many verdicts share."""
 NO_FLOORS: dict[str, dict[str, float]] = {}
 """Shared by all verdicts that are kept without floors."""
 NEVER = 1 << 30
-"""In place of a turn: none."""
+"""Placeholder for the turn of something that never happened."""
 Reply = tuple[Usage | None, Delivery | None, bool]
-"""Tokens and delivery of one reply, and True if a model server gave an empty one."""
+"""Tokens and delivery of one reply, and whether a model server returned an empty reply."""
 
 
 class Judged(Protocol):
@@ -63,28 +63,28 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     """The replies of one role in a dialogue."""
 
     uncounted: int = 0
-    """Replies for which no server gave a count."""
+    """Number of replies for which no server reported a count."""
     usage: Usage | None = None
     """Tokens of the other participants; None if there are none."""
     served: int = 0
-    """Replies that a model server gave; the numbers below are of these."""
+    """Number of replies that came from a model server; the numbers below cover only these."""
     empty: int = 0
     cut: int = 0
     filtered: int = 0
     refused: int = 0
     retries: int = 0
     waits: tuple[float, ...] = ()
-    """Seconds, of the replies that were waited for."""
+    """Seconds waited, for each reply that had to wait."""
 
 
 class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
-    """One dialogue in numbers. `Judged` describes the first fields."""
+    """One dialogue in numbers. The first fields are explained in `Judged`."""
 
     place: int
-    """Where the dialogue is: the byte offset of its line, or its number in a list."""
+    """Position of the dialogue: the byte offset of its line, or its index in a list."""
     domain: str
     scores: dict[str, Score]
-    """Without tests and floors."""
+    """The scores, without tests and floors."""
     floors: Mapping[str, Mapping[str, float]] | None
     """Metrics of answers that need no dialogue (`Domain.floors_of`); None if the dialogue is not scored."""
     failure: Failure | None
@@ -97,7 +97,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     turns_scored: bool
     """True if a turn has a verdict."""
     primary: array[float] | None
-    """The domain's primary metric by turn, NaN where there is none; None if no turn has one."""
+    """The domain's primary metric by turn, NaN if a turn has none; None if no turn has one."""
     fallback: array[float] | None
     human_words: int
     agent_words: int
@@ -106,11 +106,11 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     leak: tuple[float, float, float] | None
     """Shares of identifiers, literals and n-grams; None if the dialogue was not audited."""
     began: float | None
-    """Seconds since the epoch; None if it is not known."""
+    """Start time in seconds since the epoch; None if unknown."""
     seconds: float
     asking: Asking | None
     hidden: tuple[str, ...]
-    """Names of the decisions that the request does not state; empty if the asking is not known."""
+    """Names of the decisions that the request does not state; empty if the dialogue's questions were not analyzed."""
     asked: tuple[bool, ...]
     """For each hidden decision, True if a message of the agent asked for it."""
     told_at: tuple[int, ...]
@@ -212,7 +212,7 @@ class Measurer:
         )
 
     def _same(self, kind: str, value: T) -> T:
-        """Return the value that was kept first of all equal ones of a kind."""
+        """Return the stored one of all equal values of a kind."""
         known: T = self._known[kind].setdefault(value, value)
         return known
 

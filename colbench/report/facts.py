@@ -1,4 +1,4 @@
-"""The report in words: sections of facts, which the terminal and the page both show."""
+"""The report in words: sections of facts, which both the terminal and the page show."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ CLASS_NOTES = {
     "wrong_code": "all decisions were told, but the code is wrong",
 }
 RAREST = 5
-"""Number of rarely asked decisions that are named."""
+"""Number of rarely asked decisions to name."""
 FEW_TASKS = 30
 """Below this many tasks a percentile bootstrap interval is too narrow, which the report states."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One line: its name, the number, and a note."""
+    """One line: the fact's name, the number, and a note."""
 
     label: str
     value: str
@@ -60,7 +60,7 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """Facts that belong together."""
+    """A group of related facts."""
 
     title: str
     facts: tuple[Fact, ...]
@@ -119,12 +119,12 @@ def measured(metric: Metric, interval: Interval, suffix: str = "") -> Fact:
 
 
 def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
-    """Return True if the fallback leads, because answers lack the primary metric."""
+    """Return True if the fallback metric leads because answers lack the primary one."""
     return domain.fallback is not None and report.lead == domain.fallback.name
 
 
 def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]:
-    """Return the metrics that were taken besides the leading one and success, by name."""
+    """Return the measured metrics other than the leading one and success, by name."""
     shown = {report.lead, domain.success and domain.success.name}
     return {name: mean for name, mean in report.metrics.items() if name not in shown}
 
@@ -162,7 +162,7 @@ def _rates(domain: Domain, lead: str, rates: Rates, suffix: str = "") -> Iterato
 
 
 def differs(report: DomainReport) -> bool:
-    """Return True if the scoring modes give some answer another value, or have not scored the same dialogues."""
+    """Return True if the scoring modes give an answer different values, or have not scored the same dialogues."""
     scored = {(found.scored, found.unscored) for found in report.modes.values()}
     return len(scored) > 1 or (report.delta is not None and report.delta.differing > 0)
 
@@ -181,7 +181,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
     """Return the curve by turn and its values: success or, without it, the leading metric.
 
-    There is no value where the turns were not scored.
+    Turns that were not scored have no value.
     """
     if domain.success:
         return domain.success.name, [b.success_rate for b in report.by_turn if b.success_rate]
@@ -196,7 +196,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the scores of the same agent told everything, with its own on the same tasks."""
+    """Yield the scores of the same agent when it is told everything, next to its own on the same tasks."""
     ceiling = report.ceiling
     if ceiling is None:
         return
@@ -344,7 +344,7 @@ def _replies(report: DomainReport) -> Iterator[Fact]:
 
 
 def reply_counts(found: Replies) -> dict[str, int]:
-    """Return the numbers of replies that did not come as they should, by what became of them."""
+    """Return the numbers of replies with delivery problems, by their outcome."""
     return {
         "empty": found.empty,
         "cut": found.cut,

@@ -15,7 +15,7 @@ from colbench.task import Task
 from colbench.web.charts import stacked_bar
 
 FIRST = 6
-"""Families and decisions that are shown before the others."""
+"""Maximum number of families and decisions shown before the rest is collapsed."""
 
 
 class ClassLine(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class ClassLine(Struct, frozen=True, kw_only=True):
 
 
 class FamilyLine(Struct, frozen=True, kw_only=True):
-    """Outcomes of the dialogues about the tasks of one family."""
+    """Outcomes of the dialogues on the tasks of one family."""
 
     name: str
     failed: int
@@ -44,7 +44,7 @@ class DecisionLine(Struct, frozen=True, kw_only=True):
     family: str
     name: str
     question: str
-    """A question about it; empty if none is known."""
+    """A question about the decision; empty if none is known."""
     asked: int
     hidden: int
     became: str
@@ -68,7 +68,7 @@ class FollowedView(Struct, frozen=True, kw_only=True):
     summary: str
     bar: Markup
     parts: Sequence[tuple[str, str, str]]
-    """Name, share and meaning of each."""
+    """Name, share and meaning of each part."""
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
@@ -120,7 +120,7 @@ def _families(failed: FailedReport) -> Iterator[FamilyLine]:
 
 
 def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[DecisionLine]:
-    """Yield the decisions that at least one dialogue did not ask for, least asked first."""
+    """Yield the decisions that at least one dialogue did not ask for, the least asked first."""
     questions = _questions(tasks)
     for row in report.asking.decisions if report.asking else ():
         if row.asked < row.hidden:
@@ -148,7 +148,7 @@ def _questions(tasks: Sequence[Task]) -> Mapping[tuple[str, str], str]:
 
 
 def followed_view(followed: FollowedReport | None) -> FollowedView | None:
-    """Return what became of the differences that the human pointed out; None if that is not known."""
+    """Return the outcomes of the differences that the human pointed out; None if they are unknown."""
     if followed is None:
         return None
     means = {metric: followed.metrics[metric.name].mean or 0.0 for metric in FOLLOWED}

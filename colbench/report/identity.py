@@ -1,4 +1,4 @@
-"""Everything that pins a run, as the page shows it."""
+"""Everything that pins a run, in the form shown on the page."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ SCHEMA = "colbench.report/2"
 
 
 class Rates(Struct, frozen=True, kw_only=True):
-    """The numbers that a domain leads with, under one denominator."""
+    """The main numbers of a domain, all with the same denominator."""
 
     success_rate: Interval | None
     """None in a domain whose answers do not just succeed or fail."""
@@ -34,11 +34,11 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     scored: int
     unscored: int
     unscored_as_zero: Rates | None
-    """The same over all planned cells, an unscored one counted as 0; None when all are scored."""
+    """The same over all planned cells, with unscored ones counted as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
-    """For k = 1 to the number of trials; empty for a single trial and in a domain without success."""
+    """pass^k for k = 1 to the number of trials; empty for a single trial and in a domain without success."""
     metrics: dict[str, Interval] = {}
-    """Every metric that was taken of all measured answers, by name."""
+    """Every metric that was computed for all measured answers, by name."""
 
 
 class ModeDelta(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class ModeDelta(Struct, frozen=True, kw_only=True):
     base: str
     cells: int
     differing: int
-    """Cells whose value differs."""
+    """Number of cells with different values."""
     value: Interval
     success_rate: Interval | None
 
@@ -62,7 +62,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """Words said in a whole dialogue, the request not counted."""
+    """Words in a whole dialogue, not counting the request."""
 
     human: Interval
     agent: Interval
@@ -76,15 +76,15 @@ class Tokens(Struct, frozen=True, kw_only=True):
     completion: int
     requests: int
     uncounted: int
-    """Replies for which no server gave a count; the sums leave them out."""
+    """Number of replies for which no server reported a count; the sums exclude them."""
 
 
 class Replies(Struct, frozen=True, kw_only=True):
-    """How the replies of one role came from its model server."""
+    """How the replies of one role were delivered by its model server."""
 
     total: int
     empty: int
-    """Without a word, whatever the reason."""
+    """Number of replies without any text, for any reason."""
     cut: int
     """Cut by a limit on their length."""
     filtered: int
@@ -121,7 +121,7 @@ class Leaks(Struct, frozen=True, kw_only=True):
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """A text that several cells share, such as a reason for failing, and their number."""
+    """A text that several cells share, such as a reason for failing, and the number of these cells."""
 
     reason: str
     count: int
@@ -143,8 +143,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     answered: float | None
     """Share of scored cells whose answer had been given."""
     value: Interval | None = None
-    """Mean of the leading metric of what had been shown last, in the domain's first mode; None when no
-    turn was scored."""
+    """Mean of the leading metric of the last shown answer, in the domain's first mode; None if no turn was scored."""
 
 
 class WinRate(Struct, frozen=True, kw_only=True):
@@ -153,11 +152,11 @@ class WinRate(Struct, frozen=True, kw_only=True):
     baseline: str
     """The run folder or rollout file, as given."""
     agent: str
-    """Agent of the baseline; empty when a rollout file does not name it."""
+    """Agent of the baseline; empty if a rollout file does not name it."""
     measure: str
     """Name of the metric that was compared."""
     epsilon: float
-    """Values no further apart are a tie, which counts half."""
+    """Largest difference of two values that counts as a tie, that is, as half a win."""
     tasks: int
     """Tasks that are the same in both runs and scored in both."""
     rate: Interval
@@ -166,7 +165,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
-    """Over the dialogues that hid a decision of a family: how many asked for it, and its outcomes."""
+    """One decision of a family, over the dialogues that hid it: how many asked for it, and with what outcomes."""
 
     family: str
     decision: str
@@ -174,9 +173,9 @@ class DecisionReport(Struct, frozen=True, kw_only=True):
     asked: int
     told: int
     guessed: int
-    """It was never told, and the answer has it right."""
+    """Number of dialogues that were never told the decision but got it right."""
     ignored: int
-    """It was told, and the answer contradicts it."""
+    """Number of dialogues that were told the decision but contradicted it."""
 
 
 class AskingReport(Struct, frozen=True, kw_only=True):
@@ -188,13 +187,14 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     metrics: dict[str, Interval]
     """Metrics by name; a mean leaves out dialogues in which the metric is undefined."""
     gain_per_question: Interval | None
-    """How much more a dialogue is worth than one without questions, for each question; None without a baseline that
-    asks nothing."""
+    """Gain in score over a dialogue without questions, per question; None without a baseline that asks nothing."""
     recall_by_turn: tuple[float, ...]
-    """Share of the hidden decisions that had been told after turn 1, 2, …"""
+    """Share of the hidden decisions told up to turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
-    """By family and decision, sorted by number of times asked (ascending), then by number of times hidden
-    (descending)."""
+    """The decisions by family and name.
+
+    They are sorted by how often they were asked for (ascending), then by how often they were hidden (descending).
+    """
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
@@ -214,11 +214,11 @@ class FailedReport(Struct, frozen=True, kw_only=True):
     families: dict[str, dict[str, int]]
     """Counts by family and class."""
     scored: dict[str, int] = {}
-    """Scored dialogues by family, those that succeeded included."""
+    """Number of scored dialogues by family, including successful ones."""
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The scores of the agent when the first message tells it everything, next to its own on the same tasks."""
+    """The agent's scores when the first message tells it everything, next to its own on the same tasks."""
 
     run: str
     """The folder of that run, as given."""
@@ -234,13 +234,13 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Everything about one domain; the top-level numbers are those of the leading mode."""
 
     mode: str
-    """The leading scoring mode: the one asked for, if it has verdicts."""
+    """The leading scoring mode: the requested one, if it has verdicts."""
     lead: str
     """Name of the leading metric, whose mean is `value`."""
     tasks: int
     trials: int
     cells: int
-    """Planned: tasks times trials."""
+    """Number of planned cells: tasks times trials."""
     missing: int
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
@@ -266,21 +266,21 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """None when no dialogue was audited."""
     failures: dict[Boundary, Failures]
     wall_seconds: float
-    """Time in which at least one dialogue was running."""
+    """Total time during which at least one dialogue was running."""
     floors: dict[str, dict[str, float]] = {}
     """Metrics of answers that need no dialogue, by answer, as means over the tasks (`Domain.floors`)."""
     outcomes: dict[str, int] = {}
-    """Answers that could not be measured, by the word for it (`Score.outcome`), such as `varies`."""
+    """Number of answers that could not be measured, by `Score.outcome`, such as `varies`."""
     notes: tuple[Reason, ...] = ()
     """Remarks of the verdicts, the most frequent first."""
     win_rate: WinRate | None = None
-    """None without a baseline that holds tasks of this domain."""
+    """The win rate; None without a baseline that has tasks of this domain."""
     asking: AskingReport | None = None
-    """None if no dialogue tells which decisions were asked for."""
+    """Measures of the questions; None if no dialogue records which decisions were asked for."""
     followed: FollowedReport | None = None
-    """None if no dialogue tells which differences the human pointed out."""
+    """Outcomes of differences; None if no dialogue records which differences the human pointed out."""
     ceiling: Ceiling | None = None
-    """None without a run of the agent that was told everything."""
+    """The ceiling; None without a run in which the agent was told everything."""
     failed: FailedReport | None = None
     """None in a domain without success."""
 
@@ -288,24 +288,24 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
 class RunReport(Struct, frozen=True, kw_only=True):
     """The report of a run.
 
-    A run with tasks of a single domain has the numbers to look at first as `success_rate`, `value` and `metrics`;
-    they raise UserError if it has several domains.
+    For a run with a single domain, `success_rate`, `value` and `metrics` are the main numbers; with several domains,
+    they raise UserError.
     """
 
     schema: str = SCHEMA
     agent: str
     human: str
     tasks: str
-    """The source, as given."""
+    """The task source, as given by the user."""
     seed: int
     max_turns: int
     domains: dict[str, DomainReport]
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Warnings that the numbers are not the requested ones, or were measured under other conditions than the run's."""
+    """Warnings that the numbers are not the requested ones, or were measured under other conditions than in the run."""
     pages: dict[str, str] = {}
-    """Further pages next to `report.html`: the file of the first one, by name."""
+    """Further pages next to `report.html`: the file name of each first page, by name."""
 
     @property
     def success_rate(self) -> Interval | None:
@@ -319,7 +319,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
 
     @property
     def metrics(self) -> dict[str, Interval]:
-        """Means of all metrics that were taken, by name."""
+        """Means of all computed metrics, by name."""
         return self._only().metrics
 
     def _only(self) -> DomainReport:

@@ -1,7 +1,7 @@
 """`report.html`: one file that works offline, makes no network request and needs no other file.
 
 The dialogues of a large run are on further pages, `dialogues.html`, `dialogues-2.html` and so on. Further pages of a
-domain, such as pictures of what was designed, are linked to (`Domain.report_pages`).
+domain, such as pictures of the designs, are linked (`Domain.report_pages`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
 """Number of dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
-"""Dialogues on such a page."""
+"""Maximum number of dialogues on such a page."""
 
 
 class Part(Struct, frozen=True, kw_only=True):

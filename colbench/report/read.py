@@ -1,4 +1,4 @@
-"""Reads `report.json` of this version and of the one before."""
+"""Reading of `report.json` files of this version and the previous one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNREADABLE = (
 
 
 def read_report(path: str | Path) -> RunReport:
-    """Return the report in a file. Raises DataError naming the file if it is not a report."""
+    """Return the report in a file. Raises DataError naming the file if it is not a valid report."""
     path = Path(path)
     try:
         content: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

@@ -16,9 +16,9 @@ Clusters = Sequence[Sequence[float]]
 
 
 def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
-    """Return the modes that have verdicts, the wanted one first if possible.
+    """Return the modes that have verdicts, the requested one first if possible.
 
-    Where nothing was scored at all, it is the wanted one, if the domain has it.
+    If nothing was scored, return the requested one, if the domain has it.
     """
     used = {
         mode
@@ -45,7 +45,7 @@ def scorers(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
 def mode_report(
     cells: Cells, mode: str, domain: Domain, lead: Metric, metrics: Sequence[Metric]
 ) -> ModeReport:
-    """Return the verdicts of one mode; `metrics`: those that may be reported."""
+    """Return the verdicts of one mode; `metrics`: the metrics that may be reported."""
     values = cells.clusters(lambda each: value(each, mode, lead))
     successes = cells.clusters(lambda each: success(each, mode))
     scored = sum(map(len, values))

@@ -27,9 +27,9 @@ def summarize(
 ) -> RunReport:
     """Return the report of a run, compared with `others`.
 
-    The planned cells are all `tasks` times the trials 0 to `trials` - 1, or those of a shard. A cell without a rollout
-    is unscored; of several rollouts of a cell the last one counts, and those of other cells are ignored and counted.
-    Raises UserError when one of `others` has none of the tasks.
+    The planned cells are `tasks` times trials 0 to `trials` - 1, or those of a shard. A cell without a rollout is
+    unscored; of several rollouts of a cell the last one counts, and those of other cells are ignored and counted.
+    Raises UserError if one of `others` has none of the tasks.
     """
     others = others or Others()
     others.require(tasks)
@@ -37,7 +37,7 @@ def summarize(
 
 
 def run_report(measured: Measured, config: RunConfig, others: Others) -> RunReport:
-    """Return the report of a run that has been measured, compared with `others`."""
+    """Return the report of a run whose dialogues have been measured, compared with `others`."""
     return RunReport(
         agent=config.agent,
         human=config.human,

@@ -23,7 +23,7 @@ from colbench.stats import Interval
 
 
 class Cell(Struct, frozen=True):
-    """A value and what qualifies it, such as its interval."""
+    """A value and its qualifier, such as an interval."""
 
     value: str
     note: str = ""
@@ -83,7 +83,7 @@ def _mode_rows(report: DomainReport) -> Iterator[Row]:
 
 
 def shown_modes(report: DomainReport) -> dict[str, ModeReport]:
-    """Return the scoring modes by name, the others than the leading one only where they differ."""
+    """Return the scoring modes by name; modes other than the leading one only if their verdicts differ."""
     return {
         mode: found
         for mode, found in report.modes.items()
@@ -96,7 +96,7 @@ def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
 
 
 def _by_metric(domain: Domain, report: DomainReport) -> Table:
-    """Return every metric in every mode, next to those of answers that need no dialogue."""
+    """Return every metric in every mode, next to the metrics of answers that need no dialogue."""
     modes_shown = shown_modes(report)
     taken = {name for found in modes_shown.values() for name in found.metrics}
     order = [metric.name for metric in domain.metrics if metric.role != "success"]

@@ -1,4 +1,4 @@
-"""Parts of a domain's verdicts besides the leading number: further metrics, floors, notes."""
+"""Parts of a domain's verdicts other than the leading number: further metrics, floors, notes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from colbench.scorers import extra_metric
 from colbench.stats import mean
 
 NOTES = 3
-"""Notes shown."""
+"""Maximum number of notes to show."""
 
 
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:
     """Return the metrics that a report may show: the domain's, then those of extra scorers.
 
-    Where the fallback leads, metrics that an answer may lack are left out: a mean over some of the answers
-    would pass for one over all.
+    If the fallback leads, metrics that an answer may lack are left out: a mean over some of the answers could be
+    mistaken for one over all.
     """
     own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
     found = {name: None for r in dialogues for score in r.scores.values() for name in score.metrics}
@@ -51,7 +51,7 @@ def metrics_taken(
 
 
 def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
-    """Return the means over the tasks of these metrics for answers that need no dialogue, by answer."""
+    """Return the means of these metrics over the tasks, for each answer that needs no dialogue."""
     known = cells.clusters(lambda each: each.floors)
     names = dict.fromkeys(
         [*domain.floors, *(name for row in known for each in row for name in each)]
@@ -70,10 +70,10 @@ def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str,
 
 
 def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tuple[Reason, ...]:
-    """Return the notes of verdicts: all of answers that could not be measured, of the others the most frequent.
+    """Return the notes of verdicts: all notes of answers that could not be measured, and the most frequent others.
 
-    Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their
-    first semicolon are counted together.
+    Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their first
+    semicolon are counted together.
     """
     scores = [
         score for each in dialogues if not each.agent_failed and (score := each.scores.get(mode))
@@ -105,5 +105,5 @@ def _reasons(said: Counter[str]) -> list[Reason]:
 
 
 def _lacks_only(score: Score, domain: Domain) -> bool:
-    """Return True if an answer was measured and only the primary metric could not be taken."""
+    """Return True if an answer was measured and lacks only the primary metric."""
     return score.value is None and bool(domain.fallback and domain.fallback.of(score))

@@ -41,16 +41,16 @@ ELSEWHERE = {"Scores", "Floors"}
 
 
 class Tile(Struct, frozen=True, kw_only=True):
-    """A number to remember."""
+    """A headline number."""
 
     label: str
     value: str
     note: str
-    """Its interval, or its unit."""
+    """The number's interval, or its unit."""
     hint: str = ""
-    """Its meaning."""
+    """The number's meaning."""
     lines: Sequence[tuple[str, str]] = ()
-    """Its reference values: the kind (`ceiling`, `floor` or empty) and the words."""
+    """The number's reference values, each with its kind (`ceiling`, `floor` or empty) and its text."""
     kind: str = ""
     """`lead`: large. `warn`: a warning."""
     bar: Markup = Markup()
@@ -75,7 +75,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     failures: FailureView | None
     followed: FollowedView | None
     curve: Figure | None
-    """The scores by turn, where they are known."""
+    """The scores by turn, if they are known."""
     notes: Sequence[tuple[str, str]]
     tables: Sequence[Table]
     """Tables that belong to the headline."""
@@ -86,7 +86,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
 
 
 def domain_view(domain: Domain, report: DomainReport, tasks: Sequence[Task]) -> DomainView:
-    """Return a domain's part of the page; `tasks` are those of the domain."""
+    """Return a domain's part of the page; `tasks` are the tasks of the domain."""
     tables = list(score_tables(domain, report))
     return DomainView(
         title=f"{domain.title}: {grid_size(report)}",
@@ -231,7 +231,7 @@ def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
 
 
 def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
-    """Yield the scores by turn, where they are known, with the share of dialogues that had answered."""
+    """Yield the scores by turn, if they are known, with the share of dialogues that had answered."""
     name, values = curve(domain, report)
     if not any(
         each.mean or answered for each, answered in zip(values, _answers(report), strict=False)

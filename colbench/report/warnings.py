@@ -1,4 +1,4 @@
-"""Warnings shown before the numbers: they are not the requested ones, or not measured as in the run."""
+"""Warnings shown before the numbers: they are not the requested ones, or were not measured as in the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADVICE = {
 def warnings(
     report: RunReport, config: RunConfig, record: RunRecord, cells: Mapping[str, Cells]
 ) -> Iterator[str]:
-    """Yield the warnings of a report, one sentence each; `cells` holds the cells of each domain."""
+    """Yield the warnings of a report, one sentence each; `cells` has the cells of each domain."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
     if record.config.shard:
@@ -48,9 +48,9 @@ def warnings(
 
 
 def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:
-    """Yield the highest floor that the score does not reach.
+    """Yield a warning about the highest floor that the score does not reach.
 
-    Floors are those of answers that need no dialogue and of agents that ask nothing.
+    Floors are the scores of answers that need no dialogue and of agents that ask nothing.
     """
     origin = known_origin(source)
     floors = [
@@ -72,7 +72,7 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
-    """Yield what more than 1 % of the replies of a role became."""
+    """Yield a warning for each outcome that more than 1 % of the replies of a role had."""
     for role, found in report.replies.items():
         for name, number in reply_counts(found).items():
             if number > NOTEWORTHY * found.total:

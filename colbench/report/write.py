@@ -29,9 +29,9 @@ def write_report(
 ) -> RunReport:
     """Write `report.json`, `report.html` and the pages that domains add, and return the report.
 
-    It follows from the folder's `run.json` and `rollouts.jsonl`. `tasks`: those of the run, hidden parts included.
-    Raises DataError when a file of the run is malformed, UserError when the folder cannot be written, or one of
-    the `others` has none of the tasks.
+    The report is computed from the folder's `run.json` and `rollouts.jsonl`. `tasks`: the tasks of the run, including
+    hidden parts. Raises DataError if a file of the run is malformed, UserError if the folder cannot be written or one
+    of the `others` has none of the tasks.
     """
     record, others = folder.record(), others or Others()
     others.require(tasks)

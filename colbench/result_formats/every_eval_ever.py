@@ -1,7 +1,7 @@
 """Every Eval Ever: a record of a run's aggregate results, by the schema 0.3.0 of the package `every-eval-ever`.
 
-A record goes to `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`, as in the datastore of the EvalEval Coalition. It holds no
-dialogue: transcripts would publish the hidden references.
+A record goes to `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`, as in the datastore of the EvalEval Coalition. It contains
+no dialogue, because transcripts would publish the hidden references.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def record(
         run: A run with at least one scored dialogue.
         model: Identifier of the model, OWNER/NAME; by default that of the agent.
         organization: Who ran the evaluation; by default "unknown".
-        relationship: Of the evaluator to the model.
+        relationship: Relationship of the evaluator to the model.
 
     Raises:
         UserError: The agent does not name its model, and `model` is empty.
@@ -75,7 +75,7 @@ def record(
 
 
 def path_of(run: Run, name: str) -> PurePosixPath:
-    """Return the path of a run's record; the same run has the same one. `name` is the model's identifier."""
+    """Return the path of a run's record, always the same for the same run. `name` is the model's identifier."""
     developer, _, model = name.partition("/")
     file = f"{run_id(run)}.json"
     return PurePosixPath("data", BENCHMARK, developer, model.replace("/", "_"), file)

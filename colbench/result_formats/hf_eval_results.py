@@ -12,7 +12,7 @@ from colbench.stats import Interval
 
 
 def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]:
-    """Return the entries of a run, one for each domain, as they stand in the YAML file.
+    """Return the entries of a run for the YAML file, one for each domain.
 
     The value is the success rate, or the leading metric in a domain without success; both are in percent.
 
@@ -43,7 +43,7 @@ def _headline(report: DomainReport) -> Interval:
 
 
 def _notes(run: Run, domain: str, report: DomainReport) -> str:
-    """Return the conditions of a value: two values compare only if these are the same."""
+    """Return the conditions of a value: two values are comparable only if their conditions are equal."""
     config, found = run.config, _headline(report)
     measure = "success rate" if report.success_rate else get_domain(domain).primary.label
     return (

@@ -10,14 +10,14 @@ from colbench.errors import UserError
 from colbench.run import Run
 
 MODELS = frozenset({"azure", "local", "openai", "vllm"})
-"""Agents that are a model, which they name after the colon."""
+"""Agents that are a model, with the model's name after the colon."""
 OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 
 
 def model_id(run: Run, given: str = "") -> str:
     """Return the identifier of a run's model as OWNER/NAME.
 
-    It is the `given` one, or the one the agent names. A built-in agent is `colbench/NAME`.
+    It is `given`, or else the one that the agent names. A built-in agent is `colbench/NAME`.
 
     Raises:
         UserError: The agent does not name its model as OWNER/NAME.
@@ -36,6 +36,6 @@ def model_id(run: Run, given: str = "") -> str:
 
 
 def run_id(run: Run) -> uuid.UUID:
-    """Return a UUID that follows from the run's configuration, tasks and start; a second export has the same one."""
+    """Return a UUID derived from the run's configuration, tasks and start; a repeated export has the same one."""
     key = f"{run.record.digest} {run.record.tasks.hash} {run.record.started}"
     return uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16], version=4)

@@ -1,4 +1,4 @@
-"""The sandbox as the rest of ColBench uses it: a pool of fork servers behind one asynchronous method."""
+"""The sandbox's interface for the rest of ColBench: a pool of fork servers behind one asynchronous method."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from colbench.sandbox.work import Ending, Work
 class CodeSandbox:
     """Runs candidates, each in its own process without access to anything.
 
-    `workers` candidates at once (0: one for each core). The tier is the strongest that works here, or the one
-    named; `allow_unsafe` admits the tier that only limits resources; `packages` names installed distributions that
-    candidates may import (UserError when one is not installed). Entering raises UserError with the fix when no
-    admissible tier works. May be used from one event loop.
+    Up to `workers` candidates run at a time (0: one for each core). The tier is the strongest that works on this
+    machine, or the named one; `allow_unsafe` permits the tier that only limits resources; `packages` names installed
+    distributions that candidates may import (UserError if one is not installed). Entering the context raises UserError
+    with the fix if no permitted tier works. Use it from one event loop only.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return results in the order of the jobs; a SandboxError stands where the sandbox itself failed."""
+        """Return results in the order of the jobs; a SandboxError marks a job in which the sandbox itself failed."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

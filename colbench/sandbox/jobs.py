@@ -10,18 +10,21 @@ from msgspec import Struct
 from colbench.command import printable
 
 Namespace = Literal["module", "split"]
-"""How the source is executed. `module`: as a module, every top-level name visible everywhere.
-`split`: as the released scorer does, globals apart from locals, so that no function sees a top-level name."""
+"""How the source is executed.
+
+`module`: as a module, every top-level name visible everywhere. `split`: as in the released scorer, globals separate
+from locals, so that no function sees a top-level name.
+"""
 Status = Literal["value", "error", "timeout", "skipped"]
 TIMEOUTS_ALLOWED = 3
-"""After this many timeouts the remaining calls of a job are skipped."""
+"""Number of timeouts after which the remaining calls of a job are skipped."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one call may use, and a process, which is given several calls, no more than that."""
+    """Resource limits of one call, and also of a process, which runs several calls within the same limits."""
 
     cpu_seconds: float = 1.0
-    """All threads together."""
+    """Limit on CPU seconds of all threads together."""
     wall_seconds: float = 5.0
     threads: int = 128
     """Maximum number of threads started, including those that have ended."""
@@ -36,9 +39,9 @@ class Job(Struct, frozen=True, kw_only=True):
     source: str
     calls: tuple[str, ...]
     namespaces: tuple[Namespace, ...] = ("module",)
-    """Each call is made once in each of these, in this order."""
+    """Each call is made once in each of these namespaces, in this order."""
     rehearsal: bool = False
-    """Under another hash seed, another random seed and another clock, to find what depends on them."""
+    """True for another hash seed, another random seed and another clock, to find values that depend on them."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):

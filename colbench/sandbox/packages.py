@@ -1,7 +1,7 @@
 """Installed packages that candidates may import: exactly the requested ones, and their runtime dependencies.
 
-Found by the metadata of the installed distributions, file by file where a folder is shared with others, so that
-nothing else of the host's packages is shown.
+They are found through the metadata of the installed distributions, file by file if packages share a folder, so that
+none of the host's other packages are visible.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class Packages(Struct, frozen=True, kw_only=True):
     """The visible part of the installed packages."""
 
     versions: tuple[str, ...] = ()
-    """`numpy 2.4.6`, for the packages asked for."""
+    """Names and versions of the requested packages, such as `numpy 2.4.6`."""
     preloaded: tuple[str, ...] = ()
-    """Modules of theirs that are imported once a server."""
+    """Modules of these packages that each server imports at its start."""
     names: tuple[str, ...] = ()
     """All top-level modules that are shown."""
     folders: tuple[str, ...] = ()
-    """Where those are."""
+    """Folders that contain these packages."""
     paths: tuple[str, ...] = ()
-    """Files and folders in those, each at its own place."""
+    """Files and folders in those folders, each visible at its own path."""
 
 
 def find_packages(names: Sequence[str]) -> Packages:
@@ -63,7 +63,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
-    """Return the installed distributions that these need, directly or not; extras are not followed."""
+    """Return the installed distributions that these need, directly or indirectly; extras are not followed."""
     found: dict[str, Distribution] = {}
     pending = list(wanted)
     known = {_normal(dist.metadata["Name"]) for dist in pending}
@@ -99,7 +99,7 @@ def _files(dist: Distribution) -> list[PurePath]:
 
 
 def _entries(dist: Distribution) -> set[str]:
-    """Return the largest folders that belong to this distribution alone, and its files outside of them."""
+    """Return the largest folders that belong to this distribution alone, and its files outside these folders."""
     files = _files(dist)
     packages = {str(file.parent) for file in files if file.name == "__init__.py"}
     return {_largest(file, packages) for file in files}
@@ -120,6 +120,6 @@ def _modules(dist: Distribution) -> set[str]:
 
 
 def _preloaded(dist: Distribution) -> list[str]:
-    """Return the public modules, and numpy's generator so that it can be seeded."""
+    """Return the public modules, and also numpy's generator so that it can be seeded."""
     names = sorted(name for name in _modules(dist) if not name.startswith("_"))
     return [*names, "numpy.random"] if "numpy" in names else names

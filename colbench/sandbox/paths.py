@@ -1,7 +1,7 @@
 """Files of the host that a candidate can read: interpreter, standard library, shared libraries, time zones.
 
-Installed packages are hidden, because one of them may hold tasks with their references (this project's
-own does). Programs, settings, home folders and /proc are not shown at all.
+Installed packages are hidden, because they may contain tasks with references (this project's own does). Programs,
+settings, home folders and /proc are not visible at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def interpreter() -> str:
 
 
 def visible_paths() -> list[str]:
-    """Return the files and folders shown read-only, each at its own place; none lies in another."""
+    """Return the files and folders visible read-only, each at its own path; none is inside another."""
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []
@@ -32,7 +32,7 @@ def visible_paths() -> list[str]:
 
 
 def hidden_paths() -> list[str]:
-    """Return the folders of installed packages below the visible ones, links resolved."""
+    """Return the folders of installed packages below the visible ones, with links resolved."""
     found = {
         str(folder.resolve())
         for path in visible_paths()

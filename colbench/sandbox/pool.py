@@ -13,11 +13,11 @@ from colbench.sandbox.worker import Worker
 
 _LEFT = "the sandbox is closed"
 JOBS_EACH = 2
-"""Jobs that a worker has at once: one runs, the next is ready when that ends."""
+"""Maximum number of jobs that a worker has at a time: one runs, the next is ready when it ends."""
 
 
 class Pool:
-    """At most `count` workers, each lent to a few tasks at a time."""
+    """A pool of at most `count` workers, each used by a few tasks at a time."""
 
     def __init__(self, tier: Tier, limits: Limits, count: int, *, rehearsal: bool = False) -> None:
         self._places = [_Place(tier, limits, rehearsal) for _ in range(count)]
@@ -25,7 +25,7 @@ class Pool:
         self._closed = False
 
     def adopt(self, worker: Worker) -> None:
-        """Take over a worker that runs already."""
+        """Take over a worker that is already running."""
         self._places[0].worker = worker
 
     @asynccontextmanager
@@ -47,14 +47,14 @@ class Pool:
                 place.jobs -= 1
 
     def close(self) -> None:
-        """Kill every server, also one that is about to start, and start none any more."""
+        """Kill every server, including those about to start, and start no more."""
         self._closed = True
         for place in self._places:
             place.close()
 
 
 class _Place:
-    """A worker, when there is one, and how many jobs it has."""
+    """A slot for a worker, with the number of its jobs."""
 
     def __init__(self, tier: Tier, limits: Limits, rehearsal: bool) -> None:
         self.worker: Worker | None = None
@@ -66,7 +66,7 @@ class _Place:
         self._closed = False
 
     async def running(self) -> Worker:
-        """Return the worker; start one if needed."""
+        """Return the worker; start it if needed."""
         async with self._starting:
             if self.worker is None and not self._closed:
                 self.worker = await Worker.start(
@@ -79,13 +79,13 @@ class _Place:
             return self.worker
 
     def close(self) -> None:
-        """Kill the worker; one that is about to start is killed once it has."""
+        """Kill the worker; one that is about to start is killed after its start."""
         self._closed = True
         if self.worker:
             self.give_up(self.worker)
 
     def give_up(self, worker: Worker) -> None:
-        """Kill this worker, unless another has taken its place."""
+        """Kill this worker, unless another one has replaced it."""
         if self.worker is worker:
             self.worker = None
             worker.close()

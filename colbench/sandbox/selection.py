@@ -1,4 +1,4 @@
-"""Which tier works on this machine: found by starting one and attacking it, never by reading settings."""
+"""Choosing the tier that works on this machine: by starting each and attacking it, never by reading settings."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class TierReport(Struct, frozen=True, kw_only=True):
     works: bool
     safe: bool
     reason: str = ""
-    """Why it does not work."""
+    """Why the tier does not work."""
     remedy: str = ""
-    """How to get it."""
+    """How to make the tier work."""
 
 
 def probe() -> list[TierReport]:
@@ -61,7 +61,7 @@ async def choose(
 ) -> tuple[Tier, Worker]:
     """Return the strongest admissible tier that works (or the named one), with its first worker.
 
-    Raises UserError that says for each tier why it does not work and how to get it.
+    Raises UserError that states for each tier why it does not work and how to make it work.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):

@@ -1,4 +1,4 @@
-"""Values that left the sandbox, written for people: much as Python writes them, and never long."""
+"""Values that left the sandbox, formatted for people: similar to Python's notation, and always short."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from colbench.command import printable
 
 _PARTS = 60
-"""Parts of one collection that are looked at; the rest could not be shown anyway."""
+"""Maximum number of parts of a collection to format; the rest could not be shown anyway."""
 _EPOCH = datetime.datetime(1, 1, 1)  # naive on purpose
 _BRACKETS = {
     "tuple": "({})",
@@ -35,7 +35,7 @@ def show_tree(tree: Any, limit: int) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the text on one line that any file can hold and any terminal can show, cut at `limit` characters."""
+    """Return the text on one line, valid in any file and terminal, cut at `limit` characters."""
     text = printable(text[:limit]).encode("utf-8", "backslashreplace").decode()
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) < limit else text[: limit - 1] + "…"

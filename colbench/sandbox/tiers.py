@@ -1,4 +1,4 @@
-"""The tiers of isolation: what each consists of, and how a fork server of that tier is started."""
+"""The tiers of isolation: their mechanisms, and how a fork server of each tier is started."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _BOOT = (
 
 
 class Tier(Struct, frozen=True, kw_only=True):
-    """One way to shut a fork server in."""
+    """One way to isolate a fork server."""
 
     name: str
     words: str
     remedy: str
-    """How to get it where it does not work."""
+    """How to make the tier work if it does not."""
     bubblewrap: bool = False
     unshare: bool = False
     landlock: bool = False
@@ -92,7 +92,7 @@ TIERS = (
         remedy="--allow-unsafe-sandbox; on macOS use a Linux container instead",
     ),
 )
-"""From the strongest to the weakest."""
+"""The tiers, from the strongest to the weakest."""
 
 
 def command(tier: Tier, control: int) -> list[str]:

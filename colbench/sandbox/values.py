@@ -1,14 +1,14 @@
 """Values that left the sandbox: reading, comparing and showing the tagged JSON of `inside.encode`.
 
-Nothing here builds the value again, so no code and no `__eq__`, `__hash__` or `__repr__` of a candidate
-ever runs in the harness. Two values are compared by their normal forms: texts that are the same exactly
-when Python's `==` holds between the values. Numbers are exact rationals, sets and dicts are sorted by the
-normal forms of what they hold, so that no hash is ever computed from a candidate's data.
+Nothing here builds the value again, so no code and no `__eq__`, `__hash__` or `__repr__` of a candidate ever runs in
+the harness. Two values are compared by their normal forms: texts that are equal exactly when the values are equal by
+Python's `==`. Numbers are exact rationals, sets and dicts are sorted by the normal forms of their contents, so that no
+hash is ever computed from a candidate's data.
 
 Deliberate exceptions to `==` in the default policy: members of `dict.values()` are compared in order (Python compares
-the views by identity); numpy arrays and pandas frames are equal when their shapes and all their parts are;
-NaN is equal to NaN. In the official policy all of these are equal to nothing. In both: where both values hold an
-OrderedDict (a Counter), those compare in order (without zeros) even where one stands against a plain dict.
+the views by identity); numpy arrays and pandas frames are equal if their shapes and all their parts are equal; NaN is
+equal to NaN. In the official policy none of these is equal to anything. In both policies, if both values contain an
+OrderedDict (a Counter), these are compared in order (without zeros), even one that corresponds to a plain dict.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _UNEQUAL: dict[Policy, tuple[bytes, ...]] = {
     "default": (b'{"opaque"',),
     "official": (b'{"opaque"', b"NaN", *(f'{{"{tag}"'.encode() for tag in _BY_PARTS)),
 }
-"""A text without these is equal to itself."""
+"""Marks of values that may be unequal to themselves; a text without any of them equals itself."""
 
 
 class MalformedValueError(Exception):
-    """The text is not what `inside.encode` writes."""
+    """The text is not in the format of `inside.encode`."""
 
 
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
@@ -54,12 +54,12 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Return True if the value holds nothing opaque, so that it can equal something."""
+    """Return True if the value contains nothing opaque, so that it can equal something."""
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 
 def show(value: bytes, limit: int = 200) -> str:
-    """Format the value much as Python writes it, cut at `limit` characters."""
+    """Format the value similar to Python's notation, cut at `limit` characters."""
     return show_tree(_tree(value), limit)
 
 
@@ -92,14 +92,14 @@ def _tree(text: bytes) -> Any:
 
 
 class _UnequalError(Exception):
-    """The value holds something that equals nothing."""
+    """The value contains something that equals nothing."""
 
 
 class _Normal:
     """Normal forms under one policy.
 
-    `special` names the tags that both sides hold: two OrderedDicts are compared in order, two Counters without their
-    zeros, but either against a dict as a dict.
+    `special` names the tags that both sides contain: two OrderedDicts are compared in order, two Counters without their
+    zeros, but either one is compared with a dict as a dict.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -205,7 +205,7 @@ class _Normal:
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """Compare by parts what Python compares by identity; in the official policy it equals nothing."""
+        """Compare by parts a type that Python compares by identity; in the official policy it equals nothing."""
         if self.official:
             raise _UnequalError
         return self.sequence(tag, parts)

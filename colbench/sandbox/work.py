@@ -1,11 +1,10 @@
 """A running job: the calls left after each child process, and the results of the others.
 
-A child is given all calls that are left in one namespace, and the budget of a single call for all of them. So no call
-that it finished took too much, and nothing is asked of the child. A child that used up its budget after it finished
-some calls settles no more: the next child continues there with its own budget. Only a child that finished no call
-shows that its first one takes too much. A child that died otherwise costs the call it died in.
-
-Each namespace has children of its own: what an answer does as a module cannot speak for it as a split one.
+A child gets all calls left in one namespace, and the budget of a single call for all of them. So every call that it
+finished stayed within the budget, without trusting the child. If a child uses up its budget after finishing some calls,
+the next child continues there with its own budget. Only if it finished no call, its first call exceeds the budget. A
+child that died in another way fails the call in which it died. Each namespace has its own children, because the
+answer's behavior in one does not determine its behavior in the other.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from colbench.sandbox.jobs import (
 )
 
 _REHEARSAL_CLOCK = 3 * 366 * 86400.0 + 40 * 86400.0 + 5 * 3600.0 + 17 * 60.0
-"""Seconds by which a rehearsal's clock is ahead: another year, month, day, weekday, hour and minute."""
+"""Seconds by which a rehearsal's clock is ahead, so that year, month, day, weekday, hour and minute differ."""
 _LONG_CALL = 10_000
-"""Characters; longer ones are compiled inside only."""
+"""Maximum length in characters of a call to compile here; longer ones are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")
 _BUDGETS = ("cpu", "wall", "threads")
-"""What a child may use up without having done anything wrong: it was given more calls than one."""
+"""Budgets that a child may use up without a fault of its own, because it got more than one call."""
 
 
 @lru_cache(maxsize=1 << 16)
 def compiled(call: str) -> CodeType | str:
-    """Compile a test's call once for all candidates; return it as text if that fails or warns."""
+    """Compile a test's call once for all candidates; return it as text if that fails or gives a warning."""
     if len(call) > _LONG_CALL:
         return call.strip()
     with warnings.catch_warnings():
@@ -53,7 +52,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     """How one child ended, and everything it wrote."""
 
     reason: str
-    """`ended` by itself, or what it was killed for: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
+    """`ended` by itself, or why it was killed: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
     status: int
     """Exit code; negative: the signal that ended it."""
     output: bytes
@@ -73,7 +72,7 @@ class Work:
 
     @property
     def left(self) -> int:
-        """Return how many calls the next child is to make; 0 if the job is done."""
+        """Return the number of calls for the next child; 0 if the job is done."""
         return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:
@@ -89,7 +88,7 @@ class Work:
         )
 
     def absorb(self, ending: Ending) -> None:
-        """Record a child's output, and settle the call in which it died."""
+        """Record a child's output, and store the result of the call in which it died."""
         first, *lines = ending.output.split(b"\n", self.left + 1)[:-1] or [b""]
         invalid = first.startswith(b"invalid\t")
         if invalid:
@@ -131,14 +130,16 @@ class Work:
                 spent = f"{limits.cpu_seconds:g} s of CPU time used up"
                 return CallResult(status="timeout", message=spent)
             case "wall":
-                spent = f"not done after {limits.wall_seconds:g} s"
+                spent = f"not finished after {limits.wall_seconds:g} s"
                 return CallResult(status="timeout", message=spent)
             case "threads":
                 return CallResult(
                     status="error", message=f"started more than {limits.threads} threads"
                 )
             case "flood":
-                return CallResult(status="error", message="wrote more than a result may have")
+                return CallResult(
+                    status="error", message="wrote more than the maximum size of a result"
+                )
         if ending.status < 0:
             return CallResult(status="error", message=f"killed by signal {-ending.status}")
         return CallResult(status="error", message=f"ended the process (status {ending.status})")

@@ -1,4 +1,4 @@
-"""One fork server as the harness sees it: started, handed one job after another, replaced when it fails."""
+"""One fork server from the harness's perspective: started, given one job after another, replaced when it fails."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from colbench.sandbox.work import Ending
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
-"""Beyond every limit of a job; a server that is silent for longer is broken."""
+"""Seconds beyond every limit of a job after which a silent server counts as broken."""
 _DRAIN_AFTER = 0.02
-"""Seconds after which a job's output is read while it runs; most jobs have ended by then."""
+"""Seconds after which a job's output is read while the job runs; most jobs have ended by then."""
 
 
 class Worker:
-    """A running fork server. Jobs given to it while it works wait in its control socket, in order."""
+    """A running fork server. Jobs given to a busy worker wait in its control socket, in order."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, limits: Limits):
         self._process = process
@@ -55,7 +55,7 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Have a child do this job; canceling kills it. Raises SandboxError when the server itself fails."""
+        """Have a child do this job; canceling kills the child. Raises SandboxError if the server itself fails."""
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:
@@ -69,7 +69,7 @@ class Worker:
             self._jobs -= 1
 
     def close(self) -> None:
-        """Kill the server and with it everything in the sandbox; who waits for an answer gets a SandboxError."""
+        """Kill the server and everything in the sandbox; callers waiting for an answer get a SandboxError."""
         self._loop.remove_reader(self._control)
         self._control.close()
         self._process.kill()
@@ -112,7 +112,7 @@ class Worker:
         return answer
 
     def _on_control(self) -> None:
-        """Read an answer; an empty one means that the server is gone."""
+        """Read an answer; an empty one means that the server has ended."""
         try:
             message = self._control.recv(1 << 12)
         except BlockingIOError:
@@ -141,7 +141,7 @@ class Worker:
 
 
 class _Output:
-    """A child's output: read when it has ended, or meanwhile if it takes longer; always bounded."""
+    """A child's output: read when the child has ended, or earlier if it takes long; its size is always limited."""
 
     def __init__(self, connection: socket.socket, limit: int) -> None:
         self._connection = connection
@@ -188,7 +188,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send everything and close this direction; a child that is dead already shows in how it ended."""
+    """Send everything and close this direction; a dead child is noticed later, by how it ended."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

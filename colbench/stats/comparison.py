@@ -1,4 +1,4 @@
-"""Two sides on the same tasks: ties, tests of no difference adjusted for their number, and a verdict in words."""
+"""Two sides on the same tasks: ties, tests for a difference adjusted for their number, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench.stats.intervals import ALPHA
 from colbench.stats.multiple import holm
 
 EPSILON = 0.001
-"""Scores no further apart are a tie: a tenth of a point, the smallest difference that a report shows."""
+"""Largest difference of two scores that counts as a tie: a tenth of a point, the resolution of reports."""
 TIE_RULE = f"values that differ by at most {EPSILON} are ties and count half"
 TestName = Literal["McNemar", "sign flips", "signs"]
 
@@ -20,21 +20,23 @@ class Significance(Struct, frozen=True, kw_only=True):
     """A two-sided test of no difference."""
 
     name: TestName
-    """`McNemar`: exact, for successes with one trial each. `sign flips`: a permutation test over tasks. `signs`: of
-    tasks won against tasks lost, ties left out."""
+    """`McNemar`: exact, for successes with one trial each.
+
+    `sign flips`: a permutation test over tasks. `signs`: a test of tasks won against tasks lost, without ties.
+    """
     p: float
     adjusted: float
     """Adjusted by Holm for all comparisons of this measure that are shown together."""
 
 
 def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[Significance]:
-    """Return the tests of one measure that are shown together, adjusted for their number."""
+    """Return the tests of one measure that are shown together, with p-values adjusted for their number."""
     tests = zip(names, p_values, holm(p_values), strict=True)
     return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return the verdict of a difference (mine minus theirs, more is better) on mine, at 5 % after adjustment."""
+    """Return the verdict for the first side of a difference (first minus second, more is better), at 5 % adjusted."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 RESAMPLES = 2_000
-"""For an interval of a difference: a board has thousands of them. An end is then off by 3 % of the interval's half."""
+"""Number of resamples for the interval of a difference, few because a board has thousands.
+
+The error of an end is then about 3 % of the interval's half-width.
+"""
 
 
 class Measure:
-    """One measure of all entries of a board. `means`: the means over trials, tasks by entries."""
+    """One measure of all entries on a board. `means`: the means over trials, tasks by entries."""
 
     def __init__(self, means: Floats) -> None:
         self.means = means
@@ -62,7 +65,7 @@ class Measure:
 
 
 def _by_entry(matrix: Floats) -> Floats:
-    """Return entries by rows, so that what belongs to an entry lies together in memory."""
+    """Return an array with a row for each entry, so that an entry's data is contiguous in memory."""
     import numpy as np
 
     return np.ascontiguousarray(matrix.T)
@@ -80,7 +83,7 @@ def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column with its interval, from its resampled means; for equal tasks `equal_interval`.
+    """Return the mean of each column with its interval, from resampled means; for equal tasks `equal_interval`.
 
     `values`: tasks by columns; `resampled`: resamples by columns.
     """
@@ -99,7 +102,7 @@ def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estima
 
 
 def win_shares(mine: Floats, theirs: Floats, epsilon: float) -> Floats:
-    """Return, for each task, the share of pairs of a trial of mine and one of theirs that mine wins; ties count half.
+    """Return, for each task, the share of pairs of trials (one per side) that `mine` wins; ties count half.
 
     `mine`, `theirs`: tasks by trials. Values that differ by at most `epsilon` are a tie.
     """

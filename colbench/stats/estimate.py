@@ -1,4 +1,4 @@
-"""Numbers that are stored or shown, rounded so that two machines agree on them."""
+"""Numbers that are stored or shown, rounded so that all machines agree on them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Means over tasks with 95 % intervals, win rates, and pass^k. Definitions: docs/metrics.md.
 
-The task is the unit of resampling everywhere: trials of one task are averaged first, because they share
-the task's difficulty and are not independent. Every function is deterministic.
+Tasks are always the unit of resampling: trials of one task are averaged first, because they share the task's difficulty
+and are not independent. Every function is deterministic.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Clusters = Iterable[Sequence[float]]
-"""The values (trials) of each task."""
+"""The values of each task, one per trial."""
 
 ALPHA = 0.05
 """One minus the confidence of every interval."""
 RESAMPLES = 10_000
 SEED = 0
 BLOCK = 2**20
-"""Values drawn at a time; bounds the memory of the bootstrap."""
+"""Number of values drawn at a time; limits the memory of the bootstrap."""
 FEW_PAIRS = 64
 """Pairs of trials up to which Python is faster than numpy."""
 ROUNDING = 1e-12
@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A mean over tasks and the 95 % interval around it; None where it cannot be computed."""
+    """A mean over tasks and its 95 % interval; None if it cannot be computed."""
 
     mean: float | None
     low: float | None
@@ -45,7 +45,7 @@ class Interval(Struct, frozen=True, kw_only=True):
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean of at least one value, rounded once: the same whatever the order of the values."""
+    """Return the mean of at least one value, rounded once, so that the order of the values does not matter."""
     return fsum(values) / len(values)
 
 
@@ -56,9 +56,9 @@ def mean_interval(
 ) -> Interval:
     """Return the mean over clusters of each cluster's mean, with its interval.
 
-    `clusters`: one sequence of values (trials) for each task; empty ones are left out.
-    `bounds`: the least and the greatest value that was possible, or None or infinite bounds for an unbounded quantity.
-    `resample`: what draws the resampled means, by default `bootstrap_means`.
+    `clusters`: one sequence of values (trials) for each task; empty ones are left out. `bounds`: the least and greatest
+    possible value, or None or infinite bounds for an unbounded quantity. `resample`: the function that draws the
+    resampled means, by default `bootstrap_means`.
     """
     import numpy as np
 
@@ -89,8 +89,8 @@ def bootstrap_means(values: Floats) -> Floats:
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
     """Return the interval when all tasks have the same value, where every bootstrap resample is the same too.
 
-    If a share p of all possible tasks has that value, the chance to meet only such tasks is p**n; so p is at
-    least q = (ALPHA / 2) ** (1 / n), and the others may lie anywhere within the bounds. For rates of 0 and 1
+    If a share p of all possible tasks has that value, the probability of drawing only such tasks is p**n; so p is at
+    least q = (ALPHA / 2) ** (1 / n), and the other tasks may have any value within the bounds. For rates of 0 and 1
     this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
@@ -101,11 +101,11 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 
 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
-    """Return the share of tasks on which my value is greater, with its interval; ties count half.
+    """Return the share of tasks on which the value of `mine` is greater, with its interval; ties count half.
 
-    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either
-    side are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs share nothing but
-    the task, so a task's share is that of all pairs of a trial of mine with a trial of theirs.
+    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either side are
+    left out. Values that differ by at most `epsilon` are a tie. Trials of two runs have only the task in common, so a
+    task's share is over all pairs of trials, one of each side.
     """
     return mean_interval(
         [win_share(ours, others, epsilon)]
@@ -115,7 +115,7 @@ def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
 
 
 def win_share(mine: Sequence[float], theirs: Sequence[float], epsilon: float) -> float:
-    """Return the share of pairs of a trial of mine and one of theirs that mine wins on a task; ties count half."""
+    """Return the share of pairs of trials (one per side) that `mine` wins on a task; ties count half."""
     tie = epsilon + ROUNDING
     if len(mine) * len(theirs) > FEW_PAIRS:
         return _share_of_many(mine, theirs, tie)
@@ -133,7 +133,7 @@ def _share_of_many(mine: Sequence[float], theirs: Sequence[float], tie: float) -
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float:
-    """Return the unbiased estimate of the chance that k trials of one task all succeed; needs trials >= k."""
+    """Return the unbiased estimate of the probability that k trials of a task all succeed; needs trials >= k."""
     return comb(successes, k) / comb(trials, k)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values after Holm's step-down adjustment, in the given order.
 
-    The chance of any false finding among those below a level is then at most the level. Holm, S. (1979).
-    A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+    The probability of any false finding below a level is then at most this level. Holm, S. (1979). A simple
+    sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0

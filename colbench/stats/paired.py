@@ -22,12 +22,12 @@ TIE = 1e-7
 
 
 def mcnemar(only_mine: int, only_theirs: int) -> float:
-    """Return the exact McNemar p-value, from the numbers of tasks that only one of the two solved."""
+    """Return the exact McNemar p-value from the numbers of tasks that only one of two entries solved."""
     return sign_test(only_mine, only_theirs)
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the chance of wins and losses as uneven as these if both were as likely; ties are in neither number."""
+    """Return the probability of a split of wins and losses at least this uneven by chance; ties are not counted."""
     return _tails(wins + losses)[min(wins, losses)]
 
 
@@ -45,8 +45,8 @@ def _tails(total: int) -> tuple[float, ...]:
 def sign_flip_test(differences: Sequence[float]) -> float:
     """Return the p-value of a permutation test of the mean of one column of differences, one for each task.
 
-    If the two sides were alike, each task's difference could as well have the other sign. `RESAMPLES` draws
-    of all signs, and the one that was seen (Phipson and Smyth 2010).
+    If the two sides did not differ, each task's difference would have either sign with equal probability. The test uses
+    `RESAMPLES` random draws of all signs plus the observed signs (Phipson and Smyth 2010).
     """
     import numpy as np
 
@@ -68,7 +68,7 @@ def sign_flips(differences: Floats, flipped: Floats) -> tuple[float, ...]:
     """Return the p-values of the same permutation test for many columns that share their draws.
 
     `differences`: one entry's values minus another's, tasks by pairs; `flipped`: their sums under random flips
-    (`flipped_sums`), flips by pairs. Where at most `MOST_EXACT` tasks differ, all flips are enumerated instead.
+    (`flipped_sums`), flips by pairs. If at most `MOST_EXACT` tasks differ, all flips are enumerated instead.
     """
     import numpy as np
 

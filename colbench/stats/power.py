@@ -1,4 +1,4 @@
-"""The least difference that a paired comparison can detect, and the tasks or trials that would detect one."""
+"""The least difference that a paired comparison can detect, and the number of tasks or trials needed to detect one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 FEWEST = 6
-"""Tasks below which no exact test of signs is significant at 5 %, however they differ."""
+"""Minimum number of tasks; with fewer, no exact sign test is significant at 5 %."""
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
@@ -39,7 +39,7 @@ def tasks_needed(difference: float, deviation: float) -> int | None:
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
     """Return the number of trials of each task that would make `difference` the least detectable one.
 
-    None if no number does: the tasks differ too much. `between`, `within`: see `variances`.
+    None if no number is enough because the tasks differ too much. `between`, `within`: see `variances`.
     """
     room = tasks * (difference / _distance()) ** 2 - between
     return max(1, ceil(within / room)) if room > 0 else None

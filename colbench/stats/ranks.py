@@ -22,13 +22,15 @@ class Places(Struct, frozen=True, kw_only=True):
     """The places of all entries, in the order of the entries."""
 
     place: tuple[int, ...]
-    """From 1, by the mean, the highest first; the same mean is the same place."""
+    """Rank from 1, by mean, highest first; entries with the same mean share a place."""
     low: tuple[int, ...]
     high: tuple[int, ...]
-    """The 95 % interval of the place over resamples of the tasks, where a tie may end either way; and at least every
-    place that the order of the entries that it is not separable from may give it."""
+    """The 95 % interval of the place over resamples of the tasks, where a tie may go either way.
+
+    It includes every place that a reordering of the entry among those not separable from it could give.
+    """
     inseparable: tuple[tuple[int, ...], ...]
-    """For each, the others (indices from 0) for which a sign-flip test of the difference has p > 5 %, unadjusted."""
+    """For each entry, the others (indices from 0) whose sign-flip test has p > 5 %, unadjusted."""
 
 
 def places(values: Floats) -> Places:
@@ -52,7 +54,7 @@ def places(values: Floats) -> Places:
 
 
 def _inseparable(values: Floats) -> Flags:
-    """Return True for every two entries that cannot be told apart, an entry and itself included; entries by entries."""
+    """Return True for every two entries that are not separable, including an entry and itself; entries by entries."""
     import numpy as np
 
     entries = values.shape[1]
@@ -64,7 +66,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % interval of each entry's place over resamples; for the low one a tie is won."""
+    """Return the 95 % interval of each entry's place over resamples; ties are wins for the low end, else losses."""
     import numpy as np
 
     resampled = resampled_means(values)
@@ -80,7 +82,7 @@ def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
 
 
 def describe_separability(entry: int, found: Places) -> str:
-    """Return, in words, the places that an entry is not separable from."""
+    """Describe the places from which an entry is not separable."""
     others = found.inseparable[entry]
     if not others:
         alone = len(found.place) == 1

@@ -1,7 +1,7 @@
 """Resampling the tasks of a board for all of its entries at once.
 
-A resample of the tasks is a row of weights and a flip of signs a row of ones and minus ones; both are linear, so that
-one product of matrices serves every entry and every pair of entries.
+A resample of the tasks is a row of weights, and a flip of signs is a row of ones and minus ones. Both are linear, so
+one matrix product covers every entry and every pair of entries.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ DIGITS = 9
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
     """Return the means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
 
-    `values`: tasks by entries; the result: resamples by entries.
+    `values`: tasks by entries; result: resamples by entries.
     """
     return _products(_counts(len(values))[:resamples], values) / len(values)
 
 
 def shared_bootstrap_means(values: Floats) -> Floats:
-    """Return `bootstrap_means` of one column; columns of as many tasks share their draws, which is faster for many."""
+    """Return `bootstrap_means` of one column; columns with the same number of tasks share their draws, for speed."""
     if len(values) > MOST_SHARED:
         return bootstrap_means(values)
     means: Floats = resampled_means(values[:, None])[:, 0]
@@ -41,7 +41,7 @@ def shared_bootstrap_means(values: Floats) -> Floats:
 
 
 def flipped_sums(values: Floats) -> Floats:
-    """Return the sums of each column where each row's sign is flipped or not, at random and the same for all columns.
+    """Return the sums of each column after random sign flips of the rows, the same for all columns.
 
     `values`: tasks by entries; the result: flips by entries.
     """
@@ -79,7 +79,7 @@ def _counts(tasks: int) -> NDArray[np.uint16]:
 
 @lru_cache(maxsize=2)
 def _signs(tasks: int) -> NDArray[np.int8]:
-    """Return one or minus one for each task in each flip; flips by tasks."""
+    """Return a random sign (1 or -1) for each task in each flip; flips by tasks."""
     import numpy as np
 
     return np.concatenate(list(_drawn_signs(tasks)))
@@ -97,5 +97,5 @@ def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
 
 
 def _rows(tasks: int) -> int:
-    """Return how many rows of weights are multiplied at a time."""
+    """Return the number of rows of weights to multiply at a time."""
     return max(1, BLOCK // tasks)

@@ -1,4 +1,4 @@
-"""Probabilities that chance alone gives as much as was seen: tails of sums of independent variables."""
+"""Probabilities that chance alone gives at least the observed value: tails of sums of independent variables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 BLOCK = 8
-"""Trials whose distribution is built up one at a time; larger ones are merged by convolution."""
+"""Number of trials whose distribution is built one by one; larger blocks are merged by convolution."""
 
 
 def poisson_binomial_tail(count: int, chances: Sequence[float]) -> float:
-    """Return the probability of `count` or more successes in independent trials with these chances, exactly."""
+    """Return the exact probability of `count` or more successes in independent trials with these probabilities."""
     return min(1.0, fsum(_distribution(chances)[max(0, count) :].tolist()))
 
 
@@ -38,6 +38,6 @@ def _distribution(chances: Sequence[float]) -> Floats:
 def hoeffding_tail(excess: float, number: int) -> float:
     """Bound the probability that a mean exceeds its expectation by `excess` or more (Hoeffding's inequality).
 
-    The mean is that of `number` independent variables, each of which has a range of width 1.
+    The mean is over `number` independent variables, each with a range of width 1.
     """
     return exp(-2 * number * excess**2) if excess > 0 else 1.0

@@ -1,4 +1,4 @@
-"""The model that writes one task per text, constrained by the schema if its server supports that."""
+"""The model that writes one task per seed text, constrained by a JSON Schema if its server supports that."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ logger = logging.getLogger(__name__)
 
 
 class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the model is sampled and asked: the arguments `--model-arg NAME=VALUE`."""
+    """Options for sampling and requests: the arguments `--model-arg NAME=VALUE`."""
 
     temperature: Annotated[float, Meta(ge=0)] = 1.0
     max_tokens: AtLeastOne | None = None
-    """None: 4,096, or more for a model that thinks before it writes."""
+    """Token limit; None for 4,096, or more for a model that thinks before it writes."""
     seed: bool = True
-    """Send one; false for servers that refuse it."""
+    """Send a seed; use false for servers that refuse it."""
     structured: bool = True
-    """Send the schema as `response_format`; where the server refuses it, the prompt alone asks for JSON."""
+    """Send the schema as `response_format`; if the server refuses this, only the prompt asks for JSON."""
     timeout: Positive = 600.0
     retries: NotNegative = 6
     api_key_env: str | None = None
 
 
 class Author:
-    """A model behind `MODEL[@BASE_URL]` that follows a recipe; `async with` checks that its server has it."""
+    """A model behind `MODEL[@BASE_URL]` that follows a recipe; `async with` checks that the server has the model."""
 
     def __init__(self, spec: str, recipe: Recipe, options: AuthorOptions, concurrency: int) -> None:
         self.recipe = recipe
@@ -59,8 +59,8 @@ class Author:
     async def write(self, seed: Seed) -> Message:
         """Return the model's reply to a text.
 
-        Raises EndpointError if the server does not answer, TooLongError if it never will, UserError if it
-        refuses the key.
+        Raises EndpointError if the server does not answer, TooLongError if the prompt is too long for the model,
+        UserError if the server refuses the key.
         """
         if self._structured:
             try:

@@ -28,7 +28,7 @@ class Guesser:
     async def solves(
         self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Return whether one of the guesses scores 1, and what each guess cost. No guess follows the right one.
+        """Return True if one of the guesses scores 1, and the cost of each guess. Guessing stops after a correct one.
 
         The agent's seeds are derived from `key`. Raises UserError if the agent fails, EndpointError if its server does
         not answer, and InfrastructureError if the scorer fails.

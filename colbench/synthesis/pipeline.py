@@ -1,8 +1,7 @@
-"""From seed texts to tasks, many at a time: write, read, vet, guess; then, in the order of the texts, decide.
+"""From seed texts to tasks, many at a time: write, parse, vet, guess; then decide, in the order of the texts.
 
-Outcomes are written in that order because it decides which of two similar tasks is the near-duplicate; so a run that
-was killed and resumed writes the same files as one that was not. A killed process loses at most `BACKLOG` texts for
-each one in progress.
+Outcomes are written in that order because the later of two similar tasks counts as the near-duplicate; so a resumed run
+writes the same files as an uninterrupted one. A killed process loses at most `BACKLOG` texts for each one in progress.
 """
 
 from __future__ import annotations
@@ -29,22 +28,21 @@ GIVE_UP_AFTER = 20
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
-    """The parts that make tasks, and how many texts they process at once."""
+    """The components that create tasks, and the number of texts they process concurrently."""
 
     author: Author
     domain: Domain
     resources: Resources
-    """The domain's; they have been entered."""
+    """The domain's resources, already entered."""
     guesser: Guesser | None
     known: TaskIndex
-    """The tasks that no new one may resemble; each new task is added."""
+    """The tasks that no new one may resemble; new tasks are added."""
     concurrency: int
 
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
         """Call `done` with the outcome of each text in order; return the reasons why others are still pending.
 
-        Raises EndpointError if nothing answers any more, UserError if a server refuses the requests or the guesser
-        fails.
+        Raises EndpointError if servers stop answering, UserError if a server refuses the requests or the guesser fails.
         """
         try:
             async with asyncio.TaskGroup() as group:

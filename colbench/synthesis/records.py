@@ -1,7 +1,7 @@
 """The records of seed texts: for each a task, or a rejection with its reason, and its cost.
 
-Both files are written append-only by one process, each text to one of them. A torn last line, which a killed process
-leaves, is dropped.
+Both files are written append-only by one process, each text to one of them. An incomplete last line, left by a killed
+process, is dropped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REASONS: dict[Reason, str] = {
 }
 """Descriptions for the table of the yield."""
 FIRST_BYTES = b'{"synthesis":{"key":"'
-"""First bytes of every line, by which a torn line is recognized."""
+"""First bytes of every line, by which an incomplete line is recognized."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     guess: str = ""
     """The agent that guessed, and how often; empty if none did."""
     usage: Usage | None = None
-    """Tokens for writing it; None if the server did not count."""
+    """Tokens used for writing the task; None if the server did not report them."""
     guesses: tuple[Usage | None, ...] = ()
     """Tokens of each guess."""
 
@@ -75,8 +75,8 @@ class Line(Struct):
 class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
-    The constructor and `writing` read existing files; they raise UserError if those are not from this command, or were
-    made with another `guess`.
+    The constructor and `writing` read existing files; they raise UserError if the files are not from this command, or
+    were made with another `guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:
@@ -101,7 +101,7 @@ class Ledger:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the files as their only writer."""
+        """Open the files as their only writer."""
         with hold(self.out, self.out):
             self.lines = self._read()
             self._writers = {path: LineWriter(path) for path in (self.out, self.rejected)}

@@ -14,7 +14,7 @@ from colbench.task import BYTE_ORDER_MARK
 
 
 class Seed(Struct, frozen=True, kw_only=True):
-    """One text, and the key of its outcome."""
+    """One seed text, and the key of its outcome."""
 
     key: str
     """Hash of the text, the model and the prompt."""

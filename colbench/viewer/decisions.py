@@ -12,23 +12,23 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 State = Literal["stated", "told", "ignored", "guessed", "untold"]
-"""`ignored`: told, and the answer contradicts it. `guessed`: never told, and the answer has it right."""
+"""`ignored`: told, but contradicted by the answer. `guessed`: never told, but right in the answer."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A decision; turns are counted from 1; None: no such turn."""
+    """A decision in one dialogue; turns are counted from 1; None if there is no such turn."""
 
     name: str
     statement: str
     state: State
     asked: int | None
-    """The turn that asked for it first."""
+    """The first turn that asked for the decision."""
     told: int | None
-    """The turn whose reply told it first."""
+    """The first turn whose reply told the decision."""
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
-    """Return the decisions in the task's order; empty if it is unknown what was told."""
+    """Return the decisions in the task's order; empty if it is unknown which were told."""
     if all(turn.asked is None for turn in rollout.turns):
         return []
     return list(_decisions(get_domain(task.domain).decisions(task), rollout))

@@ -10,11 +10,11 @@ from itertools import zip_longest
 from msgspec import Struct
 
 MOST_LINES = 2_000
-"""Lines of either text beyond which they are not compared: the time grows with their product."""
+"""Maximum number of lines of either text to compare; the time grows with the product of both."""
 LONGEST_LINE = 400
-"""Characters of a line beyond which its words are not compared."""
+"""Maximum number of characters of a line whose words are compared."""
 ALIKE = 0.4
-"""Least likeness of two lines whose words are compared."""
+"""Minimum similarity of two lines whose words are compared."""
 WORDS = re.compile(r"\w+|\s+|.")
 
 
@@ -23,7 +23,7 @@ class Part(Struct, frozen=True):
 
     text: str
     changed: bool = False
-    """True if the line on the other side has something else there."""
+    """True if the other side has different text in this place."""
 
 
 class Line(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Line(Struct, frozen=True):
 
 
 class Hunk(Struct, frozen=True):
-    """Consecutive lines of both texts that are the same, or that stand in one another's place."""
+    """Consecutive lines of both texts that are equal or that replace each other."""
 
     same: bool
     reference: Sequence[Line]
@@ -60,7 +60,7 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
 
 
 def _parts(old: str | None, new: str | None) -> tuple[Sequence[Part], Sequence[Part]]:
-    """Return the pieces of two lines; those that differ are marked if the lines are alike."""
+    """Return the pieces of two lines; differing pieces are marked if the lines are similar."""
     whole = [Part(old or "")], [Part(new or "")]
     if not old or not new or old == new or max(len(old), len(new)) > LONGEST_LINE:
         return whole

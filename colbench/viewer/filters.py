@@ -15,9 +15,9 @@ from colbench.errors import UserError
 from colbench.viewer.index import OUTCOMES, Row
 
 FAILED = "failed"
-"""In place of an outcome: any class of failure."""
+"""Used in place of an outcome: any class of failure."""
 NOTED = "*"
-"""In place of a label: any label or note."""
+"""Used in place of a label: any label or note."""
 ORDERS: dict[str, Callable[[Row], Any]] = {
     "task": lambda row: (row.task_id, row.trial),
     "turns": lambda row: row.turns,
@@ -36,7 +36,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """An outcome, or `failed`."""
     family: str = ""
     decision: str = ""
-    """Name of a decision that was never told."""
+    """Name of a decision that must be untold."""
     turns: int | None = None
     least: float | None = None
     """Lowest score, in percent."""
@@ -56,11 +56,11 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return f"?{urlencode(given)}" if given else ""
 
     def but(self, **changes: Any) -> Filters:
-        """Return the filters with changes, on the first page unless one is given."""
+        """Return modified filters, on the first page unless a page is given."""
         return replace(self, **{"page": 1, **changes})
 
     def matches(self, row: Row) -> bool:
-        """Return True if the list shows a row on one of its pages."""
+        """Return True if a row passes the filters, on any page."""
         return self._has_outcome(row) and self._matches_rest(row)
 
     def _has_outcome(self, row: Row) -> bool:
@@ -88,7 +88,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return not self.label or self.label in row.labels
 
     def select(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the matching rows in the order asked for."""
+        """Return the matching rows in the requested order."""
         found = [row for row in rows if self.matches(row)]
         if self.sort:
             found.sort(key=ORDERS[self.sort.removeprefix("-")], reverse=self.sort.startswith("-"))
@@ -104,7 +104,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
 
 def read_filters(query: Mapping[str, str]) -> Filters:
-    """Return the filters of a query; empty values are left out. Raises UserError for one that makes no sense."""
+    """Return the filters of a query; empty values are left out. Raises UserError for an invalid one."""
     try:
         found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
     except msgspec.ValidationError as cause:

@@ -1,7 +1,7 @@
-"""An index of a run's dialogues: one small row each, with the place of the dialogue in `rollouts.jsonl`.
+"""An index of a run's dialogues: one small row each, with the position of the dialogue in `rollouts.jsonl`.
 
-The file is read once, dialogue by dialogue; a dialogue itself is read when it is shown. What a run, or a person who
-leaves notes, has added since is read on `refresh`.
+The file is read once, dialogue by dialogue; each dialogue is read again when it is shown. `refresh` reads dialogues and
+notes added since then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from colbench.viewer.notes import Note, Notes
 
 T = TypeVar("T", bound=Hashable)
 REQUEST = 160
-"""Characters of a request, or of a note, that are kept in a row."""
+"""Maximum number of characters of a request, or of a note, kept in a row."""
 
 Unfailed = Literal["succeeded", "scored", "unscored"]
 """`scored`: in a domain in which answers do not just succeed or fail. `unscored`: no verdict yet, or none possible."""
@@ -36,13 +36,13 @@ OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
 class Row(Struct, frozen=True, kw_only=True, gc=False):
     """A dialogue's entry in the list, and the dialogue's location.
 
-    An index holds one for each dialogue; what many have alike is kept once.
+    An index has one for each dialogue; values shared by many rows are stored once.
     """
 
     run: str
     """Name of the run's index."""
     number: int
-    """The row's place in the index, from 0."""
+    """The row's index, from 0."""
     key: str
     """The rollout's key."""
     task_id: str
@@ -57,15 +57,15 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     score: float | None
     """The leading metric in the default mode, from 0 to 1; None if there is none."""
     untold: tuple[str, ...]
-    """Hidden decisions that were never told; empty where that is not known."""
+    """Hidden decisions that were never told; empty if unknown."""
     labels: tuple[str, ...] = ()
     """Labels assigned by a person."""
     note: str = ""
-    """The beginning of the note that a person left."""
+    """The beginning of a person's note."""
     start: int
     """Byte offset of the dialogue in the file."""
     length: int
-    """Bytes, newline included."""
+    """Length of the line in bytes, including the newline."""
 
     @property
     def failed(self) -> bool:
@@ -77,7 +77,7 @@ class RunIndex:
     """The rows of one run, the last one for each key, in the order in which the dialogues first ended."""
 
     def __init__(self, folder: str | Path, name: str) -> None:
-        """Index a run's folder under a name. Raises DataError if it holds no run or a malformed dialogue."""
+        """Index a run's folder under a name. Raises DataError if it contains no run or a malformed dialogue."""
         run = load_run(folder)
         self.name = name
         self.folder = run.folder
@@ -111,7 +111,7 @@ class RunIndex:
         return self._notes.any_of(self._rows)
 
     def planned_place(self, row: Row) -> tuple[bool, int, int]:
-        """Return a key that sorts rows as the run plans them, by trial and then by task; unknown tasks come last."""
+        """Return a key that sorts rows in the order of the run's plan: by trial, then by task, unknown tasks last."""
         place = self._places.get(row.task_id)
         return (True, 0, row.number) if place is None else (False, row.trial, place)
 
@@ -129,11 +129,11 @@ class RunIndex:
         return self._notes.get(row.key)
 
     def add_note(self, note: Note) -> None:
-        """Keep a note with the run. Raises UserError if it cannot be written."""
+        """Store a note with the run. Raises UserError if it cannot be written."""
         self._notes.add(note)
 
     def task(self, rollout: Rollout) -> Task | None:
-        """Return the task of a dialogue; None where its source no longer gives it as it was."""
+        """Return the task of a dialogue; None if its source no longer provides it unchanged."""
         task = self._tasks.get(rollout.task_id)
         return task if task is not None and task.hash == rollout.task_hash else None
 
@@ -190,7 +190,7 @@ class RunIndex:
         )
 
     def _same(self, value: T) -> T:
-        """Return the value that was kept first of all equal ones."""
+        """Return the stored one of all equal values."""
         known: T = self._known.setdefault(value, value)
         return known
 
@@ -217,7 +217,7 @@ def outcome_of(rollout: Rollout) -> Outcome:
 
 
 def lead_value(rollout: Rollout) -> float | None:
-    """Return the value of a dialogue in the default mode, or its domain's fallback; None if neither was taken."""
+    """Return the value of a dialogue in the default mode, or its domain's fallback; None if neither was computed."""
     score = rollout.scores.get("default")
     domain = get_domain(rollout.domain)
     if score is None or score.value is not None or domain.fallback is None:

@@ -26,21 +26,21 @@ class Choices(Struct, frozen=True, kw_only=True):
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """The dialogues of runs that fit some filters; all pages of a list are cut from one of these."""
+    """The dialogues of runs that pass some filters; all pages of a list are taken from one such object."""
 
     runs: Sequence[RunIndex]
     filters: Filters
     rows: Sequence[Row]
     """Matching rows, in the requested order."""
     counts: Mapping[str, int]
-    """Dialogues by outcome, whatever outcome is filtered."""
+    """Number of dialogues by outcome, regardless of the outcome filter."""
     everything: int
-    """Dialogues without any filter."""
+    """The list of all dialogues, without filters."""
     choices: Choices
 
     @property
     def pages(self) -> int:
-        """The number of pages; one if no dialogue fits."""
+        """The number of pages; one if no dialogue matches."""
         return max(1, -(-len(self.rows) // PER_PAGE))
 
     def page(self, number: int) -> Sequence[Row]:
@@ -48,7 +48,7 @@ class Listing(Struct, frozen=True, kw_only=True):
         return self.rows[(number - 1) * PER_PAGE : number * PER_PAGE]
 
     def neighbors(self, row: Row) -> Neighbors:
-        """Return the neighbors of a dialogue; none of one that does not fit."""
+        """Return the neighbors of a dialogue; no neighbors if it does not match."""
         place = next((n for n, each in enumerate(self.rows) if each is row), None)
         if place is None:
             return None, None

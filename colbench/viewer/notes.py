@@ -1,7 +1,7 @@
 """Notes and labels that a person leaves on dialogues: `notes.jsonl` in the run's folder.
 
-A line is one state of a dialogue's note, and the last line of a dialogue holds. Lines are only ever appended, so that
-nothing is lost if the process is killed; `rollouts.jsonl` is never touched.
+Each line is one state of a dialogue's note; the last line of a dialogue counts. Lines are only appended, so nothing is
+lost if the process is killed; `rollouts.jsonl` is never touched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_TEXT = 10_000
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person's note on one dialogue at a time; empty if it was deleted."""
+    """A person's note on one dialogue at some time; empty if it was deleted."""
 
     schema: str = SCHEMA
     key: str
@@ -37,7 +37,7 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: str
     trial: int
     time: str
-    """In UTC, ISO 8601."""
+    """Time of the note, in UTC, ISO 8601."""
     labels: tuple[str, ...] = ()
     text: str = ""
 
@@ -94,9 +94,9 @@ class Notes:
         return any(key in keys for key in self._found)
 
     def refresh(self) -> Set[str]:
-        """Read the file if it changed, and return the keys of dialogues whose notes did.
+        """Read the file if it changed, and return the keys of dialogues with changed notes.
 
-        Raises DataError if a line is malformed; a torn last line is left out.
+        Raises DataError if a line is malformed; an incomplete last line is ignored.
         """
         try:
             status = self._path.stat()
@@ -126,10 +126,10 @@ class Notes:
 
 
 def format_notes(notes: Iterable[tuple[str, Note]], form: str) -> str:
-    """Return notes, each given with its run's folder, as `csv` with a line of heads, or as `jsonl`.
+    """Return notes, each given with its run's folder, as `csv` with a header line, or as `jsonl`.
 
     Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and separated by
-    commas in CSV, where a text that a spreadsheet would take for a formula has an apostrophe before it.
+    commas in CSV, where an apostrophe precedes any text that a spreadsheet would take for a formula.
     """
     rows = [{"run": run, **{name: getattr(note, name) for name in COLUMNS}} for run, note in notes]
     if form == "jsonl":
@@ -157,9 +157,9 @@ def read_notes(folder: Path) -> list[Note]:
 
 
 def _read(path: Path) -> dict[str, Note]:
-    """Return the notes of a file by the dialogue's key, without those that were taken back.
+    """Return the notes of a file by the dialogue's key, without deleted ones.
 
-    Raises DataError if it cannot be read or a line is malformed; a torn last line is left out.
+    Raises DataError if the file cannot be read or a line is malformed; an incomplete last line is ignored.
     """
     try:
         lines = path.read_bytes().split(b"\n")[:-1]

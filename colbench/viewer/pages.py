@@ -1,4 +1,4 @@
-"""The pages of the viewer as HTML. All that runs and tasks hold is hostile: it is escaped and stays text."""
+"""The pages of the viewer as HTML. The contents of runs and tasks are untrusted: they are escaped and stay text."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from colbench.web.assets import content_security_policy, csp_hash, read_asset
 from colbench.web.templating import page_templates
 
 LONGEST = 100_000
-"""Characters of any one text that a page shows."""
+"""Maximum number of characters of one text on a page."""
 
 
 class Links(Protocol):
-    """Where the pages are."""
+    """The addresses of the pages."""
 
     live: bool
-    """True if a server answers, with filters and with what runs add."""
+    """True if a server serves the page, with filters and updates from running runs."""
 
     def list(self, filters: Filters) -> str:
         """Return the address of a list."""
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the address of a dialogue as one of a list."""
+        """Return the address of a dialogue within a list."""
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return the address that takes a note on a dialogue; empty if none does."""
+        """Return the address to post a note on a dialogue; empty if notes are not accepted."""
 
     def pictures(self, row: Row, turn: int) -> str:
-        """Return the address of the pictures of a turn; empty if they are in the page."""
+        """Return the address of the pictures of a turn; empty if the page contains them."""
 
     def picture(self, row: Row, picture: Picture) -> str:
         """Return the address of a picture."""
@@ -59,13 +59,13 @@ class Stage(Struct, frozen=True, kw_only=True):
     turn: int
     metrics: str = ""
     comparison: Comparison | None = None
-    """None if a script asks for it when it is looked at."""
+    """The comparison; None if a script loads it when it is viewed."""
     lacking: str = ""
-    """Why it could not be made."""
+    """The reason why it could not be created."""
 
 
 class Showing(Struct, frozen=True, kw_only=True):
-    """Data of a dialogue's page besides the dialogue."""
+    """Data of a dialogue's page other than the dialogue."""
 
     neighbors: Neighbors
     filters: Filters = Filters()
@@ -73,7 +73,7 @@ class Showing(Struct, frozen=True, kw_only=True):
     legend: str = ""
     """How to read a difference of pictures."""
     token: str = ""
-    """Shows the server that a note comes from one of its pages."""
+    """Token that proves to the server that a note comes from one of its own pages."""
 
 
 def _printable(value: Any) -> Any:
@@ -107,7 +107,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return a page of a list of dialogues; `filters` holds the filters of the list and the page number."""
+    """Return one page of a list of dialogues; `filters` has the filters of the list and the page number."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",
@@ -186,7 +186,7 @@ def lead_metric(domain: Domain, score: Score | None) -> str:
 
 
 def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
-    """Return the verdicts by mode, a further mode's only if it differs from the first one."""
+    """Return the verdicts by mode; further modes only if they differ from the first one."""
     first = rollout.scores.get(domain.modes[0])
     return {
         mode: score
@@ -203,7 +203,7 @@ def _private(turn: Turn) -> str:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the words of a message, and all of it if the human read only the words."""
+    """Return the visible part of a message, and the whole message if it has more than the human saw."""
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 

@@ -1,6 +1,6 @@
-"""The viewer's server, for this machine alone: it binds 127.0.0.1 and answers no other host's name.
+"""The viewer's server, for this machine only: it binds 127.0.0.1 and rejects other host names.
 
-It changes one thing: notes are appended to those of a run, if the form comes from one of its own pages.
+Its only write access: it appends notes to a run if the form comes from one of its own pages.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from colbench.viewer.pictures import RunPictures
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
-"""Names under which it answers; another one is a page of someone else that made its name point here."""
+"""Accepted host names; with another name, a foreign page has made that name point to this server."""
 MOST = 65535
 LONGEST_FORM = 100_000
-"""Bytes."""
+"""Maximum size of a form in bytes."""
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -59,11 +59,11 @@ class ServerLinks:
         return f"/{filters.query}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the address of a dialogue as one of a list."""
+        """Return the address of a dialogue within a list."""
         return f"{_place(row)}{filters.query}"
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return the address that takes a note on a dialogue."""
+        """Return the address to post a note on a dialogue."""
         return f"{_place(row)}/notes{filters.query}"
 
     def pictures(self, row: Row, turn: int) -> str:
@@ -112,7 +112,7 @@ class Viewer:
         return _html(dialogue_page(run, row, self._links, showing))
 
     async def show_pictures(self, request: web.Request) -> web.Response:
-        """Return the pictures of a turn, as a part of the dialogue's page; they are made if they are not there yet."""
+        """Return the pictures of a turn, as a part of the dialogue's page; they are rendered if missing."""
         run, row = self._find(request)
         rollout, turn = run.rollout(row), int(request.match_info["turn"])
         task = run.task(rollout)
@@ -149,7 +149,7 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; the list polls it during a run."""
+        """Return the number of dialogues of all runs; the list page polls it during a run."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
@@ -176,7 +176,7 @@ class Viewer:
         return run, row
 
     def _listed(self, filters: Filters) -> Listing:
-        """Return the list under filters; the last one is kept until a run changes."""
+        """Return the list for some filters; the last list is cached until a run changes."""
         filters, versions = filters.but(), [run.version for run in self._runs]
         known = self._listing
         if known is None or known.filters != filters or self._versions != versions:
@@ -204,9 +204,9 @@ def make_app(runs: Sequence[RunIndex]) -> web.Application:
 
 
 def serve(runs: Sequence[RunIndex], port: int, announce: Callable[[str], object]) -> None:
-    """Serve runs until interrupted; `announce` is given the address.
+    """Serve runs until interrupted; `announce` is called with the address.
 
-    Port 0 is a free one. Raises UserError if the port is taken or none.
+    Port 0 selects a free one. Raises UserError if the port is taken or invalid.
     """
     if not 0 <= port <= MOST:
         raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")

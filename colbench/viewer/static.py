@@ -28,7 +28,7 @@ class FileLinks:
     live = False
 
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
-        """Take the dialogues of the runs before a run, by its name; `inside`: True for the page of a dialogue."""
+        """Create links for the pages of a run, given by name; `inside`: True for the page of a dialogue."""
         self._before = before
         self._inside = inside
 
@@ -43,7 +43,7 @@ class FileLinks:
         return f"{'' if self._inside else f'{FOLDER}/'}{number}.html"
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return an empty address: a file takes no notes."""
+        """Return an empty address, because files cannot accept notes."""
         del row, filters
         return ""
 
@@ -67,7 +67,7 @@ def list_file(filters: Filters) -> str:
 def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
     """Write all pages into a folder and return the number of dialogues.
 
-    Raises UserError if the folder holds anything, or cannot be written.
+    Raises UserError if the folder is not empty, or cannot be written.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--export {target}: already exists; name a new or empty folder")

@@ -1,4 +1,4 @@
-"""Charts as inline SVG for light and dark pages; `charts.css` colors them. A table stands next to each.
+"""Charts as inline SVG for light and dark pages; `charts.css` colors them. Each has a table next to it.
 
 The functions compute positions; the macros of `templates/charts.html` write the elements.
 """
@@ -34,20 +34,20 @@ Emphasis = Literal["strong", "faint", "reference"]
 NAME_ROOM = {SMALL: 104, LARGE: 152}
 """Width on the right of curves for their names."""
 NAME_LENGTH = 20
-"""Characters of a curve's name."""
+"""Maximum number of characters in a curve's name."""
 
 
 class Curve(Struct, frozen=True, kw_only=True):
     """Shares at turns 1, 2, ..."""
 
     title: str
-    """Shown by the mouse."""
+    """Tooltip of the curve."""
     shares: Sequence[float]
     emphasis: Emphasis = "strong"
     name: str = ""
     """Written at the end of the curve; empty: not named."""
     band: Sequence[tuple[float, float]] = ()
-    """The interval of each share; with it the points are marked."""
+    """The interval of each share; if given, points have markers."""
 
 
 class Dot(Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Dot(Struct, frozen=True, kw_only=True):
     name: str
     address: str
     x: float
-    """Its cost; lower is better."""
+    """The entry's cost; lower is better."""
     y: float
     """A share; more is better."""
     reference: bool = False
@@ -66,7 +66,7 @@ class Dot(Struct, frozen=True, kw_only=True):
 def curve_chart(
     title: str, curves: Sequence[Curve], *, size: Size = LARGE, tips: Sequence[str] = ()
 ) -> Markup:
-    """Draw shares by turn. `tips` holds the tooltip of each turn."""
+    """Draw shares by turn. `tips` contains the tooltip of each turn."""
     turns = max((len(curve.shares) for curve in curves), default=1)
     named = [curve for curve in curves if curve.name and curve.shares]
     plot = Plot(size=size, first=1, last=max(turns, 2), room=NAME_ROOM[size] if named else 0)
@@ -133,9 +133,9 @@ def interval_bar(
     high: float | None,
     marks: Sequence[tuple[str, float]] = (),
 ) -> Markup:
-    """Draw an interval on a scale from 0 to 1; nothing without one.
+    """Draw an interval on a scale from 0 to 1; nothing if there is no interval.
 
-    `marks`: values to compare it with, each with the name of its class, such as `floor`.
+    `marks`: values to compare with the interval, each with the name of its class, such as `floor`.
     """
     if mean is None or low is None or high is None:
         return Markup()
@@ -156,7 +156,7 @@ def difference_bar(mean: float, low: float, high: float, reach: float) -> Markup
 
 
 def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
-    """Draw counts as one bar; each part is given with the name of its class, such as `succeeded`."""
+    """Draw counts as one bar; each part has the name of its class, such as `succeeded`."""
     total = sum(number for _, number in parts)
     drawn, start = [], 0
     for name, number in parts:
@@ -168,7 +168,7 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the entries that no other one beats at the same cost or less, the cheapest first."""
+    """Return the entries that no other entry beats at equal or lower cost, the cheapest first."""
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:

@@ -1,4 +1,4 @@
-"""Names in a chart: shortened, and placed next to their dots where they cover nothing."""
+"""Names in a chart: shortened, and placed next to their dots without covering anything."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from colbench.command import printable
 from colbench.web.plot import LINE_HEIGHT, Plot
 
 LONGEST = 24
-"""Characters of a name next to a dot."""
+"""Maximum number of characters of a name next to a dot."""
 LETTER = 7.0
 """Width of a letter, about."""
 RISE = 5
-"""How far above its dot a name stands, so that no line goes through it."""
+"""Height of a name above its dot, so that no line crosses it."""
 GAP = 8
 """Between a dot and its name."""
 
 
 class Name(Struct, frozen=True, kw_only=True):
-    """A name in its place."""
+    """A name at its position."""
 
     text: str
     x: float
     y: float
     before: bool
-    """True if it ends at `x`, on the left of its dot."""
+    """True if the name ends at `x`, to the left of its dot."""
     reference: bool
 
     @property
     def width(self) -> float:
-        """Its width, about."""
+        """Approximate width of the name."""
         return len(self.text) * LETTER
 
     @property
     def left(self) -> float:
-        """Where it begins."""
+        """Left edge of the name."""
         return self.x - self.width if self.before else self.x
 
 

@@ -8,7 +8,7 @@ from math import ceil, log10
 from msgspec import Struct
 
 MOST_TICKS = 12
-"""Ticks of an axis beyond which some are left out."""
+"""Maximum number of ticks on an axis; beyond it, some are left out."""
 LINE_HEIGHT = 14
 Tick = tuple[float, str]
 """A coordinate and its label."""
@@ -65,7 +65,7 @@ class Plot(Struct, frozen=True, kw_only=True):
         return round(self.left + share * (self.right - self.left), 1)
 
     def y(self, value: float) -> float:
-        """Return the vertical position of a value, moved to the nearest edge if it lies outside."""
+        """Return the vertical position of a value, limited to the plotting area."""
         share = min(max(value / self.ceiling, 0.0), 1.0)
         return round(self.bottom - share * (self.bottom - self.top), 1)
 
@@ -100,14 +100,14 @@ def round_ceiling(most: float) -> float:
 
 
 def short_amount(value: float) -> str:
-    """Return an amount as a tick shows it: `1,200`, `2.4`."""
+    """Format an amount for a tick, such as `1,200` or `2.4`."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
     """Move the baselines of names apart, so that none is below `lowest` and all are at least a line apart.
 
-    `wanted` and the result run from the top of a chart to its bottom.
+    `wanted` and the result are ordered from the top of a chart to its bottom.
     """
     moved: list[float] = []
     for y in wanted:

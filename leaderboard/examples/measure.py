@@ -1,9 +1,10 @@
-"""Measure the rows of docs/results.md: each is a run, a bundle of it, and the receipt of its verification.
+"""Measure the rows of docs/results.md: each row is a run, its bundle, and the receipt of the bundle's verification.
 
     python leaderboard/examples/measure.py OUT --model NAME=FOLDER --trained NAME=FOLDER
 
-The rule-based agents and every model named are measured on the first tasks of two sets, in several turns and in one.
-Interrupted or called again, it continues. It ends with the table of all rows in OUT, as Markdown.
+The rule-based agents and every model named are measured on the first tasks of two sets, with several turns and with
+one. Running the script again continues an interrupted measurement. At the end it prints the table of all rows in OUT,
+as Markdown.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ ARGS = {
 }
 """Arguments of the models' agents, by server; vLLM's fit its CPU build."""
 LOCAL_AT_ONCE = 16
-"""Dialogues at once with `local:`. They end together; more of them lose more when the run is killed, and with 64 a
-model of 0.3 GB takes 14 GB for their keys and values."""
+"""Concurrent dialogues with `local:`.
+
+They end together, so more of them lose more work when the run is killed; with 64, a model of 0.3 GB takes 14 GB for its
+key-value cache.
+"""
 RULES = {"blank": 1, "guesser": 1, "interviewer": MULTI_TURN, "demonstrator": MULTI_TURN}
-"""The rule-based agents and the turns that they may take."""
+"""The rule-based agents, each with the numbers of turns to measure."""
 BUNDLED_ONLY = "demonstrator"
-"""The one that fails on tasks of no family."""
+"""The agent that fails on tasks of no known family."""
 RULE_BASED = "rule-based, with the code of the task families"
 TRAINED = "fine-tuned on dialogues about ColBench's training tasks"
 COLUMNS = (
@@ -52,11 +56,11 @@ class Row(NamedTuple):
     """One row of the table."""
 
     system: str
-    """Its name in the table."""
+    """The system's name in the table."""
     agent: str
     args: tuple[str, ...]
     place: str
-    """`bundled` or `real`."""
+    """The task set: `bundled` or `real`."""
     turns: int
     notes: str = ""
     """The parts of ColBench that the agent was made with."""
@@ -70,7 +74,7 @@ class Row(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """Return how many turns the agent may take, in words."""
+        """Describe how many turns the agent may take."""
         return "multi-turn" if self.turns > 1 else "single-turn"
 
 
@@ -127,7 +131,7 @@ def spent() -> float:
 
 
 def call(*words: str) -> None:
-    """Run a command of colbench, and show it."""
+    """Run a `colbench` command, and print it."""
     print("$ colbench", *words, file=sys.stderr, flush=True)
     subprocess.run([*COLBENCH, *words], check=True, stdout=sys.stderr)  # noqa: S603 - our own command
 
@@ -156,7 +160,7 @@ def submission(row: Row) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """Return texts, truth values and lists of texts as lines of TOML, which spells them as JSON does."""
+    """Return texts, booleans and lists of texts as lines of TOML, which writes them as JSON does."""
     return "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
@@ -204,7 +208,7 @@ def percent(mean: dict[str, float]) -> str:
 
 
 def tokens(counted: dict[str, int] | None, dialogues: int) -> str:
-    """Return the tokens of a dialogue that the model read and wrote; a dash where no model was asked."""
+    """Return the tokens that the model read and wrote in a dialogue; a dash if no model was called."""
     if not counted:
         return "–"
     return f"{counted['prompt'] / dialogues:,.0f} + {counted['completion'] / dialogues:,.0f}"

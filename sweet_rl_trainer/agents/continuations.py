@@ -1,4 +1,4 @@
-"""Continuations of dialogues by the harness, in a separate process: the dialogues begin by a script.
+"""Continuations of dialogues by the harness, in a separate process: each dialogue begins with a script.
 
 FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each
@@ -27,7 +27,7 @@ from sweet_rl_trainer.agents.replay import Plan, Script, distinguishable
 PLAN, TASKS, LOG, RUN = "plan.json", "tasks.jsonl", "log.txt", "run"
 PREFIX = "sweet_rl_trainer.agents.replay"
 SHOWN = 2000
-"""Characters of the log that an error shows, from its end."""
+"""Number of characters at the end of the log to show in an error."""
 
 
 class Opening(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     heard: tuple[str, ...]
     """The human's messages, the request first."""
     replies: tuple[str, ...]
-    """The agent's replies as they were sampled; equally many."""
+    """The agent's replies as they were sampled; as many as the human's."""
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
@@ -56,10 +56,10 @@ Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
 
 
 class HarnessContinuations:
-    """`Continuations` by `config`'s agent and human, scored as its run was.
+    """`Continuations` by the agent and human of `config`, scored with its settings.
 
-    `config` is that of the run whose dialogues are continued (`RunFolder(…).record().config`), with
-    the agent that continues them. Finished dialogues are kept in `folder` and not run again.
+    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with its
+    agent replaced by the one that continues them. Finished dialogues are kept in `folder` and not run again.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -67,16 +67,16 @@ class HarnessContinuations:
         self.config = config
 
     def __call__(self, openings: Sequence[Opening], count: int) -> list[list[float]]:
-        """Return the rewards of each opening's continuations that have one.
+        """Return the rewards of each opening's continuations; those without a reward are left out.
 
-        Raises UserError, with the end of the log, if the command fails or nothing has a reward.
+        Raises UserError, with the end of the log, if the command fails or no continuation has a reward.
         """
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
         """Return the rewards after the last reply of each opening; None if the dialogue failed or has no score.
 
-        Each dialogue is continued once. Raises UserError as a call does.
+        Each dialogue is continued once. Raises UserError in the same cases as a call.
         """
         dialogues = self._scored(openings, 1)
         return [

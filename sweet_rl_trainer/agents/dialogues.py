@@ -29,7 +29,7 @@ def run_dialogues(
     """Make or resume the run in the folder `out`. Return the exit code of the process.
 
     It is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to a file next
-    to the folder, from which `colbench eval --config` makes the same run. The report goes to `log`, if given, and so do
+    to the folder, with which `colbench eval --config` repeats the run. The report goes to `log`, if given, and so do
     progress and errors unless `progress` keeps them on standard error.
     """
     file = out.with_name(out.name + CONFIG)

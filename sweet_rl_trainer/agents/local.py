@@ -1,7 +1,7 @@
 """The agent and the human behind `local:FOLDER`: a checkpoint in the harness's own process, without a server.
 
-Replies that are waited for at the same time are one batch. It is for small models and where no server runs; vLLM is
-faster for large ones.
+Replies requested at the same time form one batch. This is for small models and for machines without a server; vLLM is
+faster for large models.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds during which pending replies are gathered into a batch."""
 HELD = 512
-"""Tokens of an unfinished dialogue whose keys and values are held, on average over the rows of a batch."""
+"""Number of tokens of an unfinished dialogue kept in the key-value cache, on average over the rows of a batch."""
 SINGLE_PROCESS = (
     "local: each process would load the weights, and batches would be smaller; leave this "
     "setting at 1"
 )
-"""Why a run with such an agent or human has one process."""
+"""The reason why a run with such an agent or human has one process."""
 
 
 class LocalAgent(PromptedAgent):
@@ -76,7 +76,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run, besides its flags."""
+        """Return the agent's entry in the record of the run, without its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 
@@ -106,7 +106,7 @@ class LocalHuman(PromptedHuman):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the human's entry in the record of the run, besides its flag."""
+        """Return the human's entry in the record of the run, without its flag."""
         return {"model": self._local.digest, "dtype": self._local.dtype}
 
 
@@ -120,7 +120,7 @@ class _Asked:
 
 
 class LocalChat:
-    """A checkpoint as a chat model (`colbench.interfaces.ChatModel`), loaded when it is first asked."""
+    """A checkpoint as a chat model (`colbench.interfaces.ChatModel`), loaded at the first request."""
 
     def __init__(self, model: str, *, dtype: Precision, rows: int) -> None:
         self.dtype = dtype
@@ -207,7 +207,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Take the longest waiting requests that share their sampling settings."""
+        """Return the oldest waiting requests that share their sampling settings."""
         first = self._waiting[0]
         like = [
             each
@@ -246,7 +246,7 @@ _CHATS: WeakValueDictionary[tuple[str, Precision, int], LocalChat] = WeakValueDi
 
 
 def shared_chat(model: str, *, dtype: Precision, rows: int) -> LocalChat:
-    """Return the chat model of a checkpoint; while one is in use, it is the same one for all."""
+    """Return the chat model of a checkpoint; all users share one instance while it is in use."""
     key = (str(resolve(model)), dtype, rows)
     chat = _CHATS.get(key)
     if chat is None:

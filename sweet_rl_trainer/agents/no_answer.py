@@ -11,11 +11,11 @@ from colbench.interfaces import ChatModel
 from colbench.messages import ANSWER_MARKER, Message, Usage
 
 DRAWS = 16
-"""Replies that are drawn for one turn, at most."""
+"""Maximum number of replies drawn for one turn."""
 
 
 class NoAnswerModel:
-    """A chat model that draws replies from another one until one is not an answer, at most `DRAWS` times."""
+    """A chat model that samples replies from another model until one is not an answer, at most `DRAWS` times."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model

@@ -1,8 +1,8 @@
-"""The oracle: it asks about all that is open, or writes the best answer that a dialogue allows, by rules.
+"""The oracle: it asks about every open decision, or writes the best answer that a dialogue allows, by rules.
 
-Like the interviewer it knows the families of tasks, and a task's choices from the dialogue alone. What was not told
-gets the family's most usual choice. So an oracle that writes shows what a policy's asking is worth, and one that asks
-what its writing is worth.
+Like the interviewer it knows the families of tasks, but learns a task's choices only from the dialogue. Decisions that
+were not told get the family's most frequent choice. Combined with a policy, an oracle that writes measures the policy's
+questions, and an oracle that asks measures the policy's answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ORACLE = "oracle"
 
 
 class OracleAsker:
-    """The interviewer as a chat model: it asks a question for each decision that is open, then announces an answer."""
+    """The interviewer as a chat model: it asks about each open decision, then announces an answer."""
 
     digest = f"{ORACLE} asker"
 
@@ -33,16 +33,16 @@ class OracleAsker:
 
 
 class OracleWriter:
-    """Writes the family's own code with the choices that the human has stated, and the usual ones elsewhere."""
+    """Writes the family's own code with the choices that the human has stated, and the most frequent ones elsewhere."""
 
     digest = f"{ORACLE} writer"
 
     async def chat(self, messages: Sequence[Message], *, begun: str = "", **_: Any) -> Message:
-        """Return the answer after `begun`. Raises AgentError for a request of no family."""
+        """Return the answer after `begun`. Raises AgentError for a request that belongs to no family."""
         request, *later = (each.content for each in _spoken(messages)[::2])
         found = recognise(request)
         if found is None:
-            raise AgentError("the request belongs to no family that the oracle knows")
+            raise AgentError("the oracle does not know the request's task family")
         family, theme = found
         choices = (
             family.usual() | stated(request, family, theme) | dict(_told(family, theme, later))

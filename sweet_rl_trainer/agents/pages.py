@@ -25,12 +25,12 @@ class Camera:
         self._known: dict[str, Picture | None] = {}
 
     def __call__(self, page: str) -> Picture | None:
-        """Return the picture of a page; None if it cannot be shown. Raises RenderError if the browser fails."""
+        """Return the picture of a page; None if it cannot be rendered. Raises RenderError if the browser fails."""
         self.take([page])
         return self._known[page]
 
     def take(self, pages: Iterable[str]) -> None:
-        """Render the pages that are not in the album together, which is faster than one by one."""
+        """Render the pages that are not in the album, all together, which is faster than one by one."""
         missing = []
         for page in dict.fromkeys(pages):
             if page in self._known:

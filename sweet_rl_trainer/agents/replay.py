@@ -3,8 +3,8 @@ r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval
     colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
-After its part of the script each hands over to the agent or the human that the plan names. `continuations` writes the
-plan and starts the command. This is the one module of the trainer that the harness loads.
+After its part of the script, each is replaced by the agent or human that the plan names. `continuations` writes the
+plan and starts the command. This is the only module of the trainer that the harness loads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from colbench.task import Task
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """How the dialogues about a task begin."""
+    """The scripted beginning of the dialogues on a task."""
 
     task_id: str
     """Unique in the plan: it distinguishes equal tasks."""
@@ -50,20 +50,20 @@ class Plan(Struct, frozen=True, kw_only=True):
     human: str
     human_args: dict[str, ArgValue]
     seed: int
-    """The run's."""
+    """The seed of the run."""
     trials: int
     scripts: tuple[Script, ...]
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan with the next seed for which no two of its dialogues share their request and their seed."""
+    """Return the plan with the next seed for which no two of its dialogues have both the same request and seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies by request and seed of the dialogue, which are all that the agent knows of it."""
+    """Return the agent's replies by the dialogue's request and seed, which are all that identify it to the agent."""
     return {
         (
             script.heard[0],
@@ -101,12 +101,12 @@ class _Prefix:
         await self._stack.aclose()
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Hand the renderer on."""
+        """Pass the renderer on."""
         if isinstance(self.then, Viewer):
             self.then.use_renderer(renderer)
 
     def use_resources(self, resources: Mapping[str, Any]) -> None:
-        """Hand the resources on."""
+        """Pass the resources on."""
         if isinstance(self.then, ResourceUser):
             self.then.use_resources(resources)
 

@@ -1,6 +1,6 @@
 """An agent of two models: one conducts the dialogue, the other writes the answer. Either may be the oracle.
 
-It separates the effect of what a policy asks from that of the answer it writes (`study.evaluate`).
+This separates the effect of a policy's questions from the effect of its answers (`study.evaluate`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Speaker(Protocol):
 class TwoModelAgent(PromptedAgent):
     """`sweet_rl_trainer.agents.two_model:TwoModelAgent` with the checkpoints `asker` and `writer`; sampled as `local:`.
 
-    A reply without the answer marker is the asker's alone, also in the last turn. `oracle` in place of a checkpoint is
-    that of `agents.oracle`; it asks at most `questions` questions.
-    Raises UserError if `asker` or `writer` is neither.
+    A reply without the answer marker comes from the asker alone, even in the last turn. `oracle` in place of a
+    checkpoint stands for `agents.oracle`, which asks at most `questions` questions. Raises UserError if `asker` or
+    `writer` is neither a checkpoint nor `oracle`.
     """
 
     records_tokens = False
@@ -69,7 +69,7 @@ class TwoModelAgent(PromptedAgent):
         super().__init__(chat, prompt=prompt, temperature=temperature, max_tokens=max_tokens)
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run, besides its flag."""
+        """Return the agent's entry in the record of the run, without its flag."""
         models = {"asker": self._asker.digest, "writer": self._writer.digest}
         return models | super().describe()
 

@@ -1,7 +1,7 @@
 """`sweet-rl creditbench`: score estimators of turn credit against exact advantages of questions.
 
-Without a model, the estimators that need none are scored. A second call repeats only what changed, and a call after an
-interruption continues.
+Without a model, only the estimators that need none are scored. Calling the command again repeats only what changed, and
+continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "training/creditbench"
 THREADS = "OMP_NUM_THREADS"
-"""Threads of a process, read when PyTorch is imported; with others, the last digits of a model's sums differ."""
+"""Number of threads of a process, read when PyTorch is imported; it changes the last digits of a model's sums."""
 MOST_PROCESSES = 2
 
 

@@ -1,8 +1,9 @@
 """The plan of a recipe: stages, examples, tokens, steps, memory, and settings that differ from the paper's.
 
-What is missing to train comes first. A stage is counted if its dialogues exist; otherwise nothing is known about it, or
-only an upper bound (≤). Nothing is downloaded: for a model that is not on this machine, tokens are estimated ("about"),
-and memory follows from the shape that its name stands for. A model with random weights is made in a temporary folder.
+The list of what is missing for training comes first. A stage's examples are counted if its dialogues exist; otherwise
+they are unknown, or only an upper bound (≤) is shown. Nothing is downloaded: for a model that is not on this machine,
+tokens are estimated ("about"), and memory follows from the architecture that its name indicates. A model with random
+weights is made in a temporary folder.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage
 def run_all(stages: Sequence[Stage], out: Path, page: Callable[[Stage | None], None]) -> None:
     """Run the stages that are not done yet, one after the other.
 
-    `page` writes the page of the run. It is called with each stage before that starts, and with None at the end, also
-    if a stage fails or the run is interrupted.
+    `page` writes the page of the run. It is called with each stage before the stage starts, and with None at the end,
+    even if a stage fails or the run is interrupted.
     """
     try:
         _run_all(stages, out, page)

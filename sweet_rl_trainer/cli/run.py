@@ -1,6 +1,6 @@
 """`sweet-rl run`: run the stages of a recipe, up to a checkpoint that a server loads.
 
-A second call repeats only what changed, and a call after an interruption continues.
+Calling the command again repeats only what changed, and continues an interrupted run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`sweet-rl study`: compare methods in a small world.
 
-A base made from nothing, all arms with several seeds, and a report with intervals. It continues where it was stopped,
-and may be started several times at once, once for each core.
+The study trains a base model from random weights, then all arms with several seeds, and writes a report with intervals.
+It continues where it was stopped, and may be started several times in parallel, once for each core.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from colbench.console import add_output_flags, console, errors, print_document
 WORLDS = ("population", "finetuned", "asking")
 QUICK = "quick"
 THREADS = "OMP_NUM_THREADS"
-"""Threads of a process, read when PyTorch is imported. Sums depend on it; results must not depend on the machine."""
+"""Threads of a process, read when PyTorch is imported.
+
+The number affects sums, and results must not depend on the machine.
+"""
 
 
 def add_to(commands: Any) -> None:

@@ -1,7 +1,7 @@
 """CreditBench: estimators of turn credit, scored against exact advantages of questions.
 
-values       the exact value of what is told and of the turns that are left, by dynamic programming
-beliefs      what an agent believes of the decisions that a task leaves open
+values       the exact value of the told decisions and remaining turns, by dynamic programming
+beliefs      an agent's beliefs about the decisions that a task leaves open
 truths       the exact values of the candidate messages of a state
 states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash
 play         Monte-Carlo continuations with the real human

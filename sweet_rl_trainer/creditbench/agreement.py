@@ -31,7 +31,7 @@ from sweet_rl_trainer.methods.critic.correlation import correlation
 
 MEASURES = ("spearman", "kendall", "auc", "questions", "mixed", "answers", "pairs", "regret")
 BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
-"""The least and the greatest value that is possible; else 0 and 1."""
+"""The least and greatest possible values of a measure; 0 and 1 for measures not listed."""
 
 
 class Scored(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 def agreement(
     scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
 ) -> Agreement:
-    """Return how scores agree with a truth (`truths`), by some of the measures."""
+    """Return how well scores agree with a truth (`truths`), by some of the measures."""
     by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:
@@ -80,7 +80,7 @@ def agreement(
 def _measures(
     state: BenchState, scores: Sequence[float | None], exact: Sequence[float]
 ) -> Mapping[str, Callable[[], float]]:
-    """Return how to take each measure that a state has."""
+    """Return the function for each measure that is defined for a state."""
     known = [
         _Candidate(each.kind, score, value)
         for each, score, value in zip(state.candidates, scores, exact, strict=True)
@@ -112,7 +112,7 @@ class _Candidate(NamedTuple):
 
 
 class _Pair:
-    """Two candidates of a state. The first is the greater one where a sign is 1, the second where it is -1."""
+    """Two candidates of a state. A sign is 1 where the first is greater, and -1 where the second is greater."""
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:
         self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)
@@ -122,7 +122,7 @@ class _Pair:
         self.useful = (one.kind == "relevant" and other.kind in USELESS) - (
             other.kind == "relevant" and one.kind in USELESS
         )
-        """Which of the two tells an open decision, where the other question tells nothing; else 0."""
+        """Sign that shows which of the two tells an open decision where the other tells nothing; else 0."""
 
 
 def _sign(one: float, other: float) -> int:
@@ -143,7 +143,7 @@ def _spearman(candidates: Sequence[_Candidate]) -> float:
 
 
 def _regret(candidates: Sequence[_Candidate]) -> float:
-    """Return by how much the best value is above the mean of those with the highest score."""
+    """Return the difference between the best value and the mean value of the candidates with the highest score."""
     highest = max(each.score for each in candidates)
     chosen = fmean(each.value for each in candidates if each.score == highest)
     return max(each.value for each in candidates) - chosen

@@ -32,7 +32,7 @@ MOST_DESIGNS = 10_000
 
 
 class Belief:
-    """The choices of a task's open decisions, the usual one first, with their probabilities."""
+    """The choices of a task's open decisions, the most frequent one first, with their probabilities."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The place that each decision has in a lattice once it is told."""
+        """The index that each decision has in a lattice once it is told."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -74,7 +74,7 @@ class Belief:
 
     @cached_property
     def _calls(self) -> list[CodeType]:
-        """The arguments of each call, evaluated again for each function, which may change them."""
+        """Return the arguments of each call, evaluated again for each function, which may modify them."""
         return [_arguments(each) for each in self.task.hidden.tests]
 
     @cached_property
@@ -108,7 +108,7 @@ def _hashable(value: object) -> object:
 
 
 def generator_belief(task: Task) -> Belief | None:
-    """Return the belief of who knows the family but not the task; None for a task of no installed family."""
+    """Return the belief of an agent that knows the family but not the task; None for a task of no installed family."""
     design = designs.of(task)
     if design is None:
         return None

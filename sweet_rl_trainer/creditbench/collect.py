@@ -1,9 +1,8 @@
 """States of dialogues about bundled tasks, and the candidate messages at each.
 
-The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each of their turns is a
-state. Its candidates are a question about each open decision, one about a known decision, two about nothing that
-counts, the best answer that what is known allows, and one that is wrong in a known decision. The replies are the real
-human's.
+The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each of their turns is a state. Its
+candidates are a question about each open decision, one about a known decision, two irrelevant ones, the best answer
+given the known decisions, and an answer that is wrong about a known decision. The replies come from the real human.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from sweet_rl_trainer.creditbench.states import (
 
 SOURCE = "bundled:backend/train"
 LIMITS = (3, 4, 5, 6, 8, 10)
-"""Turn limits of dialogues; each is drawn equally often."""
+"""Turn limits of dialogues, each drawn with equal probability."""
 IRRELEVANT = 2
 """Questions about nothing that counts, at each state."""
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
-    """Return the first tasks by their hash among those with at most `MOST_DESIGNS` possible designs.
+    """Return the first tasks in the order of their hashes, among those with at most `MOST_DESIGNS` possible designs.
 
     Raises UserError if the source has none.
     """
@@ -53,13 +52,13 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
     if not found:
         raise UserError(
             f"--tasks {source}: no task of an installed family with at most {MOST_DESIGNS:,} possible designs; "
-            f"take {SOURCE}, or generated:backend/SEED"
+            f"use {SOURCE}, or generated:backend/SEED"
         )
     return found
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues, each dialogue once however many begin alike."""
+    """Return the states of a task's dialogues; those with a common beginning share its states."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):
@@ -145,7 +144,7 @@ def _question(task: Task, text: str, *, known: set[str]) -> Candidate:
 def _answers(
     random: Random, task: Task, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the best answer, and one that takes another choice of a known decision, if one is known."""
+    """Yield the best answer, and, if a decision is known, an answer with another choice of this decision."""
     belief = task_belief(task)
     assert belief  # noqa: S101 - chosen_tasks
     design, done = belief.design, {*known, *stated}

@@ -3,7 +3,7 @@
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
-An interrupted generation continues with the next task. The same command makes the same bytes on every machine.
+An interrupted generation continues with the next task. The same command produces the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     source: str = SOURCE
     """The source of the tasks."""
     tasks: int = 1000
-    """The number of tasks, the first by their hash among those that can be enumerated."""
+    """The number of tasks: the first in the order of their hashes among those that can be enumerated."""
     dialogues: int = 4
     """Demonstrators' dialogues about each task."""
 
@@ -47,7 +47,7 @@ QUICK = Selection(tasks=20, dialogues=2)
 
 
 class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A set whose bytes are known."""
+    """A set of data with a fixed hash."""
 
     name: str
     selection: Selection
@@ -58,7 +58,7 @@ class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def frozen_sets() -> tuple[Frozen, ...]:
-    """Return the sets whose hashes the package holds."""
+    """Return the sets whose hashes are in the package."""
     text = files("sweet_rl_trainer.creditbench").joinpath("frozen.json").read_bytes()
     return msgspec.json.decode(text, type=tuple[Frozen, ...])
 
@@ -66,7 +66,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
     """Return the tasks with their states and truths; missing files are generated.
 
-    Raises DataError if a file is damaged, or if the bytes of a frozen set are not the frozen ones.
+    Raises DataError if a file is damaged, or if a frozen set has another hash.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
     states = filled(

@@ -26,7 +26,7 @@ def filled(
     make: Callable[[Any], Line],
     processes: int,
 ) -> list[Line]:
-    """Return the lines of a file, one for each item; those that are missing are made and appended.
+    """Return the lines of a file, one for each item; missing lines are computed and appended.
 
     Raises DataError naming file and line if one is damaged.
     """
@@ -45,7 +45,7 @@ def filled(
 
 
 def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
-    """Yield the whole lines of a file. Raises DataError naming file and line if one is damaged."""
+    """Yield the complete lines of a file. Raises DataError naming file and line if one is damaged."""
     decoder = msgspec.json.Decoder(kind)
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(lines, 1):

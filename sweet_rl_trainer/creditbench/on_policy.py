@@ -1,9 +1,9 @@
-"""Monte-Carlo values of questions on the demonstrators' policy, to a stated precision, and the exact ones next to them.
+"""Monte-Carlo values of questions under the demonstrators' policy, to a given precision, next to the exact values.
 
 FOLDER/values-KEY.jsonl    a line for each task
 
-A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is that
-of the truth `hindsight tests`, by dynamic programming; the two share the policy and nothing else.
+A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is the
+one of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the policy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 PRECISION = 0.01
 """Half the width of the interval: a point."""
 FEWEST = 400
-"""Continuations before a deviation is estimated, and between two looks at it."""
+"""Minimum number of continuations before the deviation is estimated, and between two estimates."""
 NORMAL = 1.959964
 """The 97.5 % quantile of the normal distribution."""
 
@@ -31,14 +31,14 @@ class Value(Struct, frozen=True, kw_only=True):
 
     state: str
     candidate: int
-    """Its place among the state's candidates."""
+    """Its index among the state's candidates."""
     mean: float
     half_width: float
     continuations: int
 
 
 class TaskValues(Struct, frozen=True, kw_only=True):
-    """A line."""
+    """A line of the file: the values of a task."""
 
     task_id: str
     values: tuple[Value, ...]

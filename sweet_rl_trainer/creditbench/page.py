@@ -86,7 +86,7 @@ def _parts(results: Results) -> Mapping[str, str]:
 
 
 def _found(results: Results) -> Iterator[str]:
-    """Yield a sentence for each panel: the best estimator, and those no better than chance."""
+    """Yield a sentence for each panel: which estimator is best, and which are no better than chance."""
     for measure, title in SHOWN.items():
         known = [
             (each.name, each.agreements[MAIN].measures[measure])
@@ -134,7 +134,7 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return the share of pairs in the right order for each truth, and how far the widest interval reaches."""
+    """Return the share of correctly ordered pairs for each truth, and the half-width of the widest interval."""
     found = {
         name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
@@ -204,7 +204,7 @@ def _mean_of(interval: Interval | None) -> float | None:
 
 
 def _reach(interval: Interval | None) -> float:
-    """Return how far an interval reaches from its mean, to the farther end; 0 if there is none."""
+    """Return the distance from the mean of an interval to its farther end; 0 without an interval."""
     if interval is None or interval.mean is None or interval.low is None or interval.high is None:
         return 0.0
     return max(interval.mean - interval.low, interval.high - interval.mean)

@@ -1,9 +1,8 @@
 """Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the real human replies.
 
-The policy is the population of demonstrators without slips, another person in each turn (`truths.DEMONSTRATOR`), here
-as a player that draws. The human answers the same question about the same task in the same way, so its reply to a
-wording is asked for once. The reward is R − κ · questions, R the share of tests that the answer passes
-(`credit.facts`).
+The policy is the population of demonstrators without slips, with another person in each turn (`truths.DEMONSTRATOR`),
+here sampled. The human answers the same question about the same task in the same way, so the reply to each wording is
+requested only once. The reward is R − κ · questions, R the share of tests that the answer passes (`credit.facts`).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Turn(Struct, frozen=True):
     """A question of a played dialogue, or its answer."""
 
     known: Facts
-    """The open decisions that are known before it."""
+    """The open decisions that are known before the turn."""
     told: Facts
     """Facts added by the human's reply."""
     answers: bool
@@ -53,7 +52,7 @@ class Player:
         self._told: dict[str, Facts] = {}
 
     def turns(self, random: Random, known: Facts, turns_left: int) -> Iterator[Turn]:
-        """Yield the turns of one continuation; it has no answer if the turn limit ends it."""
+        """Yield the turns of one continuation; there is no answer if the turn limit ends it."""
         for left in range(turns_left, 0, -1):
             question = self._next(random, known, last=left == 1)
             if question is None:
@@ -96,5 +95,5 @@ class Player:
 
 @lru_cache(maxsize=PLAYERS)
 def player(task: Task) -> Player:
-    """Return the player of a task, the same one for every estimator."""
+    """Return the player of a task; every estimator uses the same one."""
     return Player(task)

@@ -18,7 +18,7 @@ SHOWN = {
 }
 """The measures of the panels, with their titles."""
 ROW = 0.22
-"""Inches for each estimator."""
+"""Height in inches for each estimator."""
 
 
 @figures.style()

@@ -19,7 +19,7 @@ RESULTS = "results.json"
 
 
 class EstimatorResult(Struct, frozen=True, kw_only=True):
-    """One estimator."""
+    """The result of one estimator."""
 
     name: str
     about: str
@@ -39,17 +39,17 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class Validation(Struct, frozen=True, kw_only=True):
-    """Monte-Carlo values next to the exact ones."""
+    """Monte-Carlo values compared with the exact ones."""
 
     states: int
     questions: int
     continuations: int
     half_width: float
-    """The widest."""
+    """Half-width of the widest interval."""
     covered: Interval
     """The share of questions whose exact value is within the 95 % interval."""
     difference: float
-    """The greatest one, Monte-Carlo to exact."""
+    """The greatest difference between a Monte-Carlo value and the exact one."""
 
 
 class Counts(Struct, frozen=True, kw_only=True):
@@ -59,11 +59,11 @@ class Counts(Struct, frozen=True, kw_only=True):
     families: int
     states: int
     candidates: dict[str, int]
-    """By kind."""
+    """Number of candidates by kind."""
 
 
 class Results(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """All results."""
 
     version: str
     command: str
@@ -74,7 +74,7 @@ class Results(Struct, frozen=True, kw_only=True):
     truths_sha256: str
     counts: Counts
     models: dict[str, str]
-    """The digest of the weights of each model, by the name on the command line."""
+    """The digest of each model's weights, by the model's name on the command line."""
     read: tuple[int, int]
     """Tasks and states that models read."""
     estimators: tuple[EstimatorResult, ...]
@@ -129,7 +129,7 @@ def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Val
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write the file; all of it or nothing."""
+    """Write the file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{RESULTS}.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")

@@ -1,12 +1,12 @@
-"""The bench: data, Monte-Carlo values, estimators one after the other, and the page.
+"""The whole benchmark: data, Monte-Carlo values, estimators one after another, and the page.
 
 FOLDER/states.jsonl, truths.jsonl    the data (`data`)
 FOLDER/scores/NAME-KEY.jsonl         the scores of an estimator, a line for each task
-FOLDER/computed/                     what models computed (`train.reference_cache`)
+FOLDER/computed/                     values computed by models (`train.reference_cache`)
 FOLDER/values-KEY.jsonl              Monte-Carlo values (`on_policy`)
 FOLDER/report/                       the page and its picture (`page`), and `results.Results`
 
-What was finished is kept: after an interruption, the same command continues within the estimator.
+Finished work is kept: after an interruption, the same command continues within the current estimator.
 """
 
 from __future__ import annotations
@@ -51,15 +51,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     policy: Path | None = None
     critics: Mapping[str, Path] = {}
     system: str | None = None
-    """The system prompt; None: the built-in one."""
+    """The system prompt; None for the built-in one."""
     read_tasks: int = 200
-    """How many tasks models read, `READ_STATES` states of each."""
+    """Number of tasks that models read, with `READ_STATES` states each."""
     processes: int = 1
     command: str = "sweet-rl creditbench"
 
 
 class TaskScores(Struct, frozen=True, kw_only=True):
-    """A line of scores: those of the states of a task."""
+    """A line of scores: the scores of all states of a task."""
 
     task_id: str
     scores: tuple[Scores, ...]
@@ -121,7 +121,7 @@ class _Run:
         self._benches, self._read = benches, read
 
     def with_one_more(self, found: Results, estimator: Estimator) -> Results:
-        """Return the results with an estimator, or with the reason why it has no scores."""
+        """Return the results plus those of an estimator, or plus the reason why it has no scores."""
         try:
             result = self._result(estimator)
         except UserError as cause:

@@ -1,4 +1,4 @@
-"""States of dialogues with candidate next messages, as they are kept: a line of JSON for each task."""
+"""States of dialogues with candidate next messages, stored as one line of JSON for each task."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sweet_rl_trainer.data.trajectories import messages_of
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """The kind of a candidate, determined by the human's reply to it.
 
-`relevant`: the reply tells an open decision. `redundant`: it asks only for what is known. `unanswerable`: it asks for
-nothing that the human could tell. `answer`: the best answer that the known decisions allow. `wrong answer`: the same
-with another choice of one known decision.
+`relevant`: the reply tells an open decision. `redundant`: the message asks only for known decisions. `unanswerable`:
+the message asks for nothing that the human could tell. `answer`: the best answer that the known decisions allow. `wrong
+answer`: the same answer with another choice of one known decision.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -33,7 +33,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     reward: float | None = None
     """The share of the task's tests that an answer passes; None for questions."""
     slip: tuple[str, int] | None = None
-    """The decision that a wrong answer has wrong, and the choice that it takes, by its place in the family."""
+    """The decision that a wrong answer gets wrong, and the choice that it makes, by its index in the family."""
 
 
 class BenchState(Struct, frozen=True, kw_only=True):
@@ -43,11 +43,11 @@ class BenchState(Struct, frozen=True, kw_only=True):
     heard: tuple[str, ...]
     """The human's messages, the request first."""
     said: tuple[str, ...]
-    """The agent's messages: one fewer."""
+    """The agent's messages: one fewer than the human's."""
     told: tuple[str, ...]
-    """The decisions that the human has told, besides those in the request."""
+    """The decisions that the human has told in replies, not including those in the request."""
     turns_left: int
-    """This turn included. If the last one asks, the dialogue ends without an answer."""
+    """Number of turns left, including this one. If the last one asks, the dialogue ends without an answer."""
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -6,9 +6,9 @@
 | `policy` | the generator's population | the demonstrators', without slips, another person in each turn |
 | `hindsight` | the choices of the task's author, for sure | the same |
 
-The reward of a dialogue is that of its answer minus κ for each question. A question has the expected value of the state
-after the human's reply, minus κ; one in the last turn has −κ, since no answer follows. An answer has its expected
-reward. The names of truths end in the measure of the reward: `optimal tests`, `optimal success`.
+The reward of a dialogue is the reward of its answer minus κ for each question. A question has the expected value of the
+state after the human's reply, minus κ; a question in the last turn has −κ, since no answer follows. An answer has its
+expected reward. The names of truths end with the measure of the reward: `optimal tests`, `optimal success`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Truth:
             if best
             else asker_values(*given, DEMONSTRATOR, MOST_TURNS, cost)
         )
-        """For each number of turns that are left."""
+        """Values for each number of remaining turns."""
 
     def value(self, state: BenchState) -> float:
         return round(float(self._values[state.turns_left][self._known(state)]), DIGITS)
@@ -104,7 +104,7 @@ class _Truth:
         return value_after(after, belief.weights, known, asked) - self._cost
 
     def _known(self, state: BenchState) -> tuple[int, ...]:
-        """Return the place of a state in a lattice."""
+        """Return the index of a state in a lattice."""
         belief = self._belief
         return tuple(
             place if name in state.told else 0
@@ -112,7 +112,7 @@ class _Truth:
         )
 
     def _wrong_answer(self, known: tuple[int, ...], name: str, choice: int) -> float:
-        """Return the expected reward of the answer that has another choice of one decision."""
+        """Return the expected reward of the answer with another choice of one decision."""
         belief = self._belief
         written = {
             each: choices[max(place - 1, 0)]

@@ -1,7 +1,7 @@
 """The exact value of a state, which consists of the told decisions and the number of remaining turns.
 
-m decisions are open. A lattice has one axis for each of them: place 0 means that it is untold, place 1 + j that it was
-told to be its choice j. Choice 0 is the usual one, which the answer takes for a decision that is untold.
+m decisions are open. A lattice has one axis for each of them: index 0 means that the decision is untold, index 1 + j
+that its choice j was told. Choice 0 is the most frequent one, which the answer uses for an untold decision.
 
     R(K)     = E[share of tests passed | K]                           the value of answering, [told lattice]
     V_0      = 0                                                      the turn limit ended the dialogue: no answer
@@ -23,7 +23,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Lattice = NDArray[np.float64]
-"""A number for each assignment of told choices, [1 + choices of each decision]."""
+"""A number for each combination of told choices, [1 + choices of each decision]."""
 Outputs = NDArray[np.int32]
 """A function's values on each call, as codes, [calls, choices of each decision]; -1: it raises an error."""
 Weights = Sequence[NDArray[np.float64]]
@@ -36,22 +36,22 @@ class Asker(Struct, frozen=True, kw_only=True):
     """A policy that knows the untold decisions and draws its action in each turn independently of earlier turns."""
 
     haste: float
-    """The chance to answer although something is untold."""
+    """Probability of answering although a decision is untold."""
     focus: float
-    """The chance that a question is about an untold decision; the decision is drawn uniformly."""
+    """Probability that a question is about an untold decision; the decision is drawn uniformly."""
     lingers: float
-    """The chance to ask, uselessly, when nothing is untold."""
+    """Probability of asking a useless question when every decision is told."""
     mindful: float
     """The chance to answer in the last turn for sure."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the chance to answer, given the number of untold decisions (a number or an array)."""
+        """Return the probability of answering, given the number of untold decisions (a number or an array)."""
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R: the expected reward of the answer that takes the usual choice where nothing is told."""
+    """Return R: the expected reward of the answer that uses the most frequent choice for untold decisions."""
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])
     for told in product((False, True), repeat=decisions):
@@ -65,7 +65,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers from their values and those of the right functions; the first axis is the calls."""
+    """Return the reward of answers from their values and the correct functions' values; the first axis is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
@@ -102,7 +102,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values once the decision of an axis is told; -inf where it is told already."""
+    """Return the expected values after the decision of an axis is told; -inf where it is already told."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)
@@ -117,10 +117,10 @@ def value_after(
     """Return the expected value after the human has told some decisions.
 
     Args:
-        values: Those of the next turn.
+        values: The values of the next turn.
         weights: The belief.
-        known: The place of each axis before.
-        asked: The axes that are told.
+        known: The index on each axis before.
+        asked: The axes of the decisions that are told.
     """
     place = tuple(
         slice(1, None) if axis in asked else slice(each, each + 1)
@@ -130,7 +130,7 @@ def value_after(
 
 
 def expected(values: Lattice, weights: Weights, axes: Sequence[int]) -> float:
-    """Return the expected value over the choices of some decisions; every other axis has one place."""
+    """Return the expected value over the choices of some decisions; every other axis has length one."""
     for axis in axes:
         values = _expected(values, weights[axis], axis)
     return float(values.item())

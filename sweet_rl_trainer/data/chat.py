@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, used only in the ways a server uses them for sampling."""
+"""A tokenizer and its chat template, used only in the ways in which a server uses them for sampling."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""For templates that state the date (Llama 3.1 and later): their own default, so that ids are the same on every day."""
+"""Fixed date for templates that state the date (Llama 3.1 and later): their own default, so ids never change."""
 PROBE = "Qzxjkv"
-"""A text that no template holds."""
+"""A text that occurs in no template."""
 THOUGHT = "<think>"
-"""Opening tag of a thought. Templates such as DeepSeek-R1's put it at the end of the prompt, so the reply lacks it."""
+"""Opening tag of a thought.
+
+Templates such as DeepSeek-R1's put this tag at the end of the prompt, so the reply lacks it.
+"""
 
 
 class Chat:
     """A tokenizer with its chat template.
 
-    `template_args` are further variables of the template, such as `enable_thinking`; they must be those that were
-    sampled with. Raises DataError if there is no chat template, or nothing that ends a turn.
+    `template_args` are further variables of the template, such as `enable_thinking`; they must be the ones used for
+    sampling. Raises DataError if there is no chat template, or no token that ends a turn.
     """
 
     def __init__(
@@ -57,7 +60,10 @@ class Chat:
         return [] if bos is None else [bos]
 
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
-        """Return the template's text for messages. Raises DataError naming it and `where` if it refuses them."""
+        """Return the template's text for messages.
+
+        Raises DataError naming the template and `where` if it refuses them.
+        """
         said = [{"role": each.role, "content": each.content} for each in messages]
         try:
             text: str = self.tokenizer.apply_chat_template(
@@ -72,9 +78,9 @@ class Chat:
         return text
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of the prompt that a server makes of messages.
+        """Return the ids of the prompt that a server builds from messages.
 
-        Raises DataError if the template refuses them, or leaves out what the system or the human said.
+        Raises DataError if the template refuses them, or omits the text of the system or the human.
         """
         text = self.render(messages, where=where)
         for each in messages:
@@ -89,8 +95,8 @@ class Chat:
     def reply(self, text: str, *, where: str) -> list[int]:
         """Return the ids of a reply and the token that ends it.
 
-        What a reply repeats of the prompt, the opening of its thought, is left out. Raises DataError if the ids do not
-        decode to the reply.
+        If a reply repeats the end of the prompt, the opening tag of its thought, this part is left out. Raises
+        DataError if the ids do not decode to the reply.
         """
         if self.opens_thought:
             text = _after_opening(text)
@@ -103,7 +109,7 @@ class Chat:
 
     @cached_property
     def end(self) -> int:
-        """The token that ends a turn: the one the template writes after a reply, or else the tokenizer's EOS."""
+        """The token that ends a turn: the one that the template writes after a reply, or else the tokenizer's EOS."""
         messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
         text = self.render(messages, where="a question and a reply", generate=False)
         after = text.partition(PROBE)[2].partition(PROBE)[2].lstrip()
@@ -129,7 +135,7 @@ class Chat:
         return ids[1:] if ids[:1] == [self.end] else ids
 
     def text_length(self, ids: Sequence[int]) -> int:
-        """Return the number of a reply's ids without the token that ended it; all of them if it was cut off."""
+        """Return the number of a reply's ids without the end token; all of them if the reply was cut off."""
         return len(ids) - sum(last in self._ends for last in ids[-1:])
 
     @cached_property
@@ -144,14 +150,14 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of a prompt before the words of its first message; none if they cannot be found."""
+        """Return the ids of a prompt before the text of its first message; none if they cannot be found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids
         return ids
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
-        """Raise DataError unless recorded ids belong to a reply: their decoded text must contain it."""
+        """Raise DataError unless the decoded text of recorded ids contains the reply."""
         said = (
             self._decode(ids, skip_special_tokens=True)
             if max(ids, default=0) < len(self.tokenizer)
@@ -176,6 +182,6 @@ def _after_opening(text: str) -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return True if texts are equal except for how characters are composed and the space around them."""
+    """Return True if texts are equal after Unicode normalization and without surrounding space."""
     first, second = (unicodedata.normalize("NFKC", text).strip() for text in (one, other))
     return first == second

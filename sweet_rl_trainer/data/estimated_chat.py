@@ -1,7 +1,8 @@
-"""A stand-in for a tokenizer that is not on this machine, to plan with: token counts are estimates.
+"""A substitute for a tokenizer that is not on this machine, for planning: token counts are estimates.
 
-Texts are cut by their characters, about as the tokenizers of Llama 3 and Qwen cut them: words of at most ten letters,
-three digits, runs of punctuation and of space. Messages are framed as in the template of Llama 3. The ids mean nothing.
+Texts are split by characters, approximately as the tokenizers of Llama 3 and Qwen split them: words of at most ten
+letters, three digits, runs of punctuation and of space. Messages are framed as in the template of Llama 3. The ids mean
+nothing.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ class EstimatedChat(Chat):
 
     @property
     def bos(self) -> list[int]:
-        """An empty list, as one more token would not change an estimate."""
+        """Always empty, because one more token would not change an estimate."""
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the numbers of messages and of the marks around them."""
+        """Return placeholder ids for messages and the marks around them."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 
     def reply(self, text: str, *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the numbers of a reply and of the mark that ends it."""
+        """Return placeholder ids for a reply and its end mark."""
         return [*self.encode(text.strip()), self.end]
 
     @property

@@ -1,7 +1,7 @@
 """Convert pairs and trajectories to training examples: token ids with a weight for each.
 
-A side of a pair, like a trajectory, is one `Example` or, where turns did not see what was said before as it was said,
-one for each turn (see `tokens`); its score S is the sum of theirs. What is longer than `max_length` is left out whole
+A side of a pair, like a trajectory, is one `Example` or, if later prompts contain earlier turns in changed form, one
+for each turn (see `tokens`); its score S is the sum over these examples. Items longer than `max_length` are left out
 and counted; nothing is ever cut.
 """
 
@@ -36,7 +36,7 @@ class Example(Struct, frozen=True, kw_only=True):
     """A sequence to train on."""
 
     ids: array[int]
-    """int32"""
+    """Token ids, int32."""
     token_weights: array[float]
     """float32, one for each token; 0 for tokens that the agent did not write."""
     pictures: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """A trajectory as examples; its score is the sum of theirs."""
+    """A trajectory as examples; its score is the sum of their scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -75,7 +75,7 @@ class NothingLeftError(DataError):
     def __init__(self, message: str, *, too_long: bool) -> None:
         super().__init__(message)
         self.too_long = too_long
-        """True if some were left out for their length, which may be an estimate."""
+        """True if some were left out because of their length, which may be an estimate."""
 
 
 Examples = Sequence[PairExample] | Sequence[Side]
@@ -83,19 +83,19 @@ Examples = Sequence[PairExample] | Sequence[Side]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Counts of the given, taken and left-out items."""
+    """Counts of the input, accepted and left-out items."""
 
     unit: str
-    """The things that are counted: pairs or dialogues."""
+    """The kind of items counted: pairs or dialogues."""
     taken: int
     dropped: dict[str, int]
-    """By reason."""
+    """Number of items left out, by reason."""
     tokens: int
-    """Tokens of all examples, counted each time an example is used."""
+    """Number of tokens of all examples, counted each time an example is used."""
     longest: int
     """Tokens of the longest example."""
     forms: dict[str, int]
-    """Counts by form of the taken trajectories, each counted once: `tokens.Form`."""
+    """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
     """Counts by source of their turns: `tokens.Source`."""
 
@@ -161,7 +161,7 @@ def side_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return all trajectories, in order, as the sides of pairs would be: to score them, in pairs or not.
+    """Return all trajectories, in order, in the form of sides of pairs, in order to score them.
 
     Raises DataError if none is left.
     """
@@ -172,7 +172,7 @@ def side_examples(
 
 
 class _Builder:
-    """Makes the sides, each trajectory's once however many pairs it is in, and counts."""
+    """Builds the sides, each trajectory's once regardless of how many pairs it is in, and counts them."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class _Builder:
         return f"longer than {self.max_length} tokens"
 
     def side(self, trajectory: Trajectory) -> Side:
-        """Return the trajectory as examples, however long."""
+        """Return the trajectory as examples, regardless of length."""
         known = self._known.get(id(trajectory))
         if known is None:
             known = self._known[id(trajectory)] = self._make(trajectory)
@@ -230,7 +230,7 @@ class _Builder:
         return encode(trajectory, self.chat, preface=preface, inside=inside, layout=self.layout)
 
     def report(self, unit: str, given: int, taken: int, sides: Sequence[Side]) -> Report:
-        """Return the report. Raises DataError if nothing was taken."""
+        """Return the report. Raises DataError if no item was accepted."""
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())

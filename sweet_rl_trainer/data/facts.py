@@ -8,9 +8,9 @@ from colbench.task import Task
 
 
 def still_hidden(task: Task, replies: Iterable[str]) -> Iterator[int]:
-    """Yield the number of facts that are hidden at the start, and after each reply of the human.
+    """Yield the number of hidden facts at the start, and after each reply of the human.
 
-    The request leaves them open, and no reply has said their statement, as the keyless human does.
+    A fact is hidden as long as neither the request nor a reply contains its statement, in the keyless human's words.
     """
     hidden = {fact.statement for fact in task.hidden.facts if not fact.stated}
     yield len(hidden)

@@ -1,4 +1,4 @@
-"""Examples on disk: each trajectory's side once, however many pairs it is in.
+"""Examples on disk: each trajectory's side once, regardless of how many pairs it is in.
 
 FOLDER/train.msgpack      the examples to train on
 FOLDER/held_out.msgpack   those of the held-out tasks
@@ -27,9 +27,9 @@ _Number = Annotated[int, Meta(ge=0)]
 
 class _Example(Struct, frozen=True, array_like=True):
     ids: memoryview
-    """Little-endian int32."""
+    """Token ids, little-endian int32."""
     token_weights: memoryview
-    """Little-endian float32."""
+    """Token weights, little-endian float32."""
     pictures: tuple[str, ...] = ()
 
 
@@ -42,7 +42,7 @@ class _Side(Struct, frozen=True, array_like=True):
 
 
 class _Stored(Struct, frozen=True, kw_only=True):
-    """A file."""
+    """The content of a file."""
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
@@ -97,7 +97,7 @@ class Writer:
 
 
 _MAP_OF_THREE = b"\x83"
-"""In MessagePack, the head of an object with three keys."""
+"""MessagePack's header of a map with three keys."""
 
 
 def _list_head(count: int) -> bytes:
@@ -107,7 +107,7 @@ def _list_head(count: int) -> bytes:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """Write examples bit by bit; all of them or, after an error, nothing."""
+    """Yield a writer of examples, one at a time; the file appears only if all succeed."""
     part = path.with_suffix(".part")
     with part.open("wb") as file:
         writer = Writer(file)
@@ -117,7 +117,7 @@ def writing(path: Path) -> Iterator[Writer]:
 
 
 def write(path: Path, examples: Examples) -> None:
-    """Write examples; all of them or nothing."""
+    """Write examples atomically."""
     with writing(path) as writer:
         writer.add(examples)
 

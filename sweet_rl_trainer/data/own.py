@@ -1,7 +1,7 @@
 """Own dialogues: JSONL files with a dialogue in each line, as in docs/own-dialogues.md.
 
-A line holds `messages` and a `reward`, and may hold `task`, `privileged` and `domain`. The messages are taken as they
-are: an earlier message is shown to the agent as it was written, except for what the chat template leaves out.
+A line has `messages` and a `reward`, and may have `task`, `privileged` and `domain`. The messages are used unchanged:
+the agent sees an earlier message as it was written, except for parts that the chat template leaves out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reward: float
     """Higher is better; 1 is a success."""
     task: str = ""
-    """Dialogues of the same task are compared; by default those with the same first user message."""
+    """Dialogues of the same task are compared; by default, those with the same first user message."""
     privileged: str = ""
     """The information c that a critic may see and the agent may not."""
     domain: str = ""

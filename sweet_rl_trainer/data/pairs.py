@@ -5,9 +5,9 @@
 | `best-vs-worse` | the first with reward 1 | every one with a smaller reward (the released rule) |
 | `all-ordered` | each | every one whose reward is smaller by the margin or more (paper: frontend, 0.1) |
 
-`match_turns` pairs only dialogues with equally many turns, so that nothing is to be learned from length.
-`limit_negatives` are dialogues that ran into the turn limit: without any, nothing teaches a critic that asking on and
-on is worse than answering. They are paired with the best of their task, whatever their number of turns.
+`match_turns` pairs only dialogues with the same number of turns, so that a critic cannot learn from length.
+`limit_negatives` are dialogues that reached the turn limit: without them, nothing teaches a critic that asking forever
+is worse than answering. They are paired with the best dialogue of their task, regardless of their number of turns.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     margin: NotNegative = 0.0
     match_turns: bool = False
     limit_negatives: bool = False
-    """Pair dialogues that ran into the turn limit with the best of their task, whatever `match_turns` says."""
+    """Pair dialogues that reached the turn limit with the best of their task, regardless of `match_turns`."""
 
 
 class NoPairsError(DataError):
@@ -67,9 +67,8 @@ def make_pairs(
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
     The order of the trajectories decides which of several best ones is the first. Tasks without a pair are counted in
-    `without`, by reason. Only those of `limit_negatives` count that reached the turn limit and whose task is among
-    those of the trajectories. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin
-    below 0.
+    `without`, by reason. From `limit_negatives`, only dialogues that reached the turn limit and whose task has a
+    trajectory are used. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

@@ -24,7 +24,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     name: str
     tokens: int
-    """Image tokens that the model sees of it."""
+    """Number of image tokens that represent the picture in the model."""
 
 
 class _Kept(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Album:
         return self._most // self._edge**2
 
     def find(self, page: str) -> Picture | None:
-        """Return the picture of a page, by the page's digest, if it was kept before."""
+        """Return the stored picture of a page, by the page's digest, if there is one."""
         found = self._pages.get(page)
         return found if found and self._path(found.name).is_file() else None
 
@@ -61,7 +61,7 @@ class Album:
         return {kept.page: kept.picture for kept in map(_line, lines) if kept}
 
     def add(self, page: str, png: bytes) -> Picture:
-        """Shrink the picture of a page and keep it; `page` is the page's digest."""
+        """Shrink the picture of a page and store it; `page` is the page's digest."""
         from PIL import Image
         from PIL.Image import Resampling
         from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
@@ -94,7 +94,7 @@ class Album:
 
 
 def _line(line: bytes) -> _Kept | None:
-    """Return a line of the index; None if a process was killed while it wrote it."""
+    """Return a line of the index; None if it is incomplete because a process was killed while writing it."""
     try:
         return msgspec.json.decode(line, type=_Kept)
     except msgspec.DecodeError:

@@ -39,7 +39,7 @@ def preface_of(trajectory: Trajectory, template: Template) -> Preface:
 
 
 def state(privileged: str, domain: str, template: Template) -> Preface:
-    """Return the text that states c by a template; without a domain, in words for any task.
+    """Return the text that states c, from a template; without a domain, from a general one.
 
     Raises UserError for an unknown template or an empty c.
     """

@@ -1,7 +1,7 @@
 """Run folders of the harness: their dialogues as trajectories.
 
-A run folder does not hold its tasks and the agent's system prompt. They are found again, and checked against the hashes
-that the run recorded; if they cannot be found, the user gives them.
+A run folder contains neither its tasks nor the agent's system prompt. They are loaded again and checked against the
+hashes that the run recorded; if they cannot be found, the user must provide them.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory, messages
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A rollout, whose tokens are kept apart."""
+    """A rollout with its tokens stored separately."""
 
     rollout: Rollout
-    """Without its turns' tokens."""
+    """The rollout, without its turns' tokens."""
     sampled: tuple[SampledTurn | None, ...]
 
 
@@ -38,7 +38,7 @@ class TasksMissingError(DataError):
 
 
 class NoRewardsError(DataError):
-    """A run holds no rollout with a reward."""
+    """A run contains no rollout with a reward."""
 
 
 def read_run(
@@ -50,12 +50,11 @@ def read_run(
 ) -> list[Trajectory]:
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
-    `tasks` are those that the run was made of, by default found again by the source in `run.json`; a rollout's task
-    is the one with its hash. Rollouts do not hold the agent's system prompt: it is `system` (`{max_turns}` in it
-    becomes the run's number of turns; "" is none), by default that of `system_prompt`. Nor do they hold the
-    pictures that an agent was shown; it is as if there had been none.
-    Dialogues without a reward, and those that the agent broke off by failing, are left out and counted by reason in
-    `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
+    `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
+    Rollouts do not contain the agent's system prompt: it is `system` (`{max_turns}` in it becomes the run's number of
+    turns; "" is none), by default that of `system_prompt`. They do not contain the pictures shown to an agent either,
+    so pictures are ignored. Dialogues without a reward, and those that ended because the agent failed, are left out and
+    counted by reason in `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:
@@ -76,7 +75,7 @@ def read_run(
 
 
 def _recorded(folder: Path) -> list[Recorded]:
-    """Return the rollouts of a run, the last one of each key; only one has its tokens as numbers at a time."""
+    """Return the rollouts of a run, the last one of each key; only one at a time has its tokens expanded to numbers."""
     path = RunFolder(folder).rollouts_path
     found = iter_rollouts(path) if path.exists() else ()
     return list({rollout.key: _compact(rollout) for rollout in found}.values())
@@ -150,7 +149,7 @@ def _trajectory(recorded: Recorded, task: Task, system: str) -> Trajectory:
 
 
 def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
-    """Return the tasks of the source that a run names. Raises DataError that says how to give them otherwise."""
+    """Return the tasks of the source that a run names. Raises DataError that says how to provide them otherwise."""
     try:
         return named(record.tasks.source)
     except UserError as cause:
@@ -160,7 +159,7 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
 
 
 def named(source: str) -> list[Task]:
-    """Return the tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if there is none."""
+    """Return the tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if it has none."""
     return load_tasks(source)
 
 
@@ -175,9 +174,10 @@ def training_tasks(domain: str) -> str:
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain; "" if there is none.
 
-    That is `given`, unless it is None. A model agent recorded the hash of its prompt: the run's prompt file or the
-    built-in prompt that has this hash. Another agent, such as the keyless ones, has no prompt: the built-in one, which
-    `colbench eval` gives to the model that is trained here. Raises DataError if no known prompt has the hash.
+    This is `given`, unless that is None. For a model agent, which recorded the hash of its prompt, it is the run's
+    prompt file or the built-in prompt with this hash. For an agent without a prompt, such as a keyless one, it is the
+    built-in prompt, which `colbench eval` will give to the trained model. Raises DataError if no known prompt has the
+    hash.
     """
     if given is None:
         given = _found(record, domain, folder)
@@ -198,7 +198,7 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
     """Return the hash of the agent's prompt that a run recorded; None if it recorded none.
 
-    Runs made before there were domains from other packages have it as `prompt`, or `frontend_prompt`.
+    Older runs, from before other packages could provide domains, have it under `prompt` or `frontend_prompt`.
     """
     pins = record.pins.get("agent", {})
     found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)

@@ -1,4 +1,4 @@
-"""Train and held-out sides, by task: all dialogues about one task are on the same side, whatever else there is."""
+"""Training and held-out sides, by task: all dialogues on one task are on the same side, whatever other tasks exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=Trajectory)
 
 
 def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
-    """Return True if a task is on the held-out side, which has about this share of all tasks.
+    """Return True if a task is on the held-out side, which contains about this share of all tasks.
 
     The decision does not depend on other tasks.
     """
@@ -42,7 +42,7 @@ def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
 
 
 def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[list[T], list[T]]:
-    """Return the trajectories to train on and the held-out ones.
+    """Return the training trajectories and the held-out ones.
 
     Raises UserError for a share outside [0, 1), or if a requested side is empty.
     """

@@ -7,8 +7,8 @@
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
-L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A
-method may have its own rule: a function (`Weigh`).
+L_t is the number of tokens of turn t, its end-of-turn token included. Every other token weighs 0. A method may define
+its own rule as a function (`Weigh`).
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """From a trajectory to token ids, with the number of the assistant turn that each token belongs to.
 
-Every turn is a prompt and a completion. The prompt is what the sampler was given: the recorded ids, else the
-recorded string, else the chat template applied to the messages before the turn, with the generation prompt. The
-completion is what was sampled: the recorded ids, else the reply as it came, tokenized on its own, and the
-end-of-turn token. So a template is only ever asked for what it is asked for when sampling; no text is searched for
-its marks, and one that strips thoughts, moves the system message or states the date is as good as any.
+Every turn is a prompt and a completion. The prompt is the sampler's input: the recorded ids, else the recorded string,
+else the chat template applied to the messages before the turn, with the generation prompt. The completion is the
+sampler's output: the recorded ids, else the original reply, tokenized on its own, and the end-of-turn token. So
+templates are used only as in sampling and never searched for marks, and a template may strip thoughts, move the system
+message or state the date.
 
-The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply
-to it. Where it does not (private parts and thoughts are not played back, a reply is trimmed, tokens drift when text
-is tokenized again), each turn is its own sequence, so that no token is trained after what the agent did not see.
-The layout `joined` gives up this much: where the next prompt holds the reply as it was said, the reply as it was
-sampled is put in its place, private part and all, and the dialogue is one sequence that costs less.
+The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply to
+it. Otherwise (private parts and thoughts are not sent back, a reply is trimmed, or tokens change when text is tokenized
+again), each turn is its own sequence, so that no token is trained on a context that the agent did not see. The layout
+`joined` relaxes this: where the next prompt contains the reply as the human saw it, the reply as it was sampled,
+including its private part, replaces it, and the dialogue is one cheaper sequence.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TurnTokens(Struct, frozen=True, kw_only=True):
     prompt: list[int]
     reply: list[int]
     said: list[int] = []
-    """The part of the reply that later prompts repeat as it was said; only the layout `joined` needs it."""
+    """The reply in the form that later prompts repeat; only the layout `joined` needs it."""
     source: Source = "sampled"
 
 
@@ -79,12 +79,12 @@ def encode(
     inside: bool = True,
     layout: Layout = "exact",
 ) -> Encoded:
-    """Return a trajectory in tokens; `preface` is said before the conversation.
+    """Return a trajectory in tokens; `preface` is inserted before the conversation.
 
-    It stands at the beginning of the first message or, not `inside` it, before that, after BOS; so it does too where
-    a recorded prompt does not begin as the template does. Raises DataError naming trajectory, turn and template where
-    the template refuses the messages or leaves some out, a reply cannot be written in its tokens, or recorded tokens
-    are another tokenizer's.
+    It is placed at the beginning of the first message or, if not `inside` it, before the message, after BOS; the latter
+    also applies if a recorded prompt does not begin as the template does. Raises DataError naming trajectory, turn and
+    template if the template refuses the messages or leaves some out, a reply cannot be encoded exactly, or recorded
+    tokens come from another tokenizer.
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:
@@ -99,7 +99,7 @@ def encode(
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """Return the ids of the agent's prompt before a turn (from 0), as in `encode`; candidates follow them."""
+    """Return the ids of the agent's prompt before a turn (from 0), as in `encode`; candidates are appended to them."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
@@ -147,7 +147,7 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
 def arrange(
     turns: Sequence[TurnTokens], layout: Layout = "exact"
 ) -> tuple[Form, tuple[Tokens, ...]]:
-    """Return the sequences of a dialogue's turns: one if every prompt continues the last, else one for each."""
+    """Return the sequences of a dialogue's turns: one if every prompt continues the last one, else one for each."""
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)

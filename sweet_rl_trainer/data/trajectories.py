@@ -1,7 +1,7 @@
 """Trajectories: recorded dialogues with their rewards, from run folders of the harness and from the official files.
 
-A trajectory keeps both what the agent said (`messages`, as it was sampled) and what of it the agent saw again in
-its later prompts (`said`): the harness and the released data do not play an agent's private part back to it.
+A trajectory keeps the agent's messages both as they were sampled (`messages`) and as the agent saw them in its later
+prompts (`said`): the harness and the released data do not send an agent's private part back to it.
 """
 
 from __future__ import annotations
@@ -28,25 +28,30 @@ class SampledTurn(Struct, frozen=True, kw_only=True):
     prompt: array[int]
     """int32: everything that the model was given."""
     ids: array[int]
-    """int32: the tokens it wrote, including the token that ended it."""
+    """int32: the tokens that the agent wrote, including the end token."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):
     """One dialogue with its task and its reward."""
 
     id: str
-    """Where it is from: task and trial of a run, or file and line. The same wherever the run's folder is, as order and
-    draws depend on it; a rollout's key is not, if it has the path of a model in it."""
+    """The dialogue's origin: task and trial of a run, or file and line.
+
+    It does not depend on the location of the run's folder, because order and random draws depend on it; a rollout's key
+    may contain the path of a model.
+    """
     task_id: str
     task_hash: str
     domain: str
     privileged: str
     """The information c that only a critic may see: the task's reference."""
     messages: tuple[Message, ...]
-    """The system message, if there was one, then user and assistant in turn, an assistant message last; what the
-    assistant said is as it was sampled."""
+    """The system message, if there was one, then user and assistant in turn, an assistant message last.
+
+    Assistant messages are as they were sampled.
+    """
     said: tuple[str, ...]
-    """For each turn, the form in which the agent's later prompts contain it: without the private part."""
+    """For each turn, the form in which the agent's later prompts repeat it: without the private part."""
     reward: float
     """The domain's primary metric, such as the share of hidden tests passed."""
     ended_by: EndedBy
@@ -76,8 +81,8 @@ def from_official(
 ) -> Iterator[Trajectory]:
     """Yield the trajectories of official files, as `colbench_tasks.trajectories` reads them.
 
-    The files hold no system message except in prompt strings: `system` is rendered where no prompt string was recorded.
-    A dialogue without a reward is left out and counted in `dropped`. A dialogue without the answer marker ended at the
+    The files contain system messages only in prompt strings: `system` is used where no prompt string was recorded. A
+    dialogue without a reward is left out and counted in `dropped`. A dialogue without the answer marker ended at the
     limit if it has ten turns; otherwise the reason is unknown.
     """
     for each in recorded:

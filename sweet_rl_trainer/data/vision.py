@@ -1,12 +1,12 @@
-"""Dialogues as a critic that sees reads them: pages stand there as pictures, by the chat template of its processor.
+"""Dialogues in the form that a vision critic reads: pages are pictures, formatted by its processor's chat template.
 
-    [note, picture of the hidden page] system prompt, request, reply [picture of its page], what the human said, reply …
+    [note, picture of the hidden page] system prompt, request, reply [picture of its page], the human's message, reply …
 
-The hidden page is c, stated at the beginning of the first message, as a picture and nothing else. A reply that shows a
-page has the picture of it at its end, before the token that ends the turn; one without a page, or with one that the
-browser cannot show, is text. The tokens of a turn are its words, its picture and its end: all of them count in the
-weights of tokens, the words without having seen the picture. Private parts of replies are left out, as the human does
-not see them, so a dialogue is always one sequence. Special tokens in what was said are dropped.
+The hidden page is c, stated at the beginning of the first message, only as a picture. A reply that shows a page has the
+page's picture at its end, before the end token; a reply without a page, or with one that the browser cannot render, is
+text. The tokens of a turn are its words, its picture and its end: all of them have token weights, although the words
+precede the picture. Private parts of replies are left out, because the human does not see them, so a dialogue is always
+one sequence. Special tokens in messages are dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.tokens import OUTSIDE, Encoded, Source, Tokens
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 Look = Callable[[str], Picture | None]
-"""From a page to its picture; None if it cannot be shown."""
+"""A function from a page to its picture; None if it cannot be rendered."""
 NOTE = (
     "For your eyes only. The picture shows exactly what the person in the conversation below has in mind; the "
     "assistant, who cannot see it, is to find out what it looks like and to make one that looks the same.\n"
@@ -37,7 +37,7 @@ class VisionChat:
     """A processor with its chat template, and pictures of pages."""
 
     def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
-        """Create the chat of a model that sees. With `read_pages`, a reply also holds the source of its page."""
+        """Create the chat of a vision model. With `read_pages`, a reply also contains the source of its page."""
         self._processor = processor
         self._tokenizer = processor.tokenizer
         self._look = look
@@ -89,7 +89,7 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message; without a system prompt, the first request joins c in one message."""
+        """Add a message; without a system prompt, c and the first request form one message."""
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})

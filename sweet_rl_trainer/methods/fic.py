@@ -1,4 +1,4 @@
-"""A privileged self-teacher: the model, told everything at once, teaches itself the dialogue's answer.
+"""A privileged self-teacher: the model with all information in one message teaches itself to answer after the dialogue.
 
     fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
     fic-data      the answers, each after the dialogue o_T about the same task; weights 1 / (tokens of the answer)
@@ -6,12 +6,12 @@
     export
 
 L is, up to a constant and the normalization by length, KL(π_ref(. | x) ‖ π(. | o_T)), estimated from samples of the
-teacher. Only turns at which a dialogue answered are trained: asking stays as it is. No reward is used, and teacher and
+teacher. Only turns at which a dialogue answered are trained: asking is not trained. No reward is used, and teacher and
 student are one model with two views of the task.
 
 Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), a single-turn view as the
-teacher and a multi-turn view as the student. There a dialogue has told everything by its end; here it may not have, so
-that a teacher who knows more than the dialogue teaches to guess. `knows = "dialogue"` states what the dialogue told.
+teacher and a multi-turn view as the student. There, a dialogue has told everything by its end. Here it may not have, so
+a teacher who knows more than the dialogue teaches guessing. `knows = "dialogue"` states only what the dialogue told.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     train: TrainSettings
     knows: Knows = "everything"
-    """The decisions that the teacher is told: all that are hidden, or those that the dialogue told."""
+    """The decisions stated to the teacher: all hidden ones, or only those that the dialogue told."""
     count: Annotated[int, Meta(ge=2)] = 4
     """Answers of the teacher for each dialogue."""
     max_length: Count = 16_384
@@ -72,12 +72,12 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Fic(Method):
-    """The self-teacher."""
+    """The method: a privileged self-teacher."""
 
     name = "fic"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}
     goals: ClassVar[Mapping[str, str]] = {
-        "fic": "train on the model's own answers when told everything at once, and export it"
+        "fic": "train the model on its own answers to complete requests, and export it"
     }
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
@@ -119,7 +119,7 @@ def _sampling(recipe: Recipe) -> SampleSettings:
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A dialogue, and its task in one message."""
+    """A dialogue, and its task as one message."""
 
     dialogue: Trajectory
     single: Trajectory
@@ -132,13 +132,13 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample the teacher's answers. Raises UserError if no task of the dialogues can be told at once."""
+    """Sample the teacher's answers. Raises UserError if no task of the dialogues can be stated in one message."""
     lost = Counter[str]()
     views = _views(load(recipe.data, job.inputs), job.inputs, recipe, lost)
     if not views:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
-            f"fic: no dialogue has a task whose decisions can be told at once "
+            f"fic: no dialogue has a task whose decisions can be stated in one message "
             f"({reasons or 'there is no dialogue'}); it needs answered dialogues of runs "
             "(data.runs or [[collect]]) about tasks whose decisions are known"
         )
@@ -160,7 +160,7 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write the answers as examples, each after the dialogue that it is an answer to."""
+    """Write the answers as examples, each placed after its dialogue."""
     data = load(recipe.data, job.inputs)
     views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
     answered = SampledFile(job.inputs[ANSWERS], {name: each.single for name, each in views.items()})
@@ -180,7 +180,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return the dialogues that answered, with their tasks in one message; the others are counted in `lost`."""
+    """Return the dialogues that answered, with their tasks as one message; the others are counted in `lost`."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
@@ -195,7 +195,7 @@ def _views(
 
 
 def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
-    """Return the dialogue's task as one message, answered by the dialogue's answer."""
+    """Return the dialogue's task as one message, followed by the dialogue's answer."""
     told = task
     if knows == "dialogue":
         known = facts_told(states_of(dialogue, task)[-1])
@@ -219,7 +219,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return the teacher's answers after the dialogue; invalid and too long ones are counted in `lost`."""
+    """Return the teacher's answers, each after the dialogue; invalid and too long ones are counted in `lost`."""
     replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")

@@ -1,11 +1,11 @@
 """GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), by TRL's trainer.
 
-    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, of a
-              dialogue or, with `credit = "turn"`, of each of its turns (`train.grpo.credit`)
+    grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, for a
+              dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
     export
 
-It is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B (ABBEL, arXiv
-2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
+This method is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B
+(ABBEL, arXiv 2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     train: GrpoSettings = GrpoSettings()
     dialogues: RunConfig = RunConfig()
-    """Tasks (by default the bundled ones to train on), human and so on; the agent is the model."""
+    """Settings of the dialogues: tasks (default: bundled training tasks), human and so on; the agent is the model."""
 
 
 class GrpoTask(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class GrpoTask(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base, so that its processes need not hash it."""
+    """The digest of the base model, passed on so that its processes need not hash the model."""
     settings: GrpoSettings
     dialogues: RunConfig
     adapters: LoraSettings | None
@@ -103,7 +103,7 @@ def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - 
 
 
 def train_processes(folder: Path) -> None:
-    """Train, in each of the processes, as the task in a stage's folder says."""
+    """Train in each of several processes, as configured in a stage's folder."""
     from sweet_rl_trainer.model.checkpoint import load_tokenizer
     from sweet_rl_trainer.model.load import enough_memory, load_model
     from sweet_rl_trainer.train.grpo.training import train_grpo

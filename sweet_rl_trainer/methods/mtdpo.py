@@ -6,7 +6,7 @@
 
 Paper: arXiv 2503.15478, section 5 (baselines) and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7,
 batches of 8, 4 epochs (frontend design 8), at most 16,384 tokens. τ⁺ is the best dialogue of a task if it succeeded, τ⁻
-any worse one; in frontend design any two whose cosines differ by 0.1 are a pair.
+any worse one; in frontend design, any two dialogues whose cosines differ by at least 0.1 are a pair.
 """
 
 from __future__ import annotations

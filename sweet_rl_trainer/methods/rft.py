@@ -37,7 +37,7 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     at_least: float = 1.0
     """The reward of a success."""
     answered: bool = False
-    """Leave out dialogues without an answer, whatever their reward. Ours."""
+    """Leave out dialogues without an answer, regardless of their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
     """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
     max_length: Count = 16_384
@@ -83,9 +83,10 @@ def successes(
     answered: bool = False,
     privileged: Sequence[Template] = (),
 ) -> TrainingData:
-    """Return the successful dialogues as examples, or those `answered` alone. Raises DataError without any to train on.
+    """Return the successful dialogues as examples; with `answered`, only those with an answer.
 
-    Dialogues of agents that know c are to train on as well, after a statement of c by each of `privileged` in turn.
+    Raises DataError if there are none. Dialogues of agents that know c are included too, once for each template in
+    `privileged`, which states c before them.
     """
 
     def imitated(

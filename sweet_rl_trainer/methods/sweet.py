@@ -1,4 +1,4 @@
-"""SWEET-RL: a critic that sees the privileged information c gives each turn its credit, and an actor learns from that.
+"""SWEET-RL: a critic that sees the privileged information c assigns credit to each turn, and an actor learns from it.
 
 Phase 1, credit:
 
@@ -15,11 +15,11 @@ Phase 2, policy:
     actor         DPO on the tokens of the replies, without c and without length normalization, + λ NLL(chosen)
     export
 
-Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches
-of 8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
-`critic.train.score = "value"` is its ablation with a regression head; in frontend design that is its critic, on a model
-of its own that sees the hidden page and every page that was shown (`[critic.vision]`). What the released code does
-otherwise is the recipe `released-backend-8b`.
+Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches of
+8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
+`critic.train.score = "value"` is the paper's ablation with a regression head. In frontend design this is the paper's
+critic, based on a separate model that sees the hidden page and every shown page (`[critic.vision]`). The recipe
+`released-backend-8b` follows the released code, which differs from the paper.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The additional input of a critic that sees besides its weights."""
+        """Return the inputs that a vision critic has in addition to its weights."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -227,7 +227,7 @@ class SweetStages:
 
     @cached_property
     def ranked(self) -> Stage:
-        """The stage that scores the candidates and makes pairs of them."""
+        """The stage that scores the candidates and pairs them."""
         settings: dict[str, Any] = plain(self._rank)
         del settings["row_tokens"]
         if not self._rank.calibrate:  # keep the key of recipes made before this setting existed

@@ -7,7 +7,7 @@
 | sequences with pictures | any | a padded batch, not a row (`vision.padded`) |
 | beginnings shared | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
 
-`check_isolation` proves of a model that it obeys.
+`check_isolation` verifies that a model respects the isolation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.model.vision import padded
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     """Return the model inputs for running a row as a batch of one, padded with pictures.
 
-    Raises ValueError for a row that shares beginnings with a model that cannot.
+    Raises ValueError for a row with shared beginnings if the model does not support these.
     """
     from transformers.utils.generic import is_flash_attention_requested
 
@@ -52,9 +52,9 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
 
 
 def tree_mask(row: Row) -> Tensor:
-    """Return the attention mask [1, 1, T, T], bool: the second to last dimension attends to the last one.
+    """Return the Boolean attention mask [1, 1, T, T]: the second to last dimension attends to the last one.
 
-    A token is visible from its own position to the end of the sequences that begin with it.
+    A token is visible from its own position to the end of the sequences whose beginning contains it.
     """
     places = torch.arange(len(row.ids), device=row.ids.device)
     seer = places[:, None]
@@ -96,7 +96,7 @@ class _Probe(Struct, frozen=True):
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
     """Raise UserError if a sequence can change what the model computes for the next sequence in its row.
 
-    Two short rows are run that differ in their first sequence, or first branch, only.
+    The check runs two short rows that differ only in their first sequence, or first branch.
     """
     size = config.get_text_config().vocab_size
     device = next(model.parameters()).device

@@ -32,7 +32,7 @@ def resolve(name: str) -> Path:
 
 
 def find_local(name: str) -> Path | None:
-    """Return the folder of a model if it is on this machine, also in the cache of the hub; nothing is downloaded."""
+    """Return the folder of a model if it is on this machine, including the hub's cache; nothing is downloaded."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -113,7 +113,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def load_processor(folder: Path) -> Any:
-    """Return the processor of a checkpoint that sees. Raises UserError if it cannot be read."""
+    """Return the processor of a vision model's checkpoint. Raises UserError if it cannot be read."""
     from transformers import AutoProcessor
 
     made: Any = AutoProcessor
@@ -122,7 +122,7 @@ def load_processor(folder: Path) -> Any:
 
 
 def is_adapters(folder: Path) -> bool:
-    """Return whether a folder holds adapters rather than a whole model."""
+    """Return True if a folder contains adapters rather than a whole model."""
     return (folder / ADAPTERS).is_file()
 
 

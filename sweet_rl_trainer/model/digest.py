@@ -1,7 +1,7 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
-A process hashes a checkpoint once. The digest is found again by the files' names, inodes, sizes and times, unless a
-file was changed shortly before: then a later change might leave no trace in them.
+A process hashes a checkpoint once. The digest is cached under the files' names, inodes, sizes and times, unless a file
+was changed very recently: then a later change might not alter these.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from colbench.errors import UserError
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Weights in one file; where they are in several, NAME.index.json lists these."""
+"""Name of weights in a single file; weights in several files are listed in NAME.index.json."""
 
 SETTLED = 2.0
-"""Seconds after which a change of a file shows in its time, on any file system."""
+"""Seconds after which a change of a file is visible in its timestamp, on any file system."""
 
 Signature = tuple[tuple[str, int, int, int, int, int], ...]
 """For each file: name, device, inode, size, and the times of the last content and metadata changes, in ns."""
@@ -36,7 +36,7 @@ class _Index(Struct, frozen=True):
 def model_digest(folder: Path) -> str:
     """Return the SHA-256 over the configuration and the weights of a checkpoint: their names and bytes.
 
-    Raises UserError when the folder holds none.
+    Raises UserError if the folder contains no checkpoint.
     """
     if not is_whole(folder):
         raise UserError(
@@ -58,14 +58,14 @@ def model_digest(folder: Path) -> str:
 
 
 def is_whole(folder: Path) -> bool:
-    """Return True if a folder holds a configuration and weights, with every file that the index of weights lists."""
+    """Return True if a folder contains a configuration and weights, including every file in the weights' index."""
     return (folder / "config.json").is_file() and any(
         (folder / name).is_file() or _holds_listed(folder / f"{name}.index.json") for name in WHOLE
     )
 
 
 def _holds_listed(index: Path) -> bool:
-    """Return True if there is an index of weights, and each file that it lists is in its folder."""
+    """Return True if there is an index of weights, and all files that it lists exist."""
     if not index.is_file():
         return False
     try:

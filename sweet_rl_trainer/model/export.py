@@ -14,16 +14,16 @@ from sweet_rl_trainer.model.load import load_trained
 from sweet_rl_trainer.settings import Precision
 
 GENERATION = "generation_config.json"
-"""How to sample, and the tokens that end a reply; training does not change it."""
+"""Files with sampling settings and the tokens that end a reply; training does not change them."""
 TOKENIZER = "tokenizer_config.json"
 
 
 def export(trained: Path, base: Path, out: Path, *, dtype: Precision = "bfloat16") -> Path:
     """Write weights, configuration, tokenizer, chat template and generation settings to the folder `out`.
 
-    `trained` is what `train.run.train` saved of a model that started from `base`. Adapters are merged into the whole
-    base in float32, also those trained on 4 bits, and only the result is rounded to `dtype`; all on the CPU. All of it
-    is written or nothing. Raises UserError if `out` is not empty, or what is given cannot be loaded.
+    `trained` is the output of `train.run.train` for a model that started from `base`. Adapters are merged into the
+    whole base in float32, even those trained with 4 bits, and only the result is rounded to `dtype`, all on the CPU.
+    The folder is written atomically. Raises UserError if `out` is not empty, or an input cannot be loaded.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise UserError(f"{out} already exists; choose another folder")

@@ -20,7 +20,7 @@ USAGE = "usage: python -m sweet_rl_trainer.model.from_gguf FILE.gguf FOLDER"
 
 
 def convert(file: Path, folder: Path) -> None:
-    """Write model, tokenizer and chat template into a new folder: all of it or nothing.
+    """Write model, tokenizer and chat template into a new folder, atomically.
 
     Raises UserError if the folder exists, the file does not, or `gguf` is not installed.
     """

@@ -1,9 +1,9 @@
 """Replies from a model of transformers in this process, in batches, each with its own seed.
 
-A reply is drawn by the Gumbel-max trick: noise of the reply's own generator is added to the logits over the
-temperature, and the largest sum is taken, which is a draw from their softmax. So a reply depends on its prompt and its
-seed, and on what else is in the batch by rounding alone; nothing that a checkpoint says of sampling (top-k, a
-penalty …) makes the distribution another one. Replies that have ended leave the batch: most are short, few are long.
+A reply is drawn by the Gumbel-max trick: noise from the reply's own generator is added to the logits divided by the
+temperature, and the token with the largest sum is taken, which is a sample from their softmax. So a reply depends on
+its prompt and seed, and on the rest of the batch only through rounding; sampling settings of the checkpoint (top-k, a
+penalty …) are ignored. Replies that have ended leave the batch: most are short, few are long.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def generate(
 ) -> list[list[int]]:
     """Return sampled replies as tokens, each with the token of `ends` that ends it; temperature 0 is greedy.
 
-    Each prompt gets as many replies as there are seeds for it, in order. Every prompt is computed once, and only the
-    rest of a prompt that continues one held by `prefixes`. Raises RuntimeError if the logits hold NaN.
+    Each prompt gets as many replies as there are seeds for it, in order. Every prompt is computed once; if it continues
+    one cached in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
@@ -75,7 +75,7 @@ class _Batch:
         last = torch.tensor([[prompt[-1]] for prompt in prompts])
         self._last = last.to(model.device).repeat_interleave(count, 0)
         self.rows = list(range(len(prompts) * count))
-        """The number of each; a few of them may have ended."""
+        """The number of each row's reply; a few rows may already have ended."""
 
     def logits(self) -> Tensor:
         """Return the logits after the last tokens: (rows, vocabulary)."""
@@ -90,7 +90,7 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row; finished rows are removed several at a time, as that copies the others."""
+        """Append a token to each row; finished rows are removed several at a time, because this copies the others."""
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]
             kept = torch.tensor(places, device=tokens.device)
@@ -120,7 +120,7 @@ def context_of(model: Any) -> float:
 
 
 def ends_of(model: Any, chat: Chat) -> list[int]:
-    """Return the tokens that end a reply: those of the template and of the checkpoint's generation settings."""
+    """Return the tokens that end a reply, from the template and the checkpoint's generation settings."""
     named = model.generation_config.eos_token_id
     more = named if isinstance(named, list) else [named]
     return list(dict.fromkeys([chat.end, *(each for each in more if each is not None)]))

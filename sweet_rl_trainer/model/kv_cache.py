@@ -12,7 +12,7 @@ from torch.nn.functional import pad
 from transformers.cache_utils import Cache, DynamicLayer
 
 TOGETHER = 8192
-"""Tokens that are read in one batch, at most, with those that fill up its shorter rows."""
+"""Maximum number of tokens to read in one batch, including the padding of shorter rows."""
 Layers = list[tuple[Tensor, Tensor]]
 """Keys and values of each layer; shape (1, heads, tokens, head width)."""
 
@@ -24,7 +24,7 @@ def cache_argument(model: Any) -> str:
 
 
 class Prefixes:
-    """Keys and values of the most recent prompts, up to `tokens` tokens in all, for prompts that continue them."""
+    """Keys and values of the most recent prompts, up to `tokens` tokens in total, for prompts that continue them."""
 
     def __init__(self, tokens: int) -> None:
         self._capacity = tokens
@@ -34,7 +34,7 @@ class Prefixes:
     def read(self, model: Any, prompts: Sequence[Sequence[int]]) -> list[Layers]:
         """Return the keys and values of each prompt; the model reads only what follows its longest cached beginning.
 
-        Equal prompts are read once. Those that have about as much to read are read together.
+        Equal prompts are read once. Prompts with a similar number of tokens to read are batched.
         """
         wanted = list(map(tuple, prompts))
         lengths = sorted({*map(len, self._cached)}, reverse=True)
@@ -67,7 +67,7 @@ class Prefixes:
 def _chunks(
     prompts: Sequence[tuple[int, ...]], lengths: Sequence[int]
 ) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the prompts in batches of at most `TOGETHER` tokens, or of one prompt; `lengths` ascend."""
+    """Yield the prompts in batches of at most `TOGETHER` tokens, or of one prompt; `lengths` must be ascending."""
     chunk: list[tuple[int, ...]] = []
     for ids, length in zip(prompts, lengths, strict=True):
         if chunk and (len(chunk) + 1) * length > TOGETHER:
@@ -79,7 +79,7 @@ def _chunks(
 
 
 def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) -> list[Layers]:
-    """Return the keys and values of `known` and what the model reads after them, each row of its own length."""
+    """Return the keys and values of `known` and of the tokens read after them; rows have different lengths."""
     lengths = [layers[0][0].shape[2] if layers else 0 for layers in known]
     before, after = max(lengths), max(map(len, rows))
     ids = torch.tensor([[*row, *[0] * (after - len(row))] for row in rows])

@@ -1,9 +1,9 @@
 """Models from checkpoints.
 
-`load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters.
-In 4 bits (QLoRA, arXiv 2305.14314) are the linear layers but the output layer: NF4, its constants quantized too. The
-rest has `dtype`, as have the products. Nothing more has to be prepared: peft freezes it, and `Trainer` takes care of
-gradient checkpointing.
+`load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters. With 4
+bits (QLoRA, arXiv 2305.14314), the linear layers except the output layer are quantized: NF4, with double quantization.
+The rest and the products have `dtype`. No further preparation is needed: peft freezes the weights, and `Trainer`
+enables gradient checkpointing.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def load_model(
 ) -> Any:
     """Load the causal language model of a checkpoint, or its value model if `score` is "value", in evaluation mode.
 
-    Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is that of
-    this process (`own_device`). `attention` is transformers' name of an implementation; the default is
-    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, which alone can share beginnings. Raises
-    UserError for a folder without a whole checkpoint, an unknown architecture, or insufficient memory.
+    Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is the
+    process's own (`own_device`). `attention` is transformers' name of an implementation; the default is
+    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, the only one that can share beginnings.
+    Raises UserError for a folder without a whole checkpoint, an unknown architecture, or insufficient memory.
     """
     from transformers import AutoModelForCausalLM
 
@@ -93,7 +93,7 @@ def load_trained(
 ) -> Any:
     """Load the output of `train.run.train` in evaluation mode: a whole model, or `base` with adapters in float32.
 
-    The other arguments are those of `load_model`. Raises UserError as it does, and if the adapters were trained on
+    The other arguments are as in `load_model`. Raises UserError in the same cases, and if the adapters were trained on
     another base.
     """
     whole = load_model(
@@ -117,7 +117,7 @@ def own_device() -> torch.device:
 
 @contextmanager
 def enough_memory(what: str) -> Iterator[None]:
-    """Raise UserError with advice if the GPU or the host runs out of memory inside."""
+    """Raise UserError with advice if the GPU or the host runs out of memory inside the context."""
     try:
         yield
     except (RuntimeError, MemoryError) as cause:
@@ -183,7 +183,7 @@ def _adapted(model: nn.Module, folder: Path, base: Path) -> nn.Module:
 
 
 def _check_base(folder: Path, base: Path) -> None:
-    """Raise UserError if the record of the adapters' run names another base than this one."""
+    """Raise UserError if the adapters were trained on another base, according to their run's record."""
     record = folder.parent / "run.json"
     if not record.is_file():
         return

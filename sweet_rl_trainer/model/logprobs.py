@@ -1,10 +1,10 @@
 """Log-probabilities of given tokens at given positions, without the logits of the others.
 
-`token_logprobs` runs a causal language model of transformers, however it is wrapped (PEFT, DDP, FSDP2; tested): for the
-length of the call its output layer gives log-probabilities instead of logits, so every hook of the wrappers runs.
-`select_logprobs` is the function underneath. It works through the positions in chunks and keeps nothing of a chunk
-but one log-sum-exp a position; the backward pass computes the chunk's logits again. So memory is that of one chunk,
-`CHUNK_BYTES`, instead of several copies of [positions, vocabulary].
+`token_logprobs` runs a causal language model of transformers, with any wrapper (PEFT, DDP, FSDP2; tested): during the
+call, its output layer returns log-probabilities instead of logits, so all hooks of the wrappers run. It is based on
+`select_logprobs`, which processes the positions in chunks and keeps only one log-sum-exp per position; the backward
+pass computes a chunk's logits again. So memory is limited to that of one chunk, `CHUNK_BYTES`, instead of several
+copies of [positions, vocabulary].
 
 Products are in the weights' own precision (or autocast's), log-sum-exp and sums over chunks in float32.
 """
@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from colbench.errors import UserError
 
 CHUNK_BYTES = 2**28
-"""Bytes of float32 logits at a time; a chunk is the largest power of two of positions that fits."""
+"""Maximum bytes of float32 logits at a time; a chunk is the largest power of two of positions within this limit."""
 
 
 def token_logprobs(
@@ -31,7 +31,7 @@ def token_logprobs(
 ) -> Tensor:
     """Return log π(targets[i]) as predicted at position predictors[i] of the flattened batch: [N] in float32.
 
-    `inputs` are the model's own (`input_ids` and what goes with it). See `check_head` for which models can do this.
+    `inputs` are the model's inputs (`input_ids` and so on). See `check_head` for the supported models.
     """
     with _gives_logprobs(output_layer(model), predictors, targets):
         logprobs: Tensor = model(**inputs, use_cache=False).logits
@@ -54,7 +54,7 @@ def select_logprobs(
     """Return log_softmax(hidden @ weight.T)[i, targets[i]] in float32.
 
     `hidden` is [N, H], `weight` [V, H], `targets` and the result [N]. `chunk` is the number of positions at a time; the
-    default is as many as `CHUNK_BYTES` hold.
+    default is as many as fit in `CHUNK_BYTES`.
     """
     dtype, chunk = _dtype(hidden, weight), chunk or _chunk(weight)
     with torch.autocast(hidden.device.type, enabled=False):
@@ -121,7 +121,7 @@ class _Selected(torch.autograd.Function):
 
 
 class _Chunks:
-    """The logits, a chunk of positions at a time in float32, always in the same memory."""
+    """The logits in float32, one chunk of positions at a time, always in the same memory."""
 
     def __init__(self, hidden: Tensor, weight: Tensor, chunk: int) -> None:
         self.head = weight.to(hidden.dtype)
@@ -178,8 +178,8 @@ def output_layer(model: nn.Module) -> nn.Linear:
 def check_head(model: nn.Module) -> None:
     """Raise UserError unless the model's logits are its output layer's product with its last hidden states, unchanged.
 
-    A few tokens are run, with the layer's output replaced by known numbers. So a soft cap, scale or multiplier of the
-    logits or of the hidden states before them is found, whatever its name in the configuration.
+    The check runs a few tokens, with the layer's output replaced by known numbers. So it detects any soft cap, scale or
+    multiplier of the logits or the hidden states, whatever its name in the configuration.
     """
     head = output_layer(model)
     seen: list[Tensor] = []

@@ -16,10 +16,11 @@ from sweet_rl_trainer.settings import LoraSettings
 
 
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
-    """Return the model with fresh adapters; only they are trained, and the head of a value model.
+    """Return the model with fresh adapters; only these and the head of a value model are trained.
 
-    The output layer has no adapter, as `logprobs` needs it unchanged; the head has none, as peft trains and saves it
-    whole. Raises UserError if the model has no such layers, ValueError if its quantization differs from `settings`.
+    The output layer has no adapter, because `logprobs` needs it unchanged; the head has none, because peft trains and
+    saves it whole. Raises UserError if the model has no such layers, ValueError if its quantization differs from
+    `settings`.
     """
     from peft import LoraConfig, get_peft_model
 

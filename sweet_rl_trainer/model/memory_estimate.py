@@ -9,8 +9,8 @@ With P parameters, of which T are trained, in bytes:
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 
-FSDP2 and ZeRO-3 share the first two out among the processes; but the reference values are computed before, with the
-whole weights on every device, so no less than these is needed.
+FSDP2 and ZeRO-3 divide the first two parts among the processes. But the reference values are computed before training,
+with the whole weights on every device, so at least the whole weights must fit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
 QUANTIZED = 0.55
-"""Bytes of a weight in 4 bits, with its constants."""
+"""Bytes per weight with 4-bit quantization, including its constants."""
 
 
 class Size(Struct, frozen=True, kw_only=True):
@@ -35,12 +35,12 @@ class Size(Struct, frozen=True, kw_only=True):
 
     parameters: int
     linear: tuple[tuple[int, int], ...]
-    """Inputs and outputs of each linear layer but the last."""
+    """Inputs and outputs of each linear layer except the last."""
     layers: int
     width: int
     inner: int
     tower: Tower | None = None
-    """The part that sees, if there is one; its parameters and layers are among the others."""
+    """The vision tower, if there is one; its parameters and layers are included in the others."""
 
 
 class Tower(Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class _Shape(Struct, frozen=True, kw_only=True):
     """An entry of `shapes.json`: the dimensions in the public `config.json` of these models."""
 
     names: tuple[str, ...]
-    """On the Hugging Face hub; a base model and its tuned ones have the same shape."""
+    """Names on the Hugging Face hub; a base model and its fine-tuned versions have the same shape."""
     parameters: int
     config: dict[str, Any]
 
@@ -125,7 +125,7 @@ def _tower(config: Any) -> Tower:
 
 
 def _kind(config: Any) -> Any:
-    """Return the class of a text model, or of one that sees pictures as well."""
+    """Return the class of a text model, or of a vision-language model."""
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
     from sweet_rl_trainer.model.value_head import sees
@@ -155,8 +155,8 @@ def training_bytes(
 def activations(size: Size, settings: TrainSettings) -> float:
     """Return the bytes of a row's activations.
 
-    A layer keeps about 12 values of its width and 4 of the feed-forward's for each token; with gradient checkpointing
-    only one layer does at a time, and each keeps its input.
+    For each token, a layer keeps about 12 values of its width and 4 of the feed-forward width. With gradient
+    checkpointing, only one layer at a time keeps these, and each layer keeps its input.
     """
     return float(settings.row_tokens * _kept(size, settings) * BYTES[settings.precision])
 

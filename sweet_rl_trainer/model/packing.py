@@ -1,13 +1,13 @@
 """Sequences packed into one row: without padding, isolated from each other, with common beginnings computed once.
 
-`pack` chooses what goes together. `lay_out` writes it into a `Row`: positions restart with every sequence, and each
-token that counts is listed with the place that predicts it. With `share` the row is the sequences' prefix tree, in
-depth-first order; a token is seen by those that follow it in the row up to the end of its subtree:
+`pack` chooses which groups share a row. `lay_out` writes them into a `Row`: positions restart with every sequence, and
+each token that counts is listed with the index of the position that predicts it. With `share`, the row is the
+sequences' prefix tree in depth-first order; a token is visible to the tokens after it up to the end of its subtree:
 
     sequences   a b c d e   and   a b c f g h
     row         a b c | d e | f g h      positions   0 1 2 | 3 4 | 3 4 5      ends   8 8 8 | 5 5 | 8 8 8
 
-Who may see whom is for the model's attention to carry out: see `attention.py`.
+The model's attention must enforce this visibility: see `attention.py`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""Denominator of the NLL: the tokens with a weight, or (the released actor) all but the first of each sequence."""
+"""Denominator of the NLL: tokens with a weight, or (the released actor) all except the first of each sequence."""
 
 
 class Weighted(Protocol):
-    """A sequence of tokens, some of which count toward the loss."""
+    """A sequence of tokens, some of which contribute to the loss."""
 
     @property
     def ids(self) -> Sequence[int]:
@@ -51,22 +51,22 @@ Group = Sequence[Parts]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Row:
-    """T tokens of several sequences, and N places among them where a token that counts is predicted."""
+    """T tokens of several sequences, with N positions that predict a token that counts."""
 
     ids: Tensor
-    """[T]"""
+    """[T]: the token ids."""
     positions: Tensor
-    """[T]: of each token in its own sequence, from 0."""
+    """[T]: the position of each token in its own sequence, from 0."""
     ends: Tensor
-    """[T]: the first place in the row that does not see the token any more."""
+    """[T]: the first index in the row from which the token is no longer visible."""
     lengths: tuple[int, ...]
     """The contribution of each sequence to the row, in the row's order."""
     shares: bool
     """True if some token belongs to several sequences."""
     predictors: Tensor
-    """[N]: the place in the row whose hidden state predicts the token."""
+    """[N]: the index in the row of the hidden state that predicts the token."""
     places: Tensor
-    """[N]: the place in the row of the token itself."""
+    """[N]: the index in the row of the token itself."""
     targets: Tensor
     """[N]: the token predicted."""
     token_weights: Tensor
@@ -77,13 +77,13 @@ class Row:
     owners: Tensor
     """[N], ascending: the number of the `Parts` whose score the token is part of."""
     count: int
-    """How many `Parts` there are."""
+    """Number of `Parts` in the row."""
     pictures: tuple[str, ...] = ()
     """Names of the pictures of all sequences, in order. A row that has any is run as a padded batch (`vision`)."""
     pixels: Tensor | None = None
     """[patches, values], float32: the features of the pictures (`vision.Pixels`)."""
     grids: Tensor | None = None
-    """[pictures, 3]: the patches of each picture in time, height and width."""
+    """[pictures, 3]: the number of patches of each picture in time, height and width."""
 
     def to(self, device: torch.device | str) -> Row:
         """Return the row on a device."""
@@ -100,10 +100,9 @@ class Row:
 
 
 def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
-    """Pack item numbers into bins that hold at most `budget` tokens each, by best fit, longest first.
+    """Pack item numbers into bins of at most `budget` tokens each, by best fit, longest first.
 
-    An item longer than the budget has a bin to itself. The seed decides among equal lengths and on the order of the
-    bins.
+    An item longer than the budget gets its own bin. The seed determines the order of equal lengths and of the bins.
     """
     chance = random.Random(seed)  # noqa: S311 - an order, not a secret
     order = list(range(len(lengths)))
@@ -111,7 +110,7 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
     order.sort(key=lambda item: -lengths[item])
     bins: list[list[int]] = []
     rooms: list[tuple[int, int]] = []
-    """The free space of each bin, ascending, and the bin's number."""
+    """The free space of each bin in ascending order, with the bin's number."""
     for item in order:
         place = bisect_left(rooms, (lengths[item], 0))
         if place < len(rooms):
@@ -132,14 +131,14 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """Return the number of tokens that a group takes in a row; it takes fewer if others in the row share with it."""
+    """Return the number of tokens that a group occupies in a row; fewer if others in the row share with it."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
 
 
 def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the number of tokens that both begin with."""
+    """Return the length of the common beginning, in tokens."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 
@@ -151,10 +150,10 @@ def lay_out(
     likelihood: LikelihoodOver = "replies",
     imitated: Sequence[bool] | None = None,
 ) -> Row:
-    """Lay out all sequences of all groups in one row; NLL is of the first of each group that is `imitated` (None: all).
+    """Lay out all sequences of all groups in one row; NLL covers the first part of each `imitated` group (None: all).
 
-    Raises ValueError if ids and weights differ in number, for a weight on a first token, which nothing predicts, and if
-    beginnings with pictures are to be shared.
+    Raises ValueError if ids and weights differ in number, if a first token, which nothing predicts, has a weight, and
+    if sequences with pictures would share beginnings.
     """
     kept = imitated or [True] * len(groups)
     scored = [
@@ -192,10 +191,10 @@ def lay_out(
 
 
 class _Tokens:
-    """The tokens of a row, and `paths`: the places of each sequence's tokens in it.
+    """The tokens of a row, and `paths`: the indices of each sequence's tokens.
 
-    In ascending order of the sequences, each begins with more or less of the one before it and shares nothing else:
-    that is the prefix tree, depth first.
+    Each sequence, in ascending order, shares only some beginning with the previous one; this is the prefix tree in
+    depth-first order.
     """
 
     def __init__(self, sequences: list[list[int]], share: bool) -> None:
@@ -256,7 +255,7 @@ class _Counted:
 
 
 def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
-    """Return the factors of each token's log-probability in the mean over all parts."""
+    """Return the factor of each token's log-probability in the mean over all parts."""
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)

@@ -1,7 +1,7 @@
 """Small Llamas with random weights: for machines without a model, and for tests of the code around a model.
 
-They have random weights, a byte-level BPE tokenizer made from texts that are given, and a chat template in the manner
-of Llama 3. The same shape and texts give the same files.
+They have random weights, a byte-level BPE tokenizer trained on given texts, and a chat template similar to Llama 3's.
+The same shape and texts give the same files.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """The value baseline: a critic whose scores come from a regression head, not from log-probabilities.
 
-    S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, which the token is part of)
+    S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, including this token)
     L    = −log σ(β (S(τ⁺) − S(τ⁻)))
 
 With token weights `turn-mean` the score of a turn is the head applied to the mean of its tokens' hidden states. There
-is no reference and no NLL. The head has no bias and begins at 0, so that every score is 0 and the loss ln 2; the first
-step moves only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
+is no reference and no NLL. The head has no bias and is initialized to 0, so that every score is 0 and the loss is ln 2;
+the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
 
 A value model is transformers' token classifier with one label, and is saved as one: the backbone and `score.weight` in
 one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the
-adapters, of which it is one of the `modules_to_save`.
+adapters, as one of the `modules_to_save`.
 
-The paper's frontend critic is such a head on Qwen2-VL-7B, which sees pages: transformers has no token classifier of
-that kind of model, so `value_class` makes one, saved in the same way; its inputs are in `vision`.
+The paper's frontend critic is such a head on the vision model Qwen2-VL-7B. transformers has no token classifier for
+this kind of model, so `value_class` creates one, saved in the same way; its inputs are in `vision`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from torch.nn.functional import linear
 from colbench.errors import UserError
 
 NEW = {"score.weight", "score.bias"}
-"""Parameters that a causal language model lacks."""
+"""Parameters of a value model that a causal language model lacks."""
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
 """transformers' names of the architectures that see."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
-"""Names of weights in published checkpoints, and those in transformers' models."""
+"""Names of weights in published checkpoints, mapped to those in transformers' models."""
 
 
 class ValueHead(nn.Linear):
-    """h: hidden states [..., H] give values [..., 1], in float32 whatever autocast says."""
+    """h: maps hidden states [..., H] to values [..., 1], in float32 even under autocast."""
 
     def __init__(self, weight: nn.Parameter) -> None:
         super().__init__(weight.shape[1], 1, bias=False, device="meta")
@@ -55,8 +55,8 @@ class ValueHead(nn.Linear):
 def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
-    The head is float32 whatever the rest is, and 0 where the checkpoint is a causal language model's. Raises UserError
-    if there is no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
+    The head is always float32, and it is 0 if the checkpoint is a causal language model's. Raises UserError if there is
+    no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
     """
     from transformers import AutoConfig
 
@@ -93,7 +93,7 @@ def sees(config: Any) -> bool:
 
 
 def value_class(config: Any) -> type[Any]:
-    """Return the token classifier of a configuration that `sees`: transformers has none for these models."""
+    """Return a token classifier for a configuration that `sees`, because transformers has none for such models."""
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 
@@ -129,5 +129,5 @@ def _quiet() -> Iterator[None]:
 
 
 def has_value_head(model: nn.Module) -> bool:
-    """Return whether this is a value model, however it is wrapped."""
+    """Return True if this is a value model, with any wrapper."""
     return any(isinstance(module, ValueHead) for module in model.modules())

@@ -1,7 +1,7 @@
-"""The inputs that pictures make, of a value model that sees (`value_head`).
+"""Inputs for the pictures of a vision value model (`value_head`).
 
-A sequence holds a run of image tokens for each of its pictures, and the names of the pictures. Sequences with pictures
-are not packed: a row of them is one padded batch, and shares no beginnings. The features of a picture come from the
+A sequence contains a run of image tokens for each of its pictures, and the names of the pictures. Sequences with
+pictures are not packed: they form one padded batch without shared beginnings. The features of a picture come from the
 model's own image processor, and the positions of three axes (M-RoPE) from the model's own `get_rope_index`, which
 counts them within each sequence of the batch.
 """
@@ -49,7 +49,7 @@ class Pixels:
         self._processor = processor
 
     def of(self, row: Row) -> Row:
-        """Return the row with the features of its pictures. Raises DataError if one is missing."""
+        """Return the row with the features of its pictures added. Raises DataError if a picture is missing."""
         if not row.pictures:
             return row
         images = [self._open(name) for name in row.pictures]

@@ -1,1 +1,1 @@
-"""The pipeline: recipes, and the stages that they are run as."""
+"""The pipeline: recipes, and the stages that carry them out."""

@@ -1,4 +1,4 @@
-"""The work of the stages of a plan, as far as it is known before they are run (`Stage.estimate`)."""
+"""The amount of work of the stages in a plan, as far as it is known before they run (`Stage.estimate`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 
 
 def count(stages: Sequence[Stage], out: Path, temporary: Path) -> list[Amount]:
-    """Return the work of each stage, in order. A model with random weights is made in `temporary` for counting."""
+    """Return the work of each stage, in order. For counting, a model with random weights is created in `temporary`."""
     return list(_Counter(out, temporary).amounts(stages))
 
 
 def missing(stages: Sequence[Stage], out: Path) -> list[str]:
     """Return what is missing to run these stages, each with the command that provides it.
 
-    No model is read, so this takes seconds: what only a tokenizer tells, such as dialogues that are too long, is left
-    to the stages.
+    No model is read, so this takes only seconds: problems that require a tokenizer, such as too long dialogues, are
+    left to the stages.
     """
     pending = [stage for stage in stages if not stage.report(out)]
     return lacks(pending, list(_Counter(out, None).amounts(pending)))

@@ -1,4 +1,4 @@
-"""The model that training starts from: an existing one, one created for the run, or the export of a stage."""
+"""The model from which training starts: an existing one, one created for the run, or the export of a stage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
 from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
 
 BASE, EXPORT = "base", "export"
-"""Names of stages."""
+"""Names of the stages."""
 MODEL = "model"
 """The folder of a model within a stage's."""
 RUN = "run"
@@ -29,13 +29,13 @@ REFERENCES = "references"
 PICTURES = "pictures"
 """The folder of the pictures of pages, among all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
-"""Files of a checkpoint besides its weights."""
+"""Files of a checkpoint other than its weights."""
 STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
 """The model that a study makes, in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
-    """Return the model that a recipe begins with; `offline`, a model of the hub is not downloaded."""
+    """Return the model from which a recipe starts; with `offline`, a model of the hub is not downloaded."""
     if recipe.model.tiny is None:
         return checkpoint(recipe.model.name, offline=offline)
     shape = recipe.model.tiny
@@ -45,8 +45,8 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
 def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
     """Return a checkpoint by its name, a folder or an id of the hub.
 
-    `offline`, it is not downloaded, and the source of a folder that does not exist says what to do; `flag` is the one
-    that names another model. Raises UserError if it cannot be found otherwise.
+    With `offline`, nothing is downloaded, and the source of a missing folder contains advice; `flag` is the flag that
+    selects another model. Otherwise raises UserError if it cannot be found.
     """
     folder = find_local(name) if offline else resolve(name)
     if folder is None:
@@ -112,5 +112,5 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 
 def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
-    """Return how a model is loaded: trained weights in float32, frozen ones in the precision of the products."""
+    """Return how to load a model: trained weights in float32, frozen ones in the precision of the products."""
     return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -3,7 +3,7 @@
 FOLDER/run/               the run folder, which is resumed if the stage was killed
 FOLDER/run.config.json    the run's configuration
 FOLDER/report.txt         the report
-FOLDER/continuations/     dialogues that continue recorded ones, of stages that need them
+FOLDER/continuations/     continuations of recorded dialogues, for stages that need them
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return the continuations of dialogues by the agent of the first input run, or another agent, and its human.
 
-    They run on the recipe's executor, or else on that of the input run.
+    They run on the recipe's executor or, if it has none, on the executor of the input run.
     """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
     config = replace(config, executor=recipe.executor or config.executor)

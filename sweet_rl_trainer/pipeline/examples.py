@@ -41,7 +41,7 @@ from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_e
 
 
 class TrainingData(Struct, frozen=True, kw_only=True):
-    """The examples of a training: those to train on and the held-out ones."""
+    """The data of a training: training and held-out examples."""
 
     train: Examples
     held_out: Examples
@@ -52,11 +52,11 @@ class TrainingData(Struct, frozen=True, kw_only=True):
 
 
 UNFIT = "unsuitable as held-out examples"
-"""The reason for which a dialogue of the held-out side is left out, in a summary."""
+"""The reason in a summary why a dialogue of the held-out side is left out."""
 Maker = Callable[[Data, Chat], TrainingData]
 """Makes the examples of a method. Raises DataError if there are none to train on."""
 MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
-"""Makes the examples of some trajectories. Raises DataError if there are none."""
+"""A function that converts trajectories to examples. Raises DataError if there are none."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
@@ -111,13 +111,13 @@ def count(
     exact: bool = True,
     note: str = "",
 ) -> Amount:
-    """Return the number of examples and tokens, as far as they are known.
+    """Return the number of examples and tokens, as far as known.
 
     Args:
         known: What is known about the stage.
         recipe: The recipe.
         maker: Makes the examples.
-        chat: Returns how dialogues are written, from the folder of the input `model`; without it, tokens are estimated.
+        chat: Returns the chat template from the folder of the input `model`; without it, tokens are estimated.
         model: Name of the input with the model that reads the examples.
         exact: False if `chat` overestimates tokens: dialogues may then seem too long, and are not refused.
         note: Added to the reasons why examples are left out.
@@ -148,7 +148,7 @@ def count(
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
     """Return the examples of the training side and the held-out side; the latter may have none.
 
-    Each dialogue is one example or is left out. Raises DataError if there are none to train on.
+    Each dialogue is one example or is left out. Raises DataError if there are no training examples.
     """
     train, report = make_side(data.train)
     held_out = or_none(lambda: make_side(data.held_out)[0])

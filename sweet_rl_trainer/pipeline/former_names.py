@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings: refused in recipes, replaced by the present ones in stored studies."""
+"""Former names of a recipe's settings: refused in recipes, but replaced by the current names in stored studies."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ TABLES = {
     "actor": {"weights": "token_weights"},
     "rft": {"told": "privileged"},
 }
-"""Keys of its tables."""
+"""Former and current keys of the method's tables."""
 SCORES = {
     "critic-without-hidden": "critic-unprivileged",
     "value-without-hidden": "value-unprivileged",
 }
-"""Values of `rank.scores`."""
+"""Former and current values of `rank.scores`."""
 
 
 def refuse_former(recipe: Mapping[str, Any]) -> None:
-    """Raise UserError if a recipe's tables hold a former name. The message gives the present one."""
+    """Raise UserError if a recipe's tables contain a former name. The message gives the current one."""
     for former, present in _former(recipe):
         raise UserError(f"{former} is now {present}")
 
 
 def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each former name with the present one."""
+    """Yield each former name with the current one."""
     yield from ((key, TOP[key]) for key in recipe if key in TOP)
     for name, keys in TABLES.items():
         table = recipe.get(name)

@@ -1,4 +1,4 @@
-"""The trajectories that a recipe is about, with ids of their own, train and held-out side."""
+"""The trajectories used by a recipe, with unique ids, divided into training and held-out sides."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sources(data: DataSettings) -> dict[str, Source]:
 
 
 def settings(data: DataSettings) -> dict[str, object]:
-    """Return the settings that the trajectories depend on besides the files; tasks are found by their hashes."""
+    """Return the settings that the trajectories depend on in addition to the files; tasks are found by their hashes."""
     system = None if data.system is None else digest(_read(data.system))
     kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
     return kept if data.share == 1 else kept | {"share": data.share}
@@ -106,7 +106,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return the tasks of the runs among the inputs by hash; the other files hold none with facts."""
+    """Return the tasks of the input runs by hash; the other files have no tasks with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task

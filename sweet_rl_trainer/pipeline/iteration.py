@@ -1,7 +1,7 @@
 """One iteration of a recipe: the parts shared by all methods.
 
-The model and the dialogues that it starts from, and stages that collect, train and export. A method (`method.Method`)
-puts its own stages together from these.
+These are the initial model and dialogues, and stages that collect, train and export. A method (`method.Method`) builds
+its own stages from these.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Dialogues whose truncated ones (at the turn limit) are rejected examples."""
+        """Dialogues whose truncated members (at the turn limit) serve as rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
@@ -135,17 +135,17 @@ class Iteration:
         reference: bool = False,
         model: Source | None = None,
     ) -> Stage:
-        """Return a training on the examples of another stage.
+        """Return a training stage on the examples of another stage.
 
         Pairs are trained by DPO and need a reference model, unless they train a value model; other examples are
         imitated.
 
         Args:
             name: The stage's name.
-            settings: How to train.
+            settings: The training settings.
             made: The stage with the examples (`examples`).
             reference: True if the objective has a reference model, which is the model before the training.
-            model: A model of its own to start from, which sees pictures; by default that of the iteration.
+            model: A separate vision model to start from; by default the iteration's model.
         """
         recipe = self.recipe
         return Stage(

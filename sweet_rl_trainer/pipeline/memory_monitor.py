@@ -13,8 +13,8 @@ SECONDS = 0.5
 class MemoryMonitor:
     """A context manager that measures memory while its block runs.
 
-    `peak` is the largest sum, in bytes, of the resident memory of this process and all its descendants; pages that
-    several of them share count once for each. A peak shorter than `SECONDS` may be missed.
+    `peak` is the largest sum, in bytes, of the resident memory of this process and all its descendants; shared pages
+    are counted once for each process. A peak shorter than `SECONDS` may be missed.
     """
 
     def __init__(self) -> None:

@@ -37,10 +37,11 @@ class Method(ABC):
     name: ClassVar[str]
     """The name used in a recipe, `method = "rft"`."""
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
-    """Types of its tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
+    """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
-    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. Of a `train`
-    of another type it sets only `report_to`."""
+    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. For a `train`
+    of another type it sets only `report_to`.
+    """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Settings of the paper by domain that a recipe must set, because the defaults are simpler."""
     goals: ClassVar[Mapping[str, str]]
@@ -51,8 +52,8 @@ class Method(ABC):
 
         Args:
             table: One of `tables`.
-            domain: The domain that is trained on.
-            train: What the user has set of the training.
+            domain: The domain of the training.
+            train: The training settings made by the user.
         """
         return {}
 
@@ -65,12 +66,12 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the last stages that lead to a goal; the stages that they need are found by their inputs.
+        """Return the last stages for a goal; the stages that these need are found through their inputs.
 
-        The policy is exported: `iteration.exported(TRAINING)` comes last for the goal that trains it.
+        The goal that trains the policy must end with its export, `iteration.exported(TRAINING)`.
 
         Args:
-            iteration: The model and the dialogues to start from; it makes the stages that all methods share.
+            iteration: The initial model and dialogues; it creates the stages that all methods share.
             goal: One of `goals`.
         """
 
@@ -81,12 +82,12 @@ class Method(ABC):
 
 
 def paper_epochs(domain: str) -> int:
-    """Return the paper's passes over pairs of dialogues and successes; for domains that it lacks, those of backend."""
+    """Return the paper's number of epochs over pairs of dialogues and over successes; backend's for unknown domains."""
     return EPOCHS.get(domain, 4)
 
 
 def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
-    """Yield a problem if a policy is to be trained as a value model."""
+    """Yield a problem if a policy would be trained as a value model."""
     if settings.score != "log-ratio":
         yield f"{table}.train.score: only the critic can be a value model (critic.train.score)"
 
@@ -95,7 +96,7 @@ def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
 def methods() -> tuple[Method, ...]:
     """Return the installed methods, by name.
 
-    Raises UserError if one cannot be loaded, lacks something, or has a table or a goal that another one has.
+    Raises UserError if one cannot be loaded, is incomplete, or has the same table or goal as another.
     """
     found = tuple(_load(point) for point in sorted(entry_points(group=GROUP), key=lambda p: p.name))
     _refuse_shared(found)
@@ -124,7 +125,7 @@ def _flaws(method: object, name: str) -> Iterator[str]:
 
 
 def _refuse_shared(found: Sequence[Method]) -> None:
-    """Raise UserError if methods share a name, a table or a goal, or one has a table that every recipe has."""
+    """Raise UserError if two methods have the same name, table or goal, or if one has a table common to all recipes."""
     every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "by every recipe")
     for kind, owners, names in (
         ("name", dict[str, str](), [(each.name,) for each in found]),

@@ -23,7 +23,7 @@ TRIALS = 3
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
-    """Return the command line that makes a run; `out` is its folder, if it is named."""
+    """Return the command line that creates a run; `out` is the run's folder, if it is named."""
     return shlex.join(
         ["colbench", "eval", *command_flags(config), *(["--out", out] if out else [])]
     )
@@ -42,7 +42,7 @@ def collecting(recipe: Recipe) -> RunConfig:
 
 
 def evaluating(recipe: Recipe, model: str) -> RunConfig:
-    """Return the run that evaluates a checkpoint: the recipe's own, or one on the domain's tasks."""
+    """Return the run that evaluates a checkpoint: the one in the recipe, or one on the domain's tasks."""
     own = next((each for each in recipe.evaluate if MODEL_PLACEHOLDER in each.agent), None)
     if own:
         return replace(own, agent=own.agent.replace(MODEL_PLACEHOLDER, model))
@@ -64,9 +64,9 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return advice if the dialogues of these runs are not enough to make examples.
+    """Return advice if the dialogues of these runs are not enough to create examples.
 
-    Raises the cause if more dialogues do not help, such as for a malformed file.
+    Raises the error if more dialogues would not help, such as for a malformed file.
     """
     if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
         raise cause

@@ -1,4 +1,4 @@
-"""The report of a stage in words, for the console and for the page of a run."""
+"""Descriptions of a finished stage's results, for the console and for the page of a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from colbench.numbers import memory
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
-"""Counts by reason in a stage's summary, and the prefix of each reason."""
+"""Keys of counts by reason in a stage's summary, and the prefix of each reason."""
 MEMORY = "memory"
 UNIT, COUNTED = "unit", ("taken", "held_out")
-"""The name of the unit in a summary of examples, and of the numbers that have it."""
+"""The key of the unit in a summary of examples, and the keys of the numbers in that unit."""
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
@@ -28,7 +28,7 @@ def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
 
 
 def in_words(name: str) -> str:
-    """Return the name of a value as people read it: `eval_accuracy` is `held-out accuracy`."""
+    """Return the readable name of a value: `eval_accuracy` is `held-out accuracy`."""
     return name.replace("eval_", "held-out ").replace("_", " ")
 
 
@@ -45,7 +45,7 @@ def alarms(report: Report) -> list[str]:
 
 
 def peak(report: Report) -> str:
-    """Return the peak memory: of a training process, on its accelerator if it has one, else of the program."""
+    """Return the peak memory of a training process on its accelerator, or of the program if there is no accelerator."""
     return memory(report.said.get(MEMORY, report.memory))
 
 

@@ -1,6 +1,6 @@
-"""`index.html`: the stages of a run on one page, written again before and after each of them.
+"""`index.html`: the stages of a run on one page, rewritten before and after each stage.
 
-It works offline and loads nothing but the pictures in the folders of the stages next to it.
+The page works offline and loads only the pictures in the folders of the stages next to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INDEX = "index.html"
 PACKAGE = "sweet_rl_trainer.pipeline"
 TEMPLATES = page_templates(PACKAGE)
 REFRESH = 20
-"""Seconds after which the page is loaded again while a stage runs."""
+"""Seconds between reloads of the page while a stage runs."""
 RESULTS = (
     "success",
     "score",
@@ -38,7 +38,7 @@ RESULTS = (
     "pairs taken",
     "dialogues taken",
 )
-"""Values for the table of stages: the first two of these that a stage has, or else its first two values."""
+"""Values for the table of stages: the first two in this list that a stage has, or else its first two values."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Run(Struct, frozen=True, kw_only=True):
     paper: Recipe
     """The recipe with the paper's values."""
     goal: str
-    """The stage that it leads to, or the method."""
+    """The final stage of the run, or the method."""
     stages: Sequence[Stage]
     out: Path
 
@@ -112,7 +112,7 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
 
 
 def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
-    """Return the page's entry of a finished stage; `details` is False if one line is enough."""
+    """Return the page's entry for a finished stage; `details` is False for one line only."""
     view = stage.view(folder) if stage.view else View()
     values = dict(outcome.numbers(stage, report))
     left = list(outcome.left_out(report))

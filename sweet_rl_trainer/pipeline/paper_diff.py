@@ -29,13 +29,13 @@ OURS = {
     "server_args",
     "concurrency",
 }
-"""Settings that the paper does not report; no value of theirs counts as a difference."""
+"""Settings that the paper does not report; their values never count as differences."""
 
 
 def paper_diff(
     recipe: Recipe, paper: Recipe, stages: Collection[str]
 ) -> list[tuple[str, object, object]]:
-    """Return the settings of these stages that differ from the paper's: key, value, the paper's value.
+    """Return the settings of these stages that differ from the paper's, each as key, value and the paper's value.
 
     `paper` is `read.paper_recipe` of the recipe's domain.
     """
@@ -50,7 +50,7 @@ def paper_diff(
 
 
 def as_text(value: object) -> str:
-    """Return a setting's value as users write it: a text as it is, anything else in JSON."""
+    """Return a setting's value as users write it: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

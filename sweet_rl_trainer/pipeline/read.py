@@ -1,6 +1,6 @@
-"""Recipes from TOML files, with the paper's values where a file says nothing.
+"""Recipes from TOML files, with the paper's values for settings that a file omits.
 
-`[train]` holds settings of every training of a recipe, `[critic.train]` and the like those of one.
+`[train]` has settings for every training of a recipe, `[critic.train]` and the like those for one training.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""The setting that trainings of all kinds have."""
+"""Key of the setting that trainings of all kinds have."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
@@ -53,7 +53,7 @@ def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | Non
 
 
 def assign(table: dict[str, Any], key: str, value: Any) -> None:
-    """Set a setting by its key, such as `critic.train.beta`. Raises UserError if a part of the key is not a table."""
+    """Set a setting by its key, such as `critic.train.beta`. Raises UserError if a parent of the key is not a table."""
     *path, last = key.split(".")
     for name in path:
         table = table.setdefault(name, {})
@@ -63,7 +63,7 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
-    """Return a recipe from its tables; `place` is for messages. Raises UserError naming the key that is wrong."""
+    """Build a recipe from its tables; `place` is for messages. Raises UserError naming the wrong key."""
     try:
         refuse_former(table)
         _refuse_unknown(table)
@@ -103,7 +103,7 @@ def _refuse_unknown(table: Mapping[str, Any]) -> None:
 
 
 def _tables(table: Mapping[str, Any], domain: str) -> dict[str, Any]:
-    """Return the complete tables of all methods: the paper's values, changed by `[train]` and by the table itself."""
+    """Return the complete tables of all methods: the paper's values, updated by `[train]` and by the table itself."""
     common = _common(table.get(COMMON, {}))
     return {
         name: _checked(_complete(method, name, table, common, domain), kind, name)
@@ -127,13 +127,13 @@ def _complete(
 
 
 def _training(kind: type[Struct]) -> type[Struct] | None:
-    """Return the type of a table's field `train`; `[train]` changes TrainSettings, and the trackers of others."""
+    """Return the type of a table's `train`; `[train]` sets TrainSettings, but only the trackers of other types."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
     return types.get(COMMON)
 
 
 def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the paper's values, changed by the given ones; tables within are merged as well."""
+    """Return the paper's values updated with the given ones; nested tables are merged as well."""
     merged = {**paper, **given}
     for key, value in paper.items():
         if isinstance(value, Mapping) and isinstance(given.get(key), Mapping):
@@ -171,7 +171,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
 
 
 def _common(table: Any) -> Mapping[str, Any]:
-    """Return `[train]`. It is checked on its own, so that a mistake is named where it is."""
+    """Return `[train]`, checked on its own so that errors name this table."""
     changes = _table(table, COMMON)
     score = {"score": changes["score"], "likelihood_weight": 0.0} if "score" in changes else {}
     _checked({**changes, **score}, TrainSettings, COMMON)
@@ -179,7 +179,7 @@ def _common(table: Any) -> Mapping[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
-    """Return settings from their values. Raises UserError that names the wrong key; `table` is where they stand."""
+    """Return settings built from their values. Raises UserError that names the wrong key; `table` is their table."""
     try:
         return msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as cause:

@@ -1,7 +1,8 @@
-"""A recipe: everything that a training run is made of, as one frozen value.
+"""A recipe: the whole definition of a training run, as one frozen value.
 
-What all methods share is here. Each method adds tables of its own, such as `[critic]` (`method.Method.tables`). What a
-recipe leaves out has the paper's value, where the paper has one. `read` reads recipes from TOML files.
+Settings common to all methods are here. Each method adds tables of its own, such as `[critic]`
+(`method.Method.tables`). Omitted settings have the paper's value, if the paper states one. `read` reads recipes from
+TOML files.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sweet_rl_trainer.settings import Count, LoraSettings, Shape
 
 T = TypeVar("T")
 MODEL_PLACEHOLDER = "{model}"
-"""Stands in the agent of a run for the folder of the model."""
+"""Placeholder for the model's folder in the agent of a run."""
 Fraction = Annotated[float, Meta(gt=0, le=1)]
 Side = Annotated[float, Meta(ge=0, lt=1)]
 
@@ -27,9 +28,9 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str = ""
     """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub."""
     tiny: Shape | None = None
-    """In place of a name: a small model with random weights."""
+    """A small model with random weights, to use instead of a named model."""
     template_args: dict[str, ArgValue] = {}
-    """Variables of the chat template, as the rollouts were sampled with them."""
+    """Variables of the chat template, with the values used when the rollouts were sampled."""
 
 
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,9 +49,9 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     system: str | None = None
     """A file with the agent's system prompt, if the recorded one no longer exists."""
     held_out: Side = 0.05
-    """Share of the tasks that are never trained on: for diagnoses, and for the choice of the checkpoint. Ours."""
+    """Share of the tasks never trained on; they are used for diagnoses and to choose the checkpoint. Ours."""
     share: Fraction = 1.0
-    """Share of the other tasks that are trained on: for curves over the number of tasks. Ours."""
+    """Share of the other tasks to train on, for curves over the number of tasks. Ours."""
     seed: int = 0
     """Seed of both choices."""
 
@@ -64,7 +65,7 @@ class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """How the processes of a training are started."""
 
     config: str = ""
-    """One of the package's (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or a file of `accelerate config`; "": one process."""
+    """A shipped configuration (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or an accelerate config file; "": one process."""
     processes: Count = 1
     args: tuple[str, ...] = ()
     """Further flags of `accelerate launch`, such as `--num_machines=2`."""
@@ -84,28 +85,34 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     domain: str = BACKEND
     """Name of an installed domain; see docs/new-domain.md."""
     iterations: Count = 1
-    """Repetitions of the method. From the second one on, `[[collect]]` provides the dialogues, and `{model}` in it is
-    the policy of the previous iteration."""
+    """Number of repetitions of the method.
+
+    From the second one on, `[[collect]]` provides the dialogues, and its `{model}` stands for the policy of the
+    previous iteration.
+    """
     executor: str = ""
-    """Where dialogues of all runs, and their continuations, are held and scored (`colbench eval --executor`); empty: as
-    each run says."""
+    """Where dialogues of all runs, and their continuations, are run and scored (`colbench eval --executor`).
+
+    Empty: as set for each run.
+    """
     model: ModelSettings = ModelSettings()
     data: DataSettings = DataSettings()
     collect: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval`; `{model}` in an agent's name is the folder of the model.
 
-    A run that names no agent has the domain's rule-based one, and one that names no tasks those to train on."""
+    By default, a run uses the domain's rule-based agent and the training tasks.
+    """
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
     """Runs whose truncated dialogues (at the turn limit) are used as rejected ones; see `data.negatives`."""
     collect_privileged: tuple[RunConfig, ...] = ()
-    """Runs of agents that know c. RFT also imitates them, with c stated first, and so trains a model that uses c."""
+    """Runs of agents that know c. RFT also imitates these, with c stated first, which trains a model to use c."""
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()
     tables: dict[str, Any] = {}
-    """The methods' own tables, by name. In a TOML file they are at the top."""
+    """The methods' own tables, by name. In a TOML file they are at the top level."""
 
     def table(self, kind: type[T]) -> T:
         """Return the table of a type."""

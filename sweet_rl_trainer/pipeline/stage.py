@@ -1,10 +1,13 @@
-"""A stage: an action, its settings and its inputs. Its output is found by these, so it is made once.
+"""A stage: an action, its settings and its inputs.
+
+Its output is stored under a key of these, so it is created only once.
 
     OUT/NAME-KEY/           the output, complete or not
     OUT/NAME-KEY/done.json  written last: the stage is done
 
 KEY is a digest of the name, the settings and the keys of the inputs, down to the content of the files that a recipe
-names. A changed recipe repeats the stages that the change reaches, and nothing else; changed back, it finds them again.
+names. A changed recipe repeats only the stages that the change affects; if the change is undone, the old outputs are
+used again.
 """
 
 from __future__ import annotations
@@ -41,9 +44,9 @@ class Report(Struct, frozen=True, kw_only=True):
     key: str
     settings: Any
     inputs: dict[str, str]
-    """The keys of the inputs, by the names that the stage has for them."""
+    """The keys of the inputs, by the stage's names for the inputs."""
     seconds: float
-    """Since the last call of the stage; it may have been called, and killed, before."""
+    """Duration of the last call of the stage; an earlier call may have been killed."""
     memory: int | None = None
     """Peak memory of this program and its subprocesses in that time, in bytes (`memory_monitor`)."""
     said: dict[str, Any]
@@ -51,14 +54,14 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Amount(Struct, kw_only=True):
-    """The work of a stage, as far as it is known before the stage is run."""
+    """The amount of work of a stage, as far as it is known before it runs."""
 
     examples: int | None = None
     tokens: int | None = None
-    """Tokens of all examples, counted each time an example is used."""
+    """Number of tokens of all examples, counted each time an example is used."""
     steps: int | None = None
     memory: int | None = None
-    """Bytes per device."""
+    """Bytes of memory per device."""
     most: bool = False
     """True if the numbers are upper bounds."""
     about: bool = False
@@ -69,14 +72,14 @@ class Amount(Struct, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """Facts about a stage before it is run."""
+    """What is known about a stage before it runs."""
 
     inputs: dict[str, Path]
     """The folders of the inputs that exist, by name."""
     amounts: dict[str, Amount]
     """The work of the inputs that are stages, by name."""
     said: dict[str, Any] | None
-    """The stage's own summary, if it is done."""
+    """The summary that the stage wrote, if it is done."""
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
     with_models: bool = True
@@ -93,11 +96,11 @@ class Source:
     """Files that exist before any stage is run."""
 
     path: Path | None
-    """None: they are not on this machine; it can be planned with, and not run."""
+    """The path; None if it is not on this machine: the stage can be planned, but not run."""
     key: str
     """A digest of their content."""
     missing: str = ""
-    """Advice if a path is missing and nothing downloads it, with the command that provides it."""
+    """Advice, with the command to run, if a path is missing and is not downloaded automatically."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +111,7 @@ class Job:
     inputs: Mapping[str, Path]
     """The folders of the stage's inputs."""
     shared: Path
-    """The folder of all outputs: for files that stages share, such as the cache of reference log-probabilities."""
+    """The folder of all outputs, for files that stages share, such as the cache of reference log-probabilities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,18 +122,18 @@ class Stage:
     act: Callable[[Job], dict[str, Any]]
     """Runs or resumes the stage, and returns a summary."""
     settings: Any
-    """All that the output depends on besides the inputs: plain values."""
+    """Everything that the output depends on in addition to the inputs, as plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
     """Counts the work, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
-    """Names of the summary's values that the console shows; None: all of them."""
+    """Names of the summary's values to show on the console; None: all of them."""
     view: Callable[[Path], View] | None = None
     """Reads the display of the output from its folder, for the console and for the page of the run."""
 
     @cached_property
     def planned_only(self) -> bool:
-        """True if an input is not on this machine, so that the key is not the final one."""
+        """True if an input is not on this machine, so that the key is preliminary."""
         return any(
             each.path is None if isinstance(each, Source) else each.planned_only
             for each in self.inputs.values()
@@ -157,7 +160,7 @@ class Stage:
         return read(path, Report)
 
     def run(self, root: Path) -> Report:
-        """Run the stage after its inputs are done. If another process runs it, wait for that one."""
+        """Run the stage, whose inputs must be done. If another process is running it, wait for that process."""
         folder = self.folder(root)
         with hold(folder / LOCK, root, wait=True):
             return self.report(root) or self._act(folder, root)
@@ -189,9 +192,9 @@ class Stage:
 
 
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
-    """Raise UserError, naming `--out`, if a folder for outputs holds files but no stage; hidden files do not count.
+    """Raise UserError, naming `--out`, if a folder for outputs has files but no stage; hidden files do not count.
 
-    `mark`: name of another file by which the folder is known.
+    `mark`: name of another file that identifies the folder.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
     own = stages or (mark is not None and (root / mark).is_file())
@@ -214,7 +217,7 @@ def rerun_advice(folder: Path) -> str:
 def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list[Stage]:
     """Return the stage and everything it needs, each once, dependencies first.
 
-    A stage of which `unless` is true is left out, with what it alone needs.
+    Stages for which `unless` is true are left out, along with dependencies that only they need.
     """
     found: dict[str, Stage] = {}
 
@@ -231,5 +234,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return the stages to run until the last one is done, in order: what only finished stages need is left out."""
+    """Return the stages to run until the last one is done, in order, without those that only finished stages need."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

@@ -1,9 +1,9 @@
-"""A training as a stage. Its processes are started by it, so that all their memory is freed when they end.
+"""A training as a stage. It runs in separate processes, so that all their memory is freed at the end.
 
-FOLDER/task.json    what is to be trained, for the processes
+FOLDER/task.json    the definition of the training, for the processes
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
-FOLDER/summary.json, training.svg, training.png     what was logged: the range of each value and alarms, and a picture
+FOLDER/summary.json, training.svg, training.png     the logged values: the range of each value and alarms, and a picture
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sweet_rl_trainer.train.plot import NAME, draw
 TASK = "task.json"
 SUMMARY = "summary.json"
 MEMORY = "memory.json"
-"""Peak memory of the first process in bytes: of the accelerator if there is one."""
+"""Key of the first process's peak memory in bytes, on the accelerator if there is one."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
 ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
@@ -47,14 +47,14 @@ class Task(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base, so that its processes need not hash it."""
+    """The digest of the base model, passed on so that the processes need not hash it."""
     examples: str
     references: str | None
     """None: the objective has no reference."""
     settings: TrainSettings
     adapters: LoraSettings | None
     pictures: str | None = None
-    """The folder of the examples' pictures; None: they have none."""
+    """The folder of the examples' pictures; None if they have none."""
 
 
 def train(
@@ -68,7 +68,7 @@ def train(
 ) -> dict[str, Any]:
     """Train on the examples of the input `data`, from the model of the input `model`.
 
-    Raises UserError if a process stops with an error, which it has printed.
+    Raises UserError if a process fails; the process has printed the error.
     """
     base = model_in(job.inputs["model"])
     task = Task(
@@ -87,8 +87,8 @@ def train(
 def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
     """Start the processes and wait for them.
 
-    Each calls `entry`, MODULE:FUNCTION, with the stage's folder, where `task` is in task.json. Raises UserError if one
-    stops with an error, which it has printed.
+    Each calls `entry`, MODULE:FUNCTION, with the stage's folder, where task.json contains `task`. Raises UserError if
+    one fails; it has printed the error.
     """
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
     if code := run(WORKER, (entry, str(job.folder)), launcher=launcher(launch)):
@@ -96,7 +96,7 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
 
 
 def launcher(launch: LaunchSettings) -> list[str]:
-    """Return the module that starts several processes, and its arguments; nothing if one process is to train.
+    """Return the module that starts several processes, with its arguments; empty for one process.
 
     Raises UserError for a configuration that does not exist.
     """
@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the display of a training; nothing if it was run before summaries existed."""
+    """Return the display of a training; empty if the training ran before summaries existed."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)
@@ -146,7 +146,7 @@ def _number(value: float) -> str:
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str = "") -> Amount:
     """Return the steps, the tokens and the memory of a training (`Stage.estimate`).
 
-    `model` is the name of the model that it starts from; "": the recipe's.
+    `model` is the name of the initial model; "" for the recipe's.
     """
     name = model or recipe.model.name
     data = known.amounts["data"]
@@ -169,6 +169,6 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str =
 
 
 def size_by(known: Known, name: str) -> Size | None:
-    """Return the size of the model, also of one that is not there; None if it is not known."""
+    """Return the size of the model, even if the model is not on this machine; None if unknown."""
     folder = model_in(known.inputs["model"]) if "model" in known.inputs else find_local(name)
     return size_of(folder) if folder else known_size(name)

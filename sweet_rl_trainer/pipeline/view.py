@@ -60,7 +60,7 @@ def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in the folder of a stage; none if it was made before they were kept."""
+    """Return the examples in a stage's folder; empty if the stage ran before examples were stored."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()
@@ -69,7 +69,7 @@ def examples(folder: Path, measure: str = "reward") -> View:
 
 
 def spread(things: Sequence[T], count: int = COUNT) -> list[T]:
-    """Return at most `count` of the things, spread evenly over them."""
+    """Return at most `count` of the items, spread evenly over them."""
     if len(things) <= count:
         return list(things)
     return [things[number * len(things) // count] for number in range(count)]

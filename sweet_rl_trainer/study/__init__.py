@@ -1,1 +1,1 @@
-"""The paper's comparison in small: a base model from nothing, all methods on its dialogues, one report."""
+"""The paper's comparison on a small scale: a base model from random weights, all methods, one report."""

@@ -11,21 +11,21 @@ from colbench.errors import UserError
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """A row of the tables: a method, and how often it is repeated."""
+    """A row of the tables: a method, and the number of its repetitions."""
 
     name: str
     label: str
-    """In the report."""
+    """Name of the arm in the report."""
     what: str
-    """In a sentence, for who knows the methods by name."""
+    """A one-sentence description for readers who know the methods by name."""
     goal: str = ""
     """The goal of a method (`pipeline.method.goals`) that trains the policy; "": none, the base itself."""
     changes: Mapping[str, Any] = {}
     """Settings of the recipe, by key."""
     rate_of: str = ""
-    """The arm whose rate it takes; "": its own is chosen."""
+    """The arm whose learning rate is used; "" if the arm has its own."""
     iterations: int = 3
-    """Repetitions, each with new dialogues of the present policy and from it as the reference."""
+    """Number of repetitions, each with new dialogues of the current policy, which is also the reference."""
     dialogues: int = 1
     """Dialogues of an iteration, as a multiple of the world's."""
 
@@ -121,7 +121,7 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return arms by their names, in the order of a world. Raises UserError for one that the world does not have."""
+    """Return arms by name, in the order of a world. Raises UserError for an arm that the world lacks."""
     for name in only:
         if name not in names:
             raise UserError(f"--only {name}: expected one of {', '.join(names)}")

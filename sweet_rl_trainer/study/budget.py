@@ -15,13 +15,13 @@ from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
 CRITIC, SAMPLE, COLLECT = "critic", "sample", "collect"
-"""Names of stages."""
+"""Names of the stages."""
 LENGTHS = ("length", "length_chosen", "length_rejected")
 """Logged means of the reply tokens of an example's sides."""
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
-    """Return the budget of a finished policy. `goal` is also the name of the stages that train it."""
+    """Return the budget of a finished policy. `goal` is also the name of its training stages."""
     before = {stage.key for stage in order(base)}
     stages = [stage for stage in order(policy) if stage.key not in before]
     reports = [(stage, report) for stage in stages if (report := stage.report(out))]
@@ -54,7 +54,7 @@ def _steps(folder: Path) -> int:
 
 
 def _supervised(folder: Path, report: Report) -> float:
-    """Return the number of reply tokens in the loss, counted each time they are used."""
+    """Return the number of reply tokens in the loss, counted once for each use."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)

@@ -1,8 +1,8 @@
-"""A policy on tasks, or one that asks and one that writes: `colbench eval` in the harness's own process, as a stage.
+"""Evaluation of a policy, or of one that asks and one that writes: `colbench eval` in a separate process, as a stage.
 
 FOLDER/run/             the run folder
 FOLDER/report.txt       the report
-FOLDER/outcomes.json    what came of each dialogue (`results.Outcome`)
+FOLDER/outcomes.json    the outcome of each dialogue (`results.Outcome`)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def evaluation(policy: Stage, config: RunConfig) -> Stage:
 
 
 def exchange(asker: Speaker, writer: Speaker, config: RunConfig) -> Stage:
-    """Return the stage of dialogues in which one model asks and another writes; `config` names the tasks."""
+    """Return the stage for dialogues in which one model asks and another writes; `config` names the tasks."""
     speakers = {"asker": asker, "writer": writer}
     questions = config.max_turns - 1
     asked = replace(
@@ -88,8 +88,8 @@ def written(folder: Path) -> tuple[Outcome, ...]:
 def outcomes(folder: Path) -> tuple[Outcome, ...]:
     """Return the outcome of each dialogue of an evaluation, in the order of tasks and trials.
 
-    As in the harness's report a failure of the agent is worth 0, and dialogues that could not be judged are left out.
-    Raises DataError if dialogues are missing.
+    As in the harness's report, a failure of the agent counts as 0, and unscored dialogues are left out. Raises
+    DataError if dialogues are missing.
     """
     run = RunFolder(folder / RUN)
     record, rollouts = run.record(), run.rollouts()

@@ -1,10 +1,10 @@
 """The stages of a study; nothing is run here.
 
 base        a model that imitates the demonstrators
-collect     dialogues of the present policy about the tasks to learn from
-…           what leads to an arm's policy (`pipeline.method`), `Arm.iterations` times
+collect     dialogues of the current policy on the training tasks
+…           the stages for an arm's policy (`pipeline.method`), `Arm.iterations` times
 evaluate    the base, or a policy, on tasks
-exchange    one asks, another one writes the answer
+exchange    one model asks, another one writes the answer
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe by which the base learns from its own dialogues, in which it sees no more than a policy does."""
+        """The recipe by which the base learns from its own dialogues, seeing no more information than a policy does."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -92,7 +92,7 @@ class Graph:
         return evaluation(policy, self.run(self.world.test, 1, seed))
 
     def exchange(self, asker: Speaker, writer: Speaker, seed: int) -> Stage:
-        """Return the evaluation of who asks and who writes on the test tasks."""
+        """Return the evaluation of a pair, one model asking and one writing, on the test tasks."""
         return exchange(asker, writer, self.run(self.world.test, 1, seed))
 
     def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
@@ -109,7 +109,7 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the base as its model: the stage of that name, whatever its folder."""
+        """Return a recipe's tables with the base as its model, identified by its stage and not by its folder."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:

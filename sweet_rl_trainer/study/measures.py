@@ -11,7 +11,7 @@ from colbench.stats import Interval, mean_interval
 from sweet_rl_trainer.study.results import Exchange, Outcome, Results
 
 Measure = Callable[[Outcome], float | None]
-"""A share in [0, 1] of one dialogue; None if the dialogue does not count."""
+"""A measure of one dialogue, a share in [0, 1]; None if the dialogue does not count."""
 BySeed = Mapping[int, Sequence[Outcome]]
 LEVEL = 0.975
 """The quantile of a two-sided interval of 95 %."""
@@ -28,12 +28,12 @@ def passed(outcome: Outcome) -> float:
 
 
 def told(outcome: Outcome) -> float | None:
-    """Return the share of the hidden decisions that were told before the answer; None if nothing is hidden."""
+    """Return the share of the hidden decisions told before the answer; None if the task hides none."""
     return outcome.told / outcome.hidden if outcome.hidden else None
 
 
 def success_if_told(outcome: Outcome) -> float | None:
-    """Return the success of an answer that comes after all hidden decisions were told; None for other dialogues."""
+    """Return the success of an answer given after all hidden decisions were told; None for other dialogues."""
     known = outcome.answered and outcome.told == outcome.hidden
     return float(outcome.success) if known else None
 
@@ -47,12 +47,12 @@ MEASURES: Mapping[str, Measure] = {
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """A measure, or a difference of one, in one arm over seeds."""
+    """A measure of one arm, or a difference between two arms, over seeds."""
 
     tasks: Interval
     """The mean over tasks, each averaged over seeds first, with the interval over tasks."""
     seeds: tuple[float, ...]
-    """The mean of each seed."""
+    """The mean for each seed."""
 
     @property
     def over_seeds(self) -> tuple[float, float] | None:
@@ -81,7 +81,7 @@ def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return how far mine is ahead, paired by seed and task; None if nothing is common to both."""
+    """Return by how much the first arm leads, paired by seed and task; None if they have none in common."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)

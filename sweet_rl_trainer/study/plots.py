@@ -19,7 +19,7 @@ WIDTH, LINE = 8.2, 0.34
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Draw each arm's mean, its interval over tasks, and its seeds, one arm below the other."""
+    """Draw each arm's mean, its interval over tasks, and its seeds, one arm below another."""
     found = [(arm, summary(on_tests(results, arm.name), success)) for arm in ARMS]
     known = [(arm, each) for arm, each in found if each]
     figure, ((axes,),) = figures.panels(1, 1, size=(WIDTH, LINE * len(known) + 1.0))

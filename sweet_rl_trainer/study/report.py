@@ -1,4 +1,4 @@
-"""The report of a study in one world: Markdown and a picture, from its results alone, which may be unfinished."""
+"""The report of a study in one world: Markdown and a picture, from the results alone, which may be incomplete."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ PAGE, PICTURE = "report.md", "success"
 QUICK = "quick"
 """The world that has its own flag."""
 RIVAL = "rft"
-"""The arm that all others are held against."""
+"""The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Success of a base that is fit for the comparison: alone, and where all is known."""
+"""Minimum success of a base suitable for the comparison: by itself, and with all decisions known."""
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -79,7 +79,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return the measures of the base, and whether it is fit for the comparison."""
+    """Return the measures of the base, and True if it is suitable for the comparison."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:
@@ -124,12 +124,12 @@ def compared(results: Results) -> str:
                 verdict = "above" if (found.tasks.mean or 0.0) > 0 else "below"
             lines.append([escape(arm.label), _points(found), _each_signed(found), verdict])
     heads = ("arm", "points of success ", "each seed ", "verdict")
-    text = "A difference is decided if the intervals over tasks and over seeds are both clear of 0."
+    text = "A difference is decided if the intervals over tasks and over seeds both exclude 0."
     return f"{text}\n\n{table(heads, lines)}"
 
 
 def separated(results: Results) -> str:
-    """Return the table of success with the answers of others, and after an oracle's questions."""
+    """Return the table of success with answers written by others, and after questions asked by an oracle."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:
@@ -177,7 +177,7 @@ def _budget(results: Results, arm: Arm) -> list[str]:
 
 
 def rates(results: Results) -> str:
-    """Return the table of the rates that were tried, the chosen one in bold."""
+    """Return the table of the learning rates tried, with the chosen one in bold."""
     lines = []
     for arm in ARMS:
         outcomes = by_rate(each for each in results.tries if each.arm == arm.name)

@@ -21,20 +21,20 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Share of the hidden tests passed."""
     turns: int
     answered: bool
-    """False: the turn limit ended it, or the agent failed."""
+    """True if the agent answered; False if the turn limit ended the dialogue or the agent failed."""
     reply_tokens: int
-    """Tokens of all that the agent said."""
+    """Number of tokens in all replies of the agent."""
     told: int
-    """Hidden decisions that were told before the answer."""
+    """Number of hidden decisions told before the answer."""
     hidden: int
     """Decisions that the request leaves open."""
 
 
 class Try(Struct, frozen=True, kw_only=True):
-    """An arm trained with one learning rate and seed, on the validation tasks."""
+    """An arm trained with one learning rate and seed, evaluated on the validation tasks."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     arm: str
     rate: float
     seed: int
@@ -45,11 +45,11 @@ class Budget(Struct, frozen=True, kw_only=True):
     """The budget of a row's policy, counted from the output of its stages."""
 
     dialogues: int
-    """To learn from."""
+    """Number of dialogues to learn from."""
     candidates: int
-    """Single replies that were sampled at turns of these dialogues."""
+    """Number of single replies sampled at turns of these dialogues."""
     critic_steps: int
-    """Optimizer steps of critics."""
+    """Number of optimizer steps of critics."""
     steps: int
     """Optimizer steps of the policy."""
     supervised: float
@@ -57,14 +57,14 @@ class Budget(Struct, frozen=True, kw_only=True):
     evaluations: int
     """Dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
-    """Seconds of all stages of this row after the base, including shared ones, without choosing the rate."""
+    """Seconds of all stages of this row after the base, including shared ones, but not those to choose the rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
     """An arm with one seed, at the chosen rate."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     arm: str
     seed: int
     rate: float
@@ -76,7 +76,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """Dialogues on the test tasks in which one model asks and another writes the answers."""
 
     key: str
-    """The key of the stage that evaluated it."""
+    """The key of the evaluation stage."""
     asker: str
     writer: str
     seed: int
@@ -88,7 +88,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
     key: str
     stage: str
-    """Its name."""
+    """Name of the stage."""
     seconds: float
 
 
@@ -100,13 +100,13 @@ class Results(Struct, frozen=True, kw_only=True):
 
     schema: str = SCHEMA
     name: str
-    """The world's."""
+    """Name of the world."""
     world: dict[str, Any]
     """The world itself (`world.World`), as plain values."""
     base: str
     """The digest of the base's weights (`model.digest`)."""
     version: str
-    """ColBench's."""
+    """Version of ColBench."""
     machine: str
     seeds: int
     rows: tuple[Row, ...] = ()

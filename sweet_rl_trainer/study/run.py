@@ -1,15 +1,15 @@
 """A study run: its parts in order, and the results, which are written again after each part.
 
 OUT/NAME-KEY/       the stages
-OUT/base            the base model, a link into them
-OUT/results.json    what was found, as far as it goes
+OUT/base            the base model, a link to its stage
+OUT/results.json    the results so far
 OUT/report/         the report
 
-Several processes may run the same command at once, one for each core: a part of which another process runs a stage is
-put off, and each process comes back to what is left.
+Several processes may run the same command at once, one for each core: a part with a stage running in another process is
+postponed, and each process returns to the remaining parts.
 
-A part that `results.json` records is not made again, whether or not its stages are there: a study goes on from another
-machine's results, as long as the base comes out with the same weights.
+A part recorded in `results.json` is not run again, even without its stages: a study can continue from another machine's
+results, if the base has the same weights.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Runner:
         """The purpose of the next stages, in words."""
 
     def made(self, last: Stage) -> Path:
-        """Run a stage after those it needs, each unless it is done; wait for those that other processes run."""
+        """Run a stage after its dependencies, each unless it is done; wait for those run by other processes."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
@@ -62,7 +62,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage in the same way. Raises NotMadeError if another process runs one of its dependencies."""
+        """Run a stage in the same way. Raises NotMadeError if another process is running one of its dependencies."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -89,7 +89,7 @@ def run(
 ) -> Iterator[Results]:
     """Run a study with `seeds` seeds, or some of its arms; yield all results after each part, and at the end.
 
-    Raises UserError if the folder's results are of a base with other weights.
+    Raises UserError if the folder's results belong to a base with other weights.
     """
     arms, every = chosen(world.arms, tuple(only)), chosen(world.arms)
     out.mkdir(parents=True, exist_ok=True)
@@ -127,9 +127,10 @@ def read_results(path: Path) -> Results | None:
 
 
 def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
-    """Make the base, link it, and return its digest.
+    """Create the base, link to it, and return its digest.
 
-    Raises UserError if it is not the one `wanted` by recorded results; "": there are none for this world.
+    Raises UserError if the digest differs from `wanted`, the one in the recorded results; "" if this world has no
+    results.
     """
     runner.part = BASE
     folder = model_in(runner.made(graph.base))
@@ -145,7 +146,7 @@ def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
 
 
 def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
-    """Make all parts, first those that no other process is at; yield each."""
+    """Run all parts, starting with those that no other process is running; yield each."""
     while left:
         done = next((part for part in left if _is_made(part, runner)), None)
         if done is None:
@@ -157,7 +158,7 @@ def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
 
 
 def _is_made(part: Part, runner: Runner) -> bool:
-    """Make a part, and return False if another process is at a stage of it."""
+    """Run a part, and return False if another process is running one of its stages."""
     runner.part = part.name
     try:
         part.make(runner.made_alone)

@@ -1,4 +1,7 @@
-"""A study's parts: tries of learning rates, rows, and exchanges. Each runs the stages that it needs, or reads them."""
+"""A study's parts: tries of learning rates, rows, and exchanges.
+
+Each runs the stages it needs, or reads their results.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ from sweet_rl_trainer.study.results import BASE, ORACLE, Exchange, Row, Try
 from sweet_rl_trainer.study.results import Part as Result
 
 Made = Callable[[Stage], Path]
-"""Returns the folder of a stage's output. Raises NotMadeError if it is not there and is not to be made now."""
+"""A function that returns the folder of a stage's output.
+
+Raises NotMadeError if it is missing and must not be created now.
+"""
 
 
 class NotMadeError(Exception):
@@ -30,12 +36,12 @@ class Part:
     """A part of a study."""
 
     name: str
-    """In words, for the console."""
+    """Name in words, for the console."""
     make: Callable[[Made], Result]
 
 
 class Study:
-    """The parts of a study in a world; those in `recorded`, by their keys, are not made again."""
+    """The parts of a study in a world; parts whose keys are in `recorded` are not run again."""
 
     def __init__(
         self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
@@ -46,7 +52,7 @@ class Study:
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in their order.
 
-        What the base is worth comes first (`report.based`), and an arm's tries before its rows.
+        The evaluation of the base comes first (`report.based`), and an arm's tries come before its rows.
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
@@ -72,7 +78,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield who asks and who writes: an oracle or the base writes for each policy, and an oracle asks for it."""
+        """Yield pairs of asker and writer: an oracle or the base writes for each policy, and an oracle asks for it."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -80,7 +86,7 @@ class Study:
                 yield name, BASE
 
     def _rates(self, arm: Arm) -> tuple[float, ...]:
-        """Return the rates that are tried for an arm: none for the base, and where another arm's rate is taken."""
+        """Return the learning rates to try for an arm; empty for the base, and if another arm's rate is used."""
         return self._graph.world.rates[arm.goal] if arm.goal and not arm.rate_of else ()
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:

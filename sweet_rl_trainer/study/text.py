@@ -38,7 +38,7 @@ def _several(values: Mapping[str, object] | Sequence[object]) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text as Markdown of one line, for a paragraph or a cell of a table."""
+    """Escape text as one line of Markdown, for a paragraph or a table cell."""
     return re.sub(r"([\\`*_{}\[\]<>#|~&$!])", r"\\\1", " ".join(text.split()))
 
 

@@ -1,8 +1,8 @@
-"""A world: the tasks, who speaks in them, and all settings of a study, shipped as `worlds/NAME.toml`.
+"""A world: the tasks, the participants of dialogues, and all settings of a study, shipped as `worlds/NAME.toml`.
 
-`[base]` is the recipe that makes the base model, `[own]` one by which it then learns from its own dialogues, `[recipe]`
-the one that all arms share; an arm changes it (`arms`), and a seed its seeds. `like` names another world, whose values
-hold where a file has none of its own.
+`[base]` is the recipe of the base model, `[own]` a recipe by which the base then learns from its own dialogues, and
+`[recipe]` the one that all arms share and modify (`arms`); each seed changes its seeds. `like` names another world that
+provides the values that a file omits.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All that a study is made of."""
 
     what: str
-    """In a line, for people."""
+    """One-line description of the world."""
     train: str
     """The tasks to learn from."""
     trials: Count
-    """Dialogues about each of them in an iteration. Paper: 3."""
+    """Number of dialogues on each task in an iteration. Paper: 3."""
     validation: str
     """The tasks for choosing learning rates."""
     test: str
@@ -39,13 +39,13 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_turns: Count = 10
     """Turns of a dialogue that is not a demonstrator's, at most. Paper: 10."""
     arms: tuple[str, ...]
-    """Names of `arms.ARMS`, those with most seeds first."""
+    """Names in `arms.ARMS`, those with the most seeds first."""
     fewer: dict[str, Count] = {}
     """Arms that have fewer seeds than the study, and how many at most."""
     exchanged: tuple[str, ...] = ()
     """Arms whose questions are answered by other writers (`separation`), and whose answers follow an oracle's."""
     exchanged_on: Count = 3
-    """Seeds on which these are exchanged, at most."""
+    """Maximum number of seeds for these exchanges."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2
@@ -83,7 +83,7 @@ def _tables(name: str) -> dict[str, Any]:
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables with the values of `above`, and those of `below` elsewhere."""
+    """Merge tables; values of `above` take precedence over those of `below`."""
     found = {**below, **above}
     for key in below.keys() & above.keys():
         if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):

@@ -2,11 +2,11 @@
 
 | value | alarm |
 |---|---|
-| entropy of the next token, by turn | it fell to half of its first value, or below: replies lose their variety |
-| | it rose to twice its first value, or above: replies become noise |
+| entropy of the next token, by turn | fell to half of its first value or below: replies lose variety |
+| | rose to twice its first value or above: replies become noise |
 | KL to the reference, for each token | above 0.3 nats |
-| reply length of the pairs, mean of 10 lines and more | the chosen are 1.5 times as long as the rejected, or as short |
-| reply length of the policy (GRPO) | 1.5 times its first value, or as short |
+| reply length in pairs, mean of at least 10 log lines | one side is at least 1.5 times as long as the other |
+| reply length of the policy (GRPO) | changed by a factor of 1.5 or more from its first value |
 | number of turns (GRPO) | as for the reply length |
 | share of dialogues without an answer | above 25 %, and 10 points above its first value if there is one |
 
@@ -29,7 +29,7 @@ UNANSWERED, MORE_UNANSWERED = 0.25, 0.1
 
 
 class Watch:
-    """Keeps the first value of each name, and returns each alarm once."""
+    """Stores the first value of each name, and returns each alarm once."""
 
     def __init__(self) -> None:
         self._first: dict[str, float] = {}
@@ -47,7 +47,7 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Return the mean lengths of the sides so far; 0 as long as there are few, as a batch says little."""
+        """Return the mean lengths of the sides so far; 0 while there are too few, because one batch is too noisy."""
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)
@@ -59,7 +59,7 @@ class Watch:
 def alarms(
     values: Mapping[str, float], first: Mapping[str, float] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the alarms of some values, each with its kind; `first` holds the first values."""
+    """Yield the alarms for some values, each with its kind; `first` has the first values."""
     before = first or {}
     for name, value in values.items():
         plain = name.removeprefix("eval_")
@@ -107,6 +107,6 @@ def _lengths(values: Mapping[str, float]) -> Iterator[tuple[str, str]]:
         longer = "longer" if chosen > rejected else "shorter"
         yield (
             f"pairs {longer}",
-            f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens against "
+            f"Chosen replies are {longer} than rejected ones ({chosen:.0f} tokens versus "
             f"{rejected:.0f}): the model may learn length",
         )

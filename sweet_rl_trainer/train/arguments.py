@@ -13,7 +13,7 @@ from sweet_rl_trainer.settings import TrainSettings, require_trackers
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 
 PROJECT = "colbench"
-"""The project in which a tracker shows trainings unless its environment variables name one."""
+"""The tracker project for trainings, unless the tracker's environment variable names another."""
 CHOICE = "choice"
 """The metric for comparing checkpoints of training on pairs; see `Trainer.evaluate`."""
 
@@ -21,9 +21,9 @@ CHOICE = "choice"
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
     """Build transformers' TrainingArguments for `count` examples.
 
-    `best` is the metric that checkpoints are compared by. All epochs are one to transformers, whose "batch" is a whole
-    optimizer step (`collator.Plan`). Raises UserError for a library that is not installed, or a value that transformers
-    does not know.
+    `best` is the metric for comparing checkpoints. For transformers, all epochs are a single one, and a "batch" is a
+    whole optimizer step (`collator.Plan`). Raises UserError for a library that is not installed, or a value that
+    transformers rejects.
     """
     from transformers import TrainingArguments
 
@@ -78,7 +78,7 @@ def tracked_as(folder: Path) -> dict[str, Any]:
 
 
 def enable_checkpointing(model: nn.Module) -> None:
-    """Recompute activations in the backward pass, under whichever name transformers has it."""
+    """Recompute activations in the backward pass, using the option's name in the installed transformers version."""
     given: Any = model
     enable = getattr(given, "activation_checkpointing_enable", None)
     (enable or given.gradient_checkpointing_enable)({"use_reentrant": False})

@@ -1,7 +1,7 @@
-"""The examples of each optimizer step, and of each row: they follow from the seed and the step alone.
+"""The examples of each optimizer step, and of each row, which depend only on the seed and the step.
 
-So a resumed run continues with the step after its checkpoint, and every process knows what all of them do: they run as
-many rows each, of about the same length.
+So a resumed run continues with the step after its checkpoint, and every process knows the work of all processes: each
+runs the same number of rows, of about the same length.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Packed(Struct, frozen=True, kw_only=True):
 
     row: Row
     reference: Tensor
-    """[count]: Σ w log π_ref of each trajectory in it; empty for successes and for values."""
+    """[count]: Σ w log π_ref of each trajectory in the row; empty for successes and for values."""
     names: tuple[str, ...]
     """Names of its examples, in order."""
     counts: bool = True
-    """False for a row that is only run because other processes have one more."""
+    """False for a row that is only run because other processes have one row more."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -46,15 +46,15 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Examples of the step in all processes, by which their summed loss is divided."""
+    """Number of examples of the step in all processes, by which their summed loss is divided."""
     tokens: int
-    """Tokens of all these examples."""
+    """Number of tokens of all these examples."""
     names: tuple[str, ...]
     """Names of all these examples."""
 
 
 def group(example: PairExample | Side) -> Group:
-    """Return the sequences of an example, which stay in one row; a pair's chosen ones come first."""
+    """Return the sequences of an example, which stay in one row; in a pair, the chosen ones come first."""
     if isinstance(example, PairExample):
         return [example.chosen.examples, example.rejected.examples]
     return [example.examples]
@@ -75,7 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """Packs examples into rows.
 
-    `reference` must know all of them; successes and values need none. This process is number `rank` of `world`.
+    `reference` must contain values for all examples, except for successes and value models. This process is number
+    `rank` of `world`.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Packer:
         self._budget = row_budget(groups, settings.row_tokens)
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """Return the number of tokens of the examples with these numbers, as they are packed."""
+        """Return the number of tokens of the examples with these numbers, after packing."""
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:

@@ -65,7 +65,7 @@ class History:
         self.series: dict[str, list[tuple[int, float]]] = {}
         """Steps and values, by name."""
         self.last: dict[str, Any] = {}
-        """The last of each value."""
+        """The last value of each name."""
         for line in lines:
             self.last |= {name: value for name, value in line.items() if name != ALARMS}
             for name, value in line.items():

@@ -3,9 +3,9 @@
     S(τ) = Σ_i w_i (log π_θ(x_i) − log π_ref(x_i))
     L    = −log σ(β (S(τ⁺) − S(τ⁻))) + λ · NLL(τ⁺)
 
-`row_logprobs` gives log π_θ of what counts in a packed row; `scores` and `negative_log_likelihoods` are of each
-trajectory in it, `pair_losses` of each pair. The value baseline has `row_values` in place of log-probabilities,
-no reference and no NLL (`READERS`). RFT's loss is `negative_log_likelihoods` of successes alone.
+`row_logprobs` returns log π_θ of the tokens that count in a packed row, `scores` and `negative_log_likelihoods` values
+for each trajectory in it, `pair_losses` values for each pair. The value baseline uses `row_values` instead of
+log-probabilities, without a reference and NLL (`READERS`). RFT's loss is the `negative_log_likelihoods` of successes.
 Source: arXiv 2503.15478, sections 4 and 5; the token weights are in `token_weights.py`.
 """
 
@@ -42,7 +42,7 @@ def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Ten
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """Return v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both on one device."""
+    """Return v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both are on one device."""
     values: Tensor = model(**model_inputs(row, config), use_cache=False).logits[..., 0]
     return unpadded(row, values).index_select(0, row.places)
 
@@ -60,7 +60,7 @@ def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
 
 
 def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
-    """Return −mean log π of the first of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
+    """Return −mean log π of the first part of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
     return -row.sums(row.likelihood * logprobs)
 
 
@@ -68,7 +68,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """Losses of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in any rows."""
 
     losses: Tensor
-    """With gradients."""
+    """Losses, with gradients."""
     preference: Tensor
     """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
     likelihood: Tensor | None
@@ -76,7 +76,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     chosen: Tensor
     """The reward βS⁺."""
     rejected: Tensor
-    """βS⁻"""
+    """The reward βS⁻."""
 
     def metrics(self) -> dict[str, Tensor]:
         """Return the values to log, [P] each, without gradients; a tie counts as half right."""
@@ -99,7 +99,7 @@ def pair_losses(
 ) -> PairLosses:
     """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
-    `likelihoods` are the `negative_log_likelihoods`, of which only the chosen ones' count, and None for values;
+    `likelihoods` are the `negative_log_likelihoods`, of which only those of chosen sides count; None for values;
     `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)

@@ -1,4 +1,4 @@
-"""Measures of replies next to the loss: their lengths, how far they are from the reference, and entropy by turn."""
+"""Measures of replies in addition to the loss: their lengths, the KL to the reference, and entropy by turn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from sweet_rl_trainer.model.packing import Row
 
 TURNS = 10
-"""Turns whose entropies are kept apart; later ones count to the last."""
+"""Number of turns with separate entropies; later turns count toward the last one."""
 
 
 def length_metrics(row: Row) -> dict[str, Tensor]:
@@ -40,7 +40,7 @@ def _lengths(row: Row) -> Tensor:
 def turn_numbers(row: Row) -> Tensor:
     """Return the turn, from 0, of each of the N tokens that count: [N].
 
-    A turn is a run of such tokens; between two there is what the human said, or the beginning of another sequence.
+    A turn is a run of such tokens; turns are separated by the human's message, or the beginning of another sequence.
     """
     positions, owners = row.positions[row.places], row.owners
     begins = torch.ones_like(owners, dtype=torch.bool)
@@ -54,7 +54,7 @@ class EntropyByTurn:
 
     def __init__(self, device: torch.device) -> None:
         self.sums = torch.zeros(2, TURNS, device=device)
-        """Entropies, and tokens."""
+        """Sums of entropies, and numbers of tokens."""
 
     def add(self, row: Row, entropies: Tensor) -> None:
         """Add the entropies of the tokens of a row that count, [N]."""

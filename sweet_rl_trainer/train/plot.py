@@ -19,11 +19,11 @@ NAME = "training"
 """Name of the files, `training.svg` and `training.png`."""
 COLUMNS = 3
 MANY = 30
-"""From this many points on, a line is a running mean with the values faint behind it."""
+"""Number of points above which a line shows a running mean, with the values faintly behind it."""
 FLAT = 0.05
 """The least range of an axis, as a share of its values."""
 WINDOW = 20
-"""Points that one value of a running mean is of, at most."""
+"""Maximum number of points in a running mean."""
 
 
 class Line(Struct, frozen=True):
@@ -79,7 +79,7 @@ STYLES = {
 }
 """Styles by label, so that one legend covers all panels."""
 FURTHER = ((figures.BROWN, (0, (6, 1, 1, 1))), (figures.MUTED, (0, (2, 1))))
-"""Color and dashes of the lines with other labels, such as two turns."""
+"""Color and dashes of lines with other labels, such as two turns."""
 
 
 def draw(history: History, folder: Path, title: str) -> None:
@@ -103,7 +103,7 @@ def draw(history: History, folder: Path, title: str) -> None:
 
 
 def _panels(history: History) -> Iterator[Panel]:
-    """Yield the panels that there are values for, with the lines that have some."""
+    """Yield the panels that have values, each with the lines that have values."""
     for panel in (*PANELS, _entropy(history)):
         lines = tuple(line for line in panel.lines if line.name in history.series)
         if lines:
@@ -111,7 +111,7 @@ def _panels(history: History) -> Iterator[Panel]:
 
 
 def _entropy(history: History) -> Panel:
-    """Return the panel of entropies: of all tokens, and of the first and the last turn where they are known."""
+    """Return the panel of entropies: of all tokens, and of the first and the last turn if known."""
     lines = [Line("entropy", "training"), Line("eval_entropy", "held-out")]
     for prefix in ("", "eval_"):
         stem = f"{prefix}entropy_turn_"
@@ -153,7 +153,7 @@ def _widen(axes: Axes) -> None:
 
 
 def running_mean(values: Sequence[float]) -> tuple[float, ...]:
-    """Return the mean of each value and those before it, at most `WINDOW` in all."""
+    """Return the mean of each value and the preceding ones, at most `WINDOW` in total."""
     return tuple(
         sum(part) / len(part)
         for part in (values[max(0, n + 1 - WINDOW) : n + 1] for n in range(len(values)))

@@ -1,12 +1,12 @@
 """The reference model's log-probabilities, computed once and kept on disk.
 
-What training needs of π_ref is one number a sequence, Σ w log π_ref; ranking may want every token's. Either is found by
-what it depends on: the model's files (`model_digest`), the precision, the token ids and the weights, never by a text, a
-tokenizer or a file name. So any run that asks for the same finds it.
+Training needs one number per sequence from π_ref, Σ w log π_ref; ranking may need a value for every token. Both are
+stored under a key of everything they depend on: the model's files (`model_digest`), the precision, the token ids and
+the weights, but no text, tokenizer or file name. So any run with the same inputs finds them.
 
     FOLDER/MODEL-PRECISION/0.jsonl      a line for each; one file for each process that writes
 
-Lines are only appended. A process that dies leaves at most half a line, which the next one to write cuts off.
+Lines are only appended. A killed process leaves at most an incomplete line, which the next writer removes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def content_key(parts: Parts, kind: Kind) -> str:
 def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
     """Return what a model's values depend on besides its weights: precision and attention.
 
-    That is the precision of products and of frozen weights, and the implementation of attention unless it is `sdpa`;
+    This means the precision of products and of frozen weights, and the implementation of attention unless it is `sdpa`;
     `config` is the model's.
     """
     kept = (adapters.quantize or "frozen") if adapters else ""
@@ -70,14 +70,14 @@ def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: A
 class _Entry(Struct, frozen=True):
     key: str
     values: bytes
-    """Little-endian float32."""
+    """The values, little-endian float32."""
 
 
 class ReferenceCache:
     """The values of one model in one precision."""
 
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
-        """Open the cache. `model` is its `model_digest`, `writer` the number of this process among those that write.
+        """Open the cache. `model` is its `model_digest`, `writer` the number of this process among the writers.
 
         Raises DataError naming file and line of a damaged entry.
         """
@@ -92,7 +92,7 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return [1], or [number of weighted tokens], in float32. Raises UserError if it is not known."""
+        """Return [1], or [number of weighted tokens], in float32. Raises UserError if the value is unknown."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
@@ -112,9 +112,9 @@ class ReferenceCache:
     ) -> None:
         """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
-        `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as
-        `loss.row_logprobs` does; `share` as in `packing.lay_out`. It waits for a process that writes the same file.
-        Raises UserError when a value is not finite, or the disk is full.
+        `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as `loss.row_logprobs`
+        does; `share` as in `packing.lay_out`. It waits for a process that writes the same file. Raises UserError if a
+        value is not finite, or the disk is full.
         """
         with self._writer() as write:
             self.reload()
@@ -133,7 +133,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return the groups without known sequences and without repetitions."""
+        """Return the groups without sequences whose values are known, and without repetitions."""
         seen = set(self._values)
         missing = []
         for group in groups:

@@ -1,6 +1,6 @@
 """A training run in a folder: started, or resumed.
 
-FOLDER/run.json          what is trained: settings, a digest of the examples, the model that training starts from
+FOLDER/run.json          the definition: settings, a digest of the examples, the initial model
 FOLDER/checkpoint-STEP/  transformers' checkpoints
 FOLDER/log.jsonl         a line for each logged step and evaluation
 FOLDER/model/            the trained model (or adapters), once training is over
@@ -60,14 +60,13 @@ def train(
     callbacks: Sequence[Any] = (),
     pixels: Pixels | None = None,
 ) -> Path:
-    """Train a model, all of it or `adapters`, and say where it, or they, are saved.
+    """Train a model, or `adapters` for it, and return the folder of the result.
 
-    `model` is as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`: it is the
-    reference, too, of which values are kept in the folder `references`. Without one the examples are successes, or
-    pairs whose score is a value model's.
-    The rest is as in `Trainer`. Under `accelerate launch` each process calls this.
-    Raises UserError if the folder holds another run, and when the loss or a gradient is not finite; ValueError for
-    successes with `references`, and for pairs without, or with for values.
+    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. It is also the
+    reference, whose values are cached in the folder `references`; without this folder, the examples are successes, or
+    pairs for a value model. The other arguments are as in `Trainer`. Under `accelerate launch` each process calls this.
+    Raises UserError if the folder contains another run, or if the loss or a gradient is not finite; ValueError if
+    `references` is given for successes or a value model, or missing for other pairs.
     """
     _check_kind((*examples, *held_out), settings, referred=references is not None)
     state = PartialState(cpu=use_cpu(), backend=backend())
@@ -144,7 +143,7 @@ def digest(examples: Examples) -> str:
 def open_folder(folder: Path, record: Struct) -> Path | None:
     """Return the checkpoint to continue from, if any.
 
-    Raises UserError if the folder holds another run than this record's.
+    Raises UserError if the folder contains a run with another record.
     """
     path = folder / "run.json"
     part = path.with_suffix(".part")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """A model that computes log-probabilities or values, and the cache that keeps them."""
+    """A model that computes log-probabilities or values, and the cache of these."""
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
@@ -33,7 +33,7 @@ def group_values(
 ) -> list[list[float]]:
     """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
 
-    A group is kept together only if that saves tokens. `name` says on the console what is computed.
+    A group stays in one row only if that saves tokens. `name` describes the computation on the console.
     """
     kind: Kind = "value" if model.score == "value" else "sum"
     together = groups if model.share else [[parts] for group in groups for parts in group]

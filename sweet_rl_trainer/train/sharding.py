@@ -1,7 +1,8 @@
-"""Models that are shared out among processes: FSDP2 and DeepSpeed's ZeRO-3, as `accelerate launch` asks for them.
+"""Models sharded over processes: FSDP2 and DeepSpeed's ZeRO-3, as requested from `accelerate launch`.
 
-Both share out what was loaded whole. Weights travel and gradients are added up in float32: the products' precision is
-the trainer's own (`TrainSettings.precision`), as with one process, so that the model at its start is its reference.
+Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. The precision of
+products is set by the trainer (`TrainSettings.precision`), as with one process, so that the initial model equals its
+reference.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 
 
 def use_cpu() -> bool:
-    """Return True if accelerate must be told to run on CPUs; DeepSpeed finds its own device."""
+    """Return True if accelerate must be told to use CPUs; DeepSpeed detects its device itself."""
     return not torch.accelerator.is_available() and not _asked("ACCELERATE_USE_DEEPSPEED")
 
 

@@ -1,8 +1,8 @@
 """One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `loss.py`.
 
-What differs between the four is in the examples (pairs or successes, token weights, whether c is seen) and in a few
-settings. An optimizer step is over `batch_size` examples; its loss is their mean, in whatever rows they are packed and
-whatever processes share them. The entry point is `run.train`.
+The four differ only in the examples (pairs or successes, token weights, with or without c) and in a few settings. An
+optimizer step covers `batch_size` examples; its loss is their mean, independent of how they are packed into rows and
+divided among processes. The entry point is `run.train`.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""The weight of the held-out loss next to the held-out accuracy: it decides between equals."""
+"""The weight of the held-out loss relative to the held-out accuracy, just enough to break ties."""
 STEP = "step"
 """Trainer wants a dictionary of inputs; this is its only key."""
 
 
 class Trainer(BaseTrainer):
-    """Trains a causal language model on pairs, on successes where there is no `reference`, or a value model on pairs.
+    """Trains a causal language model on pairs or, without `reference`, on successes, or a value model on pairs.
 
-    `held_out` examples are evaluated before each checkpoint, and the model ends as it was at the best one: by the
-    accuracy of pairs and, where that is equal, their loss; by the NLL of successes. Only accuracy and NLL count for
-    `patience`. The tokenizer is saved with each checkpoint. `pixels` are those of the examples' pictures.
-    Raises UserError for a model or settings that cannot give right values.
+    `held_out` examples are evaluated before each checkpoint, and the best checkpoint becomes the final model: by
+    accuracy and then loss for pairs, by NLL for successes. Only accuracy and NLL count for `patience`. The tokenizer is
+    saved with each checkpoint. `pixels` are the limits of the examples' pictures. Raises UserError for a model or
+    settings that would give wrong values.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Trainer(BaseTrainer):
         self.reference.reload()
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Return the steps in their order; each process makes its own rows, so accelerate does not divide them."""
+        """Return the steps in order; each process builds its own rows, so accelerate must not divide them."""
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
@@ -188,7 +188,7 @@ class Trainer(BaseTrainer):
     def _run(
         self, model: nn.Module, packed: Packed, entropies: EntropyByTurn | None = None
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the values to log of each example, and their summed loss; `entropies` are summed without gradients."""
+        """Return the values to log for each example, and their summed loss; `entropies` are summed without gradient."""
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
         bare: Any = self.model
@@ -240,7 +240,7 @@ class Trainer(BaseTrainer):
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
-        """Return the means over all processes, each of which has seen some examples."""
+        """Return the means over all processes, each of which processed some of the examples."""
         if not sums:
             return {}
         total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()
@@ -258,7 +258,7 @@ class Trainer(BaseTrainer):
         super().log(logs)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the means over the held-out examples, each name with the prefix `eval_`."""
+        """Return the means over the held-out examples, with the prefix `eval_` for each name."""
         model: nn.Module = self.model_wrapped
         packer = self._packer(self._held_out)
         sums: dict[str, Tensor] = {}
@@ -292,7 +292,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add up the measures of the examples of a row, if it counts, and their number."""
+    """Add the measures of a row's examples to the sums, if the row counts, and add their number."""
     for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
         sums[name] = sums.get(name, 0) + counts * values.float().sum()
 

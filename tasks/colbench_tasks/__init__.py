@@ -1,1 +1,1 @@
-"""The tasks that ship with ColBench, and loaders for those that do not."""
+"""The tasks that ship with ColBench, and loaders for other tasks."""

@@ -1,8 +1,8 @@
 """The frozen task sets of ColBench, `bundled:DOMAIN/test` and `bundled:DOMAIN/train`.
 
-They are made from the seeds `test` and `train` on first use, compared with their frozen SHA-256, and kept in the
-cache folder. `frozen/DOMAIN/SEED.toml` pins the families of a set by name and version, so that a new family changes
-no set. `bundled:backend` is `bundled:backend/test`.
+They are generated from the seeds `test` and `train` on first use, compared with their frozen SHA-256, and kept in the
+cache folder. `frozen/DOMAIN/SEED.toml` pins the families of a set by name and version, so that a new family does not
+change existing sets. `bundled:backend` is `bundled:backend/test`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A set that never changes."""
 
     number: int
-    """How many tasks it has."""
+    """Number of tasks in the set."""
     sha256: str
     """The SHA-256 of the set as JSON lines."""
     families: dict[str, int]
-    """The versions of the families that it is drawn from, by name and in this order."""
+    """The versions of the set's families, by name and in this order."""
     floors: dict[str, dict[str, float]] = {}
     """Scores of bundled agents that ask nothing, by agent and metric, as means over all tasks."""
 
@@ -53,7 +53,7 @@ def load(name: str) -> list[Task]:
     """Return the tasks of a bundled set, one of each family in turn; the same bytes on every machine.
 
     Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
-    installation makes another set than the frozen one.
+    installation generates a set that differs from the frozen one.
     """
     full = name if "/" in name else f"{name}/test"
     if full not in SETS:
@@ -113,7 +113,7 @@ def _sha256(path: Path) -> str:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all. Raises OSError if it cannot be written."""
+    """Write a file atomically. Raises OSError if it cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

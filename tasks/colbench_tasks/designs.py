@@ -1,4 +1,4 @@
-"""The decisions of generated tasks: the chosen options, the usual ones, and questions about them."""
+"""The decisions of generated tasks: the chosen options, the most frequent ones, and questions about them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, Choice]:
-        """Return the choices that a guess from the request alone would take."""
+        """Return the choices made by a guess from the request alone."""
         return self.family.usual()
 
     @property
@@ -32,7 +32,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
         }
 
     def source(self, choices: Mapping[str, Choice]) -> str:
-        """Return the source of the function that has these choices, one for every decision."""
+        """Return the source of the function with these choices, one for every decision."""
         return self.family.source(self.theme, choices)
 
 

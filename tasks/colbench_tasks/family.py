@@ -1,7 +1,7 @@
 """The parts of a task family: hidden decisions, their options, and the code that they are spliced into.
 
-All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, the keys of the theme can be
-used in every text, and the code has one placeholder `$name` for each decision.
+All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, all texts may use the keys of
+the theme, and the code has one placeholder `$name` for each decision.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
 class Option(Struct, frozen=True):
-    """One way to settle a decision."""
+    """One possible way to decide."""
 
     says: tuple[str, ...]
-    """Wordings of a person: one sentence each, all of the same meaning."""
+    """Wordings for a person: one sentence each, all with the same meaning."""
     code: str = "$value"
     """The code for the decision's placeholder; for a placeholder on its own line it may be many lines, or none.
 
@@ -52,13 +52,13 @@ class Decision(Struct, frozen=True):
 
     name: str
     topics: tuple[str, ...]
-    """Words and short phrases that a question about it can contain."""
+    """Words and short phrases that may occur in a question about the decision."""
     asks: tuple[str, ...]
-    """Plain questions about it, for agents."""
+    """Plain questions about the decision, for agents."""
     options: tuple[Option, ...]
-    """The most usual one first: a guess from the request alone would take it."""
+    """The options, the most frequent one first, which a guess from the request alone would choose."""
     examples: tuple[str, ...] = ()
-    """Differently worded questions about it, by which the simulated human recognizes other questions."""
+    """Further questions about the decision in different words, by which the simulated human recognizes questions."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return every option with each of its values."""
@@ -75,7 +75,7 @@ class Family(Struct, frozen=True, kw_only=True):
     domain: ClassVar[Literal["backend"]] = "backend"
     name: str
     version: int = 1
-    """Raised by every change of the family that changes a task. Frozen sets name the version that they draw from."""
+    """Incremented by every change that affects the family's tasks. Frozen sets name the version that they use."""
     themes: tuple[Theme, ...]
     requests: tuple[tuple[str, ...], ...]
     """The sentences of the request, each in several wordings."""
@@ -90,7 +90,7 @@ class Family(Struct, frozen=True, kw_only=True):
         return fill(self.code.strip().splitlines()[0], theme).removesuffix(":")
 
     def usual(self) -> dict[str, Choice]:
-        """Return the design that a guess from the request alone would take."""
+        """Return the design that a guess from the request alone would choose."""
         return {decision.name: decision.choices()[0] for decision in self.decisions}
 
     def source(self, theme: Theme, design: Design) -> str:
@@ -141,7 +141,7 @@ def statement(says: str, theme: Theme, choice: Choice) -> str:
 
 
 def statements(decision: Decision, theme: Theme) -> Iterator[tuple[Choice, str]]:
-    """Yield every sentence that can settle a decision, with the choice that it means."""
+    """Yield every sentence that can state a decision, with the choice that it means."""
     for choice in decision.choices():
         for says in choice.option.says:
             yield choice, statement(says, theme, choice)

@@ -1,4 +1,4 @@
-"""Tasks of a family from a seed. Every task is proved: each decision changes the output of some call."""
+"""Generating tasks of a family from a seed. Every task is verified: each decision changes the output of some call."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ def stream(
     """Yield the first `number` tasks of a family for a seed; no two share request or design.
 
     `difficulty` is the number of decisions that each task hides; without it the number is random, from 3 to all. A
-    design that no ten calls can show is skipped. Raises GeneratorError with the last reason if most attempts end that
-    way or the last `FRUITLESS` attempts gave no new task, and at once if the family has too few designs.
+    design that ten calls cannot distinguish is skipped. Raises GeneratorError with the last reason if most attempts
+    fail in this way or the last `FRUITLESS` attempts gave no new task, and immediately if the family has too few
+    designs.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -277,7 +278,8 @@ def _telling(
 ) -> tuple[list[Arguments], int]:
     """Return different calls, and how many of them distinguish the reference from its rivals.
 
-    These come first, then calls with new outputs, then the others. Distinguished rivals are removed from the list.
+    The distinguishing calls come first, then calls with new outputs, then the others. Distinguished rivals are removed
+    from the list.
     """
     telling: list[Arguments] = []
     fresh: list[Arguments] = []

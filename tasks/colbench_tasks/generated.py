@@ -1,8 +1,8 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
-A seed that nobody has seen is a test set that nobody has trained on. Tasks of every seed but `train` are drawn from
-the test side of `splits`. Without `families` the tasks come from all installed families, so that they change when a
-family is installed; with `families` they depend on nothing but the argument and the versions of those families.
+A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test side
+of `splits`. Without `families` the tasks come from all installed families, so they change when a family is installed;
+with `families` they depend only on the argument and the versions of those families.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
 }
 """Sources of tasks: families of functions and kinds of pages, by domain and name."""
 Make = Callable[[int], Iterator[Task]]
-"""Makes the given number of tasks of one family or kind of page."""
+"""A function that generates the given number of tasks of one family or kind of page."""
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     number: int = 100
     difficulty: int | None = None
-    """How many decisions each backend task hides; None: the tasks differ in difficulty."""
+    """Number of decisions that each backend task hides; None: it varies between tasks."""
     families: tuple[str, ...] = ()
     """The families to draw from, in this order; empty: all that are installed."""
 
@@ -118,7 +118,7 @@ READ: Mapping[str, Callable[[str], object]] = {
     "difficulty": partial(_number, key="difficulty", least=backend.FEWEST_HIDDEN),
     "families": _names,
 }
-"""Reads the text of each option; raises ValueError if it is wrong."""
+"""Functions that parse the text of each option; they raise ValueError if it is invalid."""
 
 
 def _functions(seed: str, query: Query) -> list[Make]:

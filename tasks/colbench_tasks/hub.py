@@ -1,9 +1,9 @@
 """Files of the Hugging Face hub at a pinned commit, with clear errors when they are unavailable.
 
 Without a network the hub's client retries for half a minute and logs each attempt. So for a file that is not cached,
-`reach` asks the hub once, with a timeout, before anything is downloaded. The user's settings stay as they are:
-HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name
-a folder of the same files, which takes precedence over the hub.
+`reach` asks the hub once, with a timeout, before anything is downloaded. The user's settings are respected: HF_HOME,
+HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name a folder of
+the same files, which takes precedence over the hub.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class HubFile(Struct, frozen=True):
     """A file of a data set; only the bytes that are read are fetched."""
 
     path: str
-    """datasets/OWNER/NAME@COMMIT/…"""
+    """Path of the form datasets/OWNER/NAME@COMMIT/…"""
 
     def __str__(self) -> str:
         return f"hf://{self.path}"
@@ -46,7 +46,7 @@ class HubFile(Struct, frozen=True):
 
 
 class UnreachableError(Exception):
-    """A file is not cached and the hub does not provide it. The text is a short reason."""
+    """A file is not cached and cannot be downloaded from the hub. The text is a short reason."""
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:

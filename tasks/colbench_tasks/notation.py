@@ -3,15 +3,15 @@
     name: topic, another topic,         a decision; its topics may continue
       a third topic                     on indented lines
     ? A plain question about it?        one or more
-    - A sentence that settles it.       an option: the words of the human
+    - A sentence that decides it.       an option: the words of the human
     / The same in other words.          any number
     = 15 5 10 20                        the values of $value, the most usual one first
     > line of code                      any number; without any, the code is the value, or nothing
 
 Decisions are separated by empty lines. The most usual option comes first.
 
-Example questions are in their own file: a line `[name]` for each decision, its questions below it, one on each
-line, and an empty line before the next decision.
+Example questions are in their own file: a line `[name]` for each decision, its questions below it, one on each line,
+and an empty line before the next decision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def decisions(text: str) -> tuple[Decision, ...]:
 
 
 def themes(text: str) -> tuple[Theme, ...]:
-    """Read a table of themes with `|` between the columns; its first row holds the keys."""
+    """Read a table of themes with `|` between the columns; its first row contains the keys."""
     keys, *rows = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())
     return tuple(dict(zip(keys, row, strict=True)) for row in rows)
 

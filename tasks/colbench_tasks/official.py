@@ -1,16 +1,16 @@
 """The official tasks: the Hugging Face data set `facebook/collaborative_agent_bench`, and the paper's pages.
 
-`official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper,
-section 5), `official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched once by the hub client
-that `datasets` itself uses, into its cache. `datasets.load_dataset` is not used: offline it falls back to
-whatever revision was loaded last, and it would make one Arrow table of rows that need not agree.
+`official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper, section 5),
+`official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched once by the hub client that
+`datasets` itself uses, into its cache. `datasets.load_dataset` is not used: offline it falls back to the last revision
+loaded, and it would build one Arrow table from rows whose types may differ.
 
-The dataset holds no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
-`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, which is what the
-released recipe writes.
+The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
+`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, as written by the
+released recipe.
 
-The environment variable COLBENCH_OFFICIAL_DIR may name a folder that holds the same files, also as `.jsonl.gz` or
-`.parquet`. The dialogues that the dataset holds for training are read by `colbench_tasks.trajectories`.
+The environment variable COLBENCH_OFFICIAL_DIR may name a folder with the same files, also as `.jsonl.gz` or `.parquet`.
+`colbench_tasks.trajectories` reads the dataset's training dialogues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
 REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
-"""The beginning of the hash of the commit to read; the hub's history or its cache completes it."""
+"""The beginning of the commit hash to read; the hub's history or cache completes it."""
 LOCAL_DIR = hub.LOCAL_DIR
 """The environment variable that names a folder of the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")

@@ -1,7 +1,7 @@
 """Rows of data files, each with its location: JSON lines (also compressed by gzip) and Parquet.
 
-The first bytes of a file tell its format. The error for a truncated, damaged or different file names the fix. With a
-list `malformed`, rows that cannot be read are reported there and skipped.
+The format is detected from the first bytes of a file. The error for a truncated, damaged or different file names the
+fix. With a list `malformed`, rows that cannot be read are reported there and skipped.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def parquet_rows(
 ) -> Iterator[Row]:
     """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or those given.
 
-    Nulls inside nested values are left out: Parquet writes one for each key that only other rows have.
-    Raises DataError as `read_rows` does, and if a column is missing.
+    Nulls inside nested values are left out, because Parquet adds one for each key that only other rows have. Raises
+    DataError in the same cases as `read_rows`, and if a column is missing.
     """
     done = start
     try:
@@ -166,7 +166,7 @@ def parquet_rows(
 def _between(
     path: File, columns: Sequence[str], start: int, limit: int | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield numbered rows; row groups without any of them are not read."""
+    """Yield numbered rows; row groups without any of these are not read."""
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, unused-ignore]
 
     with path.open("rb") as content, ParquetFile(content, pre_buffer=True) as file:

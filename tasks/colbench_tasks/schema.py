@@ -1,7 +1,7 @@
-"""The schemas of the official files, and the differences of a row that does not fit.
+"""The schemas of the official files, and checks for rows that do not match them.
 
-A column that is missing or has another type is an error that names all changes. A new column is a warning, because
-the known columns keep their meaning.
+A column that is missing or has another type is an error that names all changes. A new column is a warning, because the
+known columns keep their meaning.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BackendRow(Struct, frozen=True, kw_only=True):
 
 
 class FrontendRow(Struct, frozen=True, kw_only=True):
-    """A task of frontend design, as the released recipe writes it from WebSight."""
+    """A task of frontend design, in the form that the released recipe creates from WebSight."""
 
     problem_description: str
     ground_truth: str

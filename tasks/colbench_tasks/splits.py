@@ -1,7 +1,7 @@
 """The split between training and test: each design and each request belongs to one side.
 
-Sides are decided by a hash, not by what was drawn before, so that a test set of any seed shares no design and no
-request with the training set.
+Sides are decided by a hash, not by earlier draws, so that the test set of any seed shares no design or request with the
+training set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Split = Literal["train", "test"]
 TRAIN = "train"
 """The only seed that draws from the training side."""
 _TEST_SHARE = 11
-"""One in this many designs, and one in this many requests, is on the test side."""
+"""One in this many designs, and one in this many requests, belongs to the test side."""
 
 
 def split_of(seed: str) -> Split:

@@ -23,14 +23,14 @@ FILE = "colbench_code_offline_15k_llama8b.jsonl"
 
 
 class RecordedTurn(Struct, frozen=True, kw_only=True):
-    """One reply of the agent, as it was sampled, and the human's reply to it."""
+    """One reply of the agent, as sampled, and the human's reply to it."""
 
     prompt: str
-    """The whole prompt of the sampler, with the chat template applied; empty if it was not recorded."""
+    """The sampler's whole prompt, with the chat template applied; empty if it was not recorded."""
     raw: str
     """The completion, without the end-of-sequence token."""
     said: str
-    """The part of it that the human saw."""
+    """The part of the reply that the human saw."""
     human: str | None
     """The human's reply; None on the last turn."""
 
@@ -40,7 +40,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 
     task: Task
     turns: tuple[RecordedTurn, ...]
-    """At least one."""
+    """The turns, at least one."""
     answer: str
     """The answer; empty if there is none."""
     reward: float | None

@@ -1,9 +1,9 @@
 """Frontend tasks from WebSight v0.2, the source of the paper's pages (paper, section 3).
 
 `websight:train` is its first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
-folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it holds the data set's first Parquet files; else from ColBench's cache;
-else from the Hugging Face hub, and then cached. Of the hub's files only the footers, and the two columns in the row
-groups of the set are fetched; `datasets` in streaming would read all rows that come before, and many of the pictures.
+folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it contains the data set's first Parquet files; else from ColBench's cache;
+else from the Hugging Face hub, and then cached. Only the footers of the hub's files and two columns of the needed row
+groups are downloaded; streaming with `datasets` would read all earlier rows and many of the pictures.
 
 `websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
 
@@ -136,7 +136,10 @@ def _split(name: str, start: int, size: int, malformed: list[str] | None) -> Ite
 
 
 def _local_shards() -> list[Path]:
-    """Return the Parquet files in `v0.2` of COLBENCH_OFFICIAL_DIR. Raises DataError if one in between is missing."""
+    """Return the Parquet files in `v0.2` of COLBENCH_OFFICIAL_DIR.
+
+    Raises DataError if one is missing in the sequence.
+    """
     folder = local_folder()
     files = sorted(folder.glob(f"{CONFIG}/*.parquet")) if folder else []
     for number, file in enumerate(files):

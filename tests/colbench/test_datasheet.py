@@ -278,7 +278,7 @@ def test_official_rows_say_their_licence_and_how_many_of_them_there_are(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--licence: name the licence of"),
+        ([], "--licence: give the license of"),
         (["--licence", "x", "--sample", "many"], "--sample many: expected a whole number"),
         (["--licence", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
         (["--licence", "x", "--domain", "frontend"], "has no task of this domain"),

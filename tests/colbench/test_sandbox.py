@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 QUICK = Limits(cpu_seconds=0.3, wall_seconds=4.0)
 TIMED_OUT = (  # a loaded machine reaches the second limit first
     f"timeout: {QUICK.cpu_seconds:g} s of CPU time used up",
-    f"timeout: not done after {QUICK.wall_seconds:g} s",
+    f"timeout: not finished after {QUICK.wall_seconds:g} s",
 )
 
 
@@ -250,7 +250,7 @@ async def test_waiting_times_out_by_the_wall_clock(box):
     source = "import time\ndef f(x):\n    time.sleep(x)\n    return x"
     assert await outcomes(box, source, "f(0)", "f(30)") == [
         "value: 0",
-        "timeout: not done after 4 s",
+        "timeout: not finished after 4 s",
     ]
 
 

@@ -204,7 +204,7 @@ async def test_what_an_agent_solves_at_once_is_rejected_and_its_tokens_are_count
     words = sum(usage["completion_tokens"] for usage in spent)
     assert len(spent) == 4
     shown = capsys.readouterr().out
-    assert f"tokens of the author: {sum(used):,} in" in shown
+    assert f"tokens of the author model: {sum(used):,} in" in shown
     assert f"${sum(used) / 1000:,.2f}" in shown
     assert f"{words} out; ${words:,.2f}" in shown
 
@@ -303,7 +303,7 @@ async def test_what_a_server_did_not_count_is_not_said_to_be_free(tmp_path, caps
         await synthesize(server, source, out, *flags)
         for path, said in (
             (out, "; 1 reply not counted"),
-            (tmp_path / "new.rejected.jsonl", "tokens of the author: not counted"),
+            (tmp_path / "new.rejected.jsonl", "tokens of the author model: not counted"),
         ):
             (row,) = rows(path)
             row["synthesis"]["usage"] = None

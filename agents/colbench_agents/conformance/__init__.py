@@ -1,1 +1,1 @@
-"""The rules of docs/agent-protocol.md, each with how to see whether an agent keeps it, for `colbench agents check`."""
+"""The rules of docs/agent-protocol.md, each with a check of an agent, for `colbench agents check`."""

@@ -1,4 +1,4 @@
-"""The rules for an agent over HTTP: one dialogue by the book, then what else a run may ask of it."""
+"""The rules for an agent over HTTP: one standard dialogue, then further situations that occur in a run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AGAIN = "Restarts a dialogue that was never ended"
 
 
 class HTTPRules:
-    """The rules for a server; `connect` gives a client of it, `patience` is the seconds for a reply."""
+    """The rules for a server; `connect` creates a client for it, `patience` is the time limit of a reply in seconds."""
 
     def __init__(
         self, connect: Callable[[], AbstractAsyncContextManager[Client]], *, patience: float
@@ -79,7 +79,7 @@ class HTTPRules:
         ]
 
     async def _talk(self) -> None:
-        """Hold one dialogue by the rules. Raises UserError if the server cannot be reached."""
+        """Run one dialogue according to the rules. Raises UserError if the server cannot be reached."""
         about = self._findings.about
         async with self._connect() as client:
             with about(READY):
@@ -157,7 +157,7 @@ class HTTPRules:
                 raise AgentError(f"the second time with the same id: {cause}") from cause
 
     async def _several(self) -> None:
-        """Check several dialogues: both are open before either is asked."""
+        """Check several concurrent dialogues: both are opened before either gets a request."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return
@@ -177,7 +177,7 @@ class HTTPRules:
     async def _once(
         self, scripted: Scripted | None = None, *, ends: bool = True, **unknown: Any
     ) -> None:
-        """Hold one dialogue of one reply."""
+        """Run one dialogue with one reply."""
         scripted = scripted or Scripted.of(self._known)
         async with self._connect() as client:
             await client.request("POST", "/v1/episodes", scripted.start(**unknown))

@@ -73,7 +73,7 @@ class Findings:
         self._found[rule] = why
 
     def broken(self, rule: str) -> bool:
-        """Return True if the rule is known to be broken."""
+        """Return True if the rule was already found broken."""
         return isinstance(self._found.get(rule), Exception)
 
     def rule(
@@ -85,7 +85,7 @@ class Findings:
             if work not in self._done:
                 self._done.add(work)
                 await work()
-            found = self._found.get(name, AgentError("what comes before it took too long"))
+            found = self._found.get(name, AgentError("an earlier step took too long"))
             if isinstance(found, Exception):
                 raise found
             return found
@@ -124,7 +124,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
 
 def reply(line: bytes) -> Reply:
-    """Parse the reply in a message. Raises AgentError if it holds none or reports a failure."""
+    """Parse the reply in a message. Raises AgentError if there is none or it reports a failure."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
@@ -148,7 +148,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return as much text as a message may hold: a picture takes several MB."""
+    """Return the maximum amount of text for a message: a picture takes several MB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""The rules for an agent over standard input and output: its lines are listened to wherever none is due."""
+"""The rules for an agent over standard input and output; unexpected lines are detected at every step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ENDS = "Ends when its standard input is closed"
 QUIET = 0.5
 """Seconds to listen for output while no output is expected."""
 LINES = 100
-"""Lines that are kept of one that does not stop talking."""
+"""Maximum number of lines kept of a program that does not stop writing."""
 STANDARD_ERROR = "Write messages only to standard output, and everything else to standard error."
 
 
@@ -84,7 +84,7 @@ class StdioRules:
         ]
 
     async def _talk(self) -> None:
-        """Hold one dialogue by the rules."""
+        """Run one dialogue according to the rules."""
         about = self._findings.about
         async with self._running() as wire:
             with about(READY):
@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Start another process; check its `ready`, a dialogue with unknown fields, and an end in the middle of one."""
+        """Start another process; check its `ready`, a dialogue with unknown fields, and one that ends in the middle."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -146,7 +146,7 @@ class StdioRules:
                     raise AgentError(f"asked in a line of {len(pad):,} bytes: {cause}") from cause
 
     async def _several(self) -> None:
-        """Hold two dialogues at once and, when they are over, a third one."""
+        """Run two concurrent dialogues, followed by a third one."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return
@@ -196,16 +196,16 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose lines are only collected, so that the caller can decide which of them are out of place."""
+    """A program whose lines are only collected, so that the caller can decide which ones are unexpected."""
 
     async def spawn(self) -> None:
-        """Start it, and listen."""
+        """Start the program, and read its output."""
         await super().spawn()
         self._lines: asyncio.Queue[bytes | AgentError] = asyncio.Queue(LINES)
         self._listening = asyncio.create_task(self._listen())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Let it end, or end it, with everything that it started."""
+        """Wait for the program to end, or kill it, together with everything that it started."""
         self._listening.cancel()
         await asyncio.wait([self._listening])
         draining = asyncio.create_task(self._drain())
@@ -222,7 +222,7 @@ class Wire(Program):
             ) from cause
 
     async def answer(self, within: float) -> bytes:
-        """Return its next line, which is due. Raises AgentError if it does not come."""
+        """Return the program's next line, which is expected. Raises AgentError if it does not come."""
         try:
             async with asyncio.timeout(within):
                 await self.taken()
@@ -234,7 +234,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if it says something, or ends unless it may."""
+        """Raise AgentError if the program writes something, or ends although it may not."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):
@@ -250,7 +250,7 @@ class Wire(Program):
             raise AgentError(f"{when}, it sent {sent}")
 
     async def end(self, when: str) -> None:
-        """Close its standard input. Raises AgentError when it does not end by itself."""
+        """Close the program's standard input. Raises AgentError if the program does not end by itself."""
         self.close()
         if not await self.ended(EXIT_GRACE):
             raise AgentError(
@@ -258,7 +258,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Return its output after its input is closed, which its own buffer held back."""
+        """Return the output after the program's input is closed, which its own buffer had held back."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)
@@ -283,4 +283,4 @@ class Wire(Program):
 
     async def _drain(self) -> None:
         while await self.rest():
-            """It may end only when everything is read."""
+            """The program may end only after it has read everything."""

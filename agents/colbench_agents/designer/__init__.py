@@ -1,7 +1,7 @@
-"""The designer: a keyless agent that starts from a template and applies what the human says, by rules.
+"""The designer: a keyless agent that starts from a template and applies the human's comments by rules.
 
-It knows web pages in general, not the tasks: neither the bundled pages nor how they are made are looked at.
-It keeps a model of its page (bands, columns, rows, leaves) that every sentence changes a little.
+It knows web pages in general, but uses neither the bundled pages nor their generator. It keeps a model of its page
+(bands, columns, rows, leaves) that each sentence changes a little.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Draughtsman:
         self._max_turns = max_turns
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the page after all wishes so far."""
+        """Return the page after applying all wishes so far."""
         said = [message.content for message in dialogue if message.role == "user"]
         page = design(said[0], said[1:])
         content = any(CONTENT in words for words in said[1:])
@@ -70,12 +70,12 @@ def design(request: str, said: Sequence[str]) -> Page:
 
 
 def _same(wish: Missing, other: Wish) -> bool:
-    """Return True if the same thing was missing before, perhaps at another place."""
+    """Return True if the same thing was missing before, perhaps in another place."""
     return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 
 def _again(wish: Moved, other: Wish) -> bool:
-    """Return True if something that was moved up or down before is to be moved so again, with all next to it."""
+    """Return True if something that was moved up or down before must be moved again, with everything next to it."""
     same = isinstance(other, Moved) and (wish.kind, wish.text) == (other.kind, other.text)
     return same and isinstance(other, Moved) and wish.down * other.down > 0
 

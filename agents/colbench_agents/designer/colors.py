@@ -1,4 +1,4 @@
-"""Plain color names as people use them, and the colors they stand for (Tailwind's palette)."""
+"""Plain color names and the colors they stand for (Tailwind's palette)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NAMES = (
     | {"dark brown": "#4e342e"}
 )
 STEP = 0.1
-"""How much "a little" lightens or darkens a color outside these palettes."""
+"""Amount by which "a little" lightens or darkens a color outside these palettes."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 
 def named(words: str) -> str | None:
-    """Return the `#rrggbb` of a color's name; None if it is not the name of a color."""
+    """Return the `#rrggbb` value of a color name; None if it is unknown."""
     name = " ".join(SYNONYMS.get(word, word) for word in words.lower().split())
     return NAMES.get(name)
 
@@ -44,7 +44,7 @@ def on(background: str) -> str:
 
 
 def mixed(color: str, now: str) -> str:
-    """Return a color as it was said: itself, or for `lighter` and `darker` the next shade of the present one."""
+    """Return the requested color: itself, or for `lighter` and `darker` the next shade of the present one."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

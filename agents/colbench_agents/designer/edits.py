@@ -35,7 +35,7 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""From this length on a quotation of a text's middle is cut."""
+"""Minimum length at which a quotation of a text's middle is cut."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
@@ -68,14 +68,14 @@ def _(wish: Missing, page: Page) -> None:
 
 
 def _back(page: Page) -> None:
-    """Put the largest picture behind the rest, if none is there yet."""
+    """Move the largest picture to the background, if there is no background picture yet."""
     pictures = [one for one in page.contents if one.kind == "picture"]
     if pictures and not any(one.backdrop for one in page.things):
         page.make_backdrop(max(pictures, key=lambda one: one.width * one.height))
 
 
 def _clear_row(page: Page, wish: Missing) -> None:
-    """Take out the template's other links in a row that gets the human's."""
+    """Remove the template's other links in a row that gets links from the human."""
     anchor = by_text(page, wish.place.anchor) if wish.place.anchor else None
     if anchor and wish.place.relation in ("left", "right"):
         anchor.asked = True
@@ -103,7 +103,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Complete a text from its quoted beginning.
 
-    The next word is so long that a quotation of it is cut at the same place: then the human speaks of the rest.
+    Used if the next word is so long that a quotation including it would be cut at the same place: then the human refers
+    to the rest.
     """
     if not text.endswith("…"):
         return text
@@ -113,7 +114,7 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove what was inserted for a wish that is repeated; False if it is better left in place."""
+    """Remove what was inserted for a repeated wish; False if it is better left in place."""
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:
@@ -185,7 +186,7 @@ def _(wish: Lengthened, page: Page) -> None:
 
 
 def _say(page: Page, thing: Thing, text: str) -> None:
-    """Replace the text of a thing; things below it make room or close up."""
+    """Replace the text of a thing; things below it move down or up to fit."""
     before = thing.bottom
     thing.text, thing.asked = text, True
     thing.fit()
@@ -306,7 +307,7 @@ def _align(page: Page, thing: Thing, align: Align) -> None:
 
 
 def _lower(page: Page, thing: Thing, by: int) -> None:
-    """Move a thing down or up with all that is on its line and below."""
+    """Move a thing up or down, with everything on its line and below."""
     if by:
         line = [o for o in page.contents if o.y < thing.bottom and thing.y < o.bottom]
         below = page.below(min(o.y for o in line))
@@ -324,5 +325,5 @@ def _(wish: Height, page: Page) -> None:
 
 
 def _lowest(page: Page, above: float) -> float:
-    """Return where the last thing that begins above a height ends."""
+    """Return the lowest end of all things that begin above a height."""
     return max((one.bottom for one in page.contents if one.y < above), default=0)

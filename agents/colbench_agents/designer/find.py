@@ -11,14 +11,14 @@ WRONG_SIDE = 400
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """Find the thing with this text, or beginning with it if the quotation is cut; one of the kind is preferred."""
+    """Find the thing with this text, or with this beginning if the quotation is cut; the given kind is preferred."""
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None
 
 
 def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
-    """Find the picture or area that is nearest to a place."""
+    """Find the picture or area nearest to a place."""
     candidates = [thing for thing in page.things if thing.kind == kind]
     anchor = by_text(page, place.anchor) if place.anchor else None
     if anchor:
@@ -39,7 +39,7 @@ def spot(page: Page, words: str) -> tuple[float, float]:
 
 
 def zone(page: Page, thing: Thing) -> str:
-    """Return `top`, `middle` or `bottom`, as a person says where something is."""
+    """Return `top`, `middle` or `bottom` for a position on the page, as a person would."""
     edge, y = max(120, 0.2 * page.height), thing.middle[1]
     return "top" if y < edge else "bottom" if y > page.height - edge else "middle"
 
@@ -58,7 +58,7 @@ def _plain(text: str) -> str:
 
 
 def _beside(thing: Thing, anchor: Thing, relation: str) -> float:
-    """Return how far a thing is from an anchor, more on the wrong side of it."""
+    """Return the distance of a thing from an anchor, increased if it is on the wrong side."""
     (x, y), (anchor_x, anchor_y) = thing.middle, anchor.middle
     right = {
         "below": y > anchor_y,

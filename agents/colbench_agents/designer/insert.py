@@ -1,4 +1,4 @@
-"""Make room for new things next to existing ones; things below move down."""
+"""Making room for new things next to existing ones; things below move down."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MARGIN = 16
 COLUMN = 200
 """Minimum width of words."""
 WIDE = 1200
-"""From this width on something is meant to go from edge to edge."""
+"""Minimum width of things that span the page from edge to edge."""
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Put things side by side at a place. `ground` is the color behind them, if it was named."""
+    """Insert things side by side at a place. `ground` is the color behind them, if it was named."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest wide area of a color, if something is to stand on it that its anchor does not stand on."""
+    """Return the lowest wide area of a color, if something must be on that color and its anchor is not."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -52,7 +52,7 @@ def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
 
 
 def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
-    """Put things below the contents of an area, which grows."""
+    """Insert things below the contents of an area, which grows."""
     inside = [one for one in page.contents if page.behind(one) is area]
     top = max((one.bottom for one in inside), default=area.y + 8) + 8
     _spread(new, MARGIN, WIDTH - 2 * MARGIN, "left", top)
@@ -63,7 +63,7 @@ def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
 
 
 def add_area(page: Page, area: Thing, place: Place) -> None:
-    """Put an area behind existing things; remove an area of the template that it would hide."""
+    """Insert an area behind existing things; remove an area of the template that it would hide."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     x, y = spot(page, place.spot)
     if anchor:
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return where something below an anchor begins: past the anchor's area, if it is to stand on another color."""
+    """Return where something below an anchor begins: below the anchor's area, if it must be on another color."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,14 +102,14 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the bottom of the thing above an anchor in the same way."""
+    """Return the bottom of the thing above an anchor, in the same way."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Place things in a line in the anchor's column: a row of links, columns, or one thing as the anchor stands."""
+    """Arrange things in a line in the anchor's column: a row of links, columns, or one thing like the anchor."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -133,7 +133,7 @@ def _spread(new: Sequence[Thing], left: float, width: float, align: str, y: floa
 
 
 def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place things to the right or the left of an anchor, on its line; words get columns of their own."""
+    """Place things to the right or left of an anchor, on its line; texts get columns of their own."""
     if new[0].kind in ("heading", "text") and anchor.kind in ("heading", "text"):
         _columns(page, new, anchor, to_right=to_right)
         return
@@ -154,7 +154,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place words next to words; an anchor that fills its line makes room, as do the things below it in its column."""
+    """Place texts next to texts; an anchor that fills its line shrinks, as do the things below it in its column."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -178,7 +178,7 @@ def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
 
 
 def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right: bool) -> float:
-    """Make room on the anchor's line for new links; return where those begin."""
+    """Make room on the anchor's line for new links; return their position."""
     line = [one for one in page.contents if one.kind == "link" and abs(one.y - anchor.y) < 12]
     for one in line:
         if to_right and one.x >= at - 1:
@@ -229,7 +229,7 @@ def _make_room(page: Page, thing: Thing) -> None:
 
 
 def _same_place(one: Thing, other: Thing) -> bool:
-    """Return True if half of the lower one is covered by the other."""
+    """Return True if one covers half of the lower one."""
     shared = min(one.bottom, other.bottom) - max(one.y, other.y)
     return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 

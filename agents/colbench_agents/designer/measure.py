@@ -1,6 +1,6 @@
-"""How much room words take: the designer sees no picture of its page.
+"""Sizes of text, needed because the designer sees no picture of its page.
 
-Widths are those of Helvetica and the fonts made to its measure, in thousandths of the size.
+Widths are those of Helvetica and metric-compatible fonts, in thousandths of the font size.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ BOLD = 1.06
 
 
 def text_width(text: str, size: int, *, bold: bool = False) -> float:
-    """Return the pixels that a text takes on one line."""
+    """Return the width in pixels of a text on one line."""
     width = sum(WIDTHS.get(letter, OTHER) for letter in text) * size / 1000
     return width * (BOLD if bold else 1)
 
 
 def text_height(text: str, size: int, width: float, *, bold: bool = False) -> float:
-    """Return the pixels that a text takes down when it is broken into lines of a width."""
+    """Return the height in pixels of a text broken into lines of a given width."""
     words = text_width(text, size, bold=bold)
     lines = max(1, math.ceil(words * 1.02 / max(width, 1)))
     return lines * LINE_HEIGHTS[size]

@@ -1,7 +1,7 @@
-"""The designer's own model of a page: things at places, as on a drawing board.
+"""The designer's own model of a page: things at positions, as on a drawing board.
 
-Every thing has its own frame, so a sentence about one does not disturb the others. What comes between or goes
-away moves whatever is below, as in a page that flows.
+Every thing has its own frame, so a sentence about one does not affect the others. Inserting or removing a thing moves
+everything below it, as in a normal page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FOLD = 720
 
 
 class Thing(Struct, kw_only=True, eq=False):
-    """One thing that is seen. Lengths in pixels from the page's upper left corner."""
+    """One visible thing. Lengths are in pixels from the page's upper left corner."""
 
     kind: BlockKind
     x: float = 0
@@ -40,11 +40,11 @@ class Thing(Struct, kw_only=True, eq=False):
     backdrop: bool = False
     """True if a picture is behind other things."""
     asked: bool = False
-    """True if the human asked for it; otherwise it belongs to the template."""
+    """True if the human requested the thing; otherwise it belongs to the template."""
 
     @property
     def bottom(self) -> float:
-        """Where it ends."""
+        """Bottom edge of the thing."""
         return self.y + self.height
 
     @property
@@ -55,7 +55,7 @@ class Thing(Struct, kw_only=True, eq=False):
 
     @property
     def span(self) -> tuple[float, float]:
-        """From where to where it is seen across: of text the words, not the frame."""
+        """Visible horizontal extent: for text, that of the words instead of the frame."""
         if self.kind not in ("heading", "text", "link"):
             return self.x, self.x + self.width
         own = min(self.width, text_width(self.text, self.size, bold=self.bold))
@@ -64,7 +64,7 @@ class Thing(Struct, kw_only=True, eq=False):
         return left, left + own
 
     def fit(self) -> None:
-        """Set what follows from the text: the height of words, the width of links and buttons."""
+        """Set the dimensions that depend on the text: the height of words, the width of links and buttons."""
         words = text_width(self.text, self.size, bold=self.bold)
         if self.kind == "link":
             self.width, self.height = words, LINE_HEIGHTS[self.size]
@@ -90,22 +90,22 @@ class Page(Struct, kw_only=True):
 
     @property
     def contents(self) -> list[Thing]:
-        """Everything but the areas and pictures behind other things."""
+        """All things except the areas and pictures behind others."""
         return [thing for thing in self.things if thing.kind != "box" and not thing.backdrop]
 
     def behind(self, thing: Thing) -> Thing | None:
-        """Return the area that a thing stands on."""
+        """Return the area behind a thing."""
         x, y = thing.middle
         on = [area for area in self.areas if area is not thing and _covers(area, x, y)]
         return on[-1] if on else None
 
     def ground(self, thing: Thing) -> str:
-        """Return the color that a thing stands on."""
+        """Return the color behind a thing."""
         area = self.behind(thing)
         return area.background or self.background if area else self.background
 
     def add(self, thing: Thing) -> None:
-        """Put a thing on the page: areas and backdrops behind all contents, the larger further back."""
+        """Put a thing on the page: areas and backdrops behind all contents, larger ones further back."""
         self.things.append(thing)
         self.things.sort(key=_depth)
 
@@ -129,7 +129,7 @@ class Page(Struct, kw_only=True):
             thing.y = max(0, thing.y + by)
 
     def below(self, y: float) -> list[Thing]:
-        """Return everything that begins at a height or below it."""
+        """Return everything that begins at or below a height."""
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:
@@ -139,7 +139,7 @@ class Page(Struct, kw_only=True):
 
 
 def overlap(one: Thing, other: Thing) -> bool:
-    """Return True if two things cover each other in part."""
+    """Return True if two things partly cover each other."""
     (left, right), (other_left, other_right) = one.span, other.span
     across = left < other_right and other_left < right
     return across and one.y < other.bottom and other.y < one.bottom
@@ -150,6 +150,6 @@ def _covers(area: Thing, x: float, y: float) -> bool:
 
 
 def _depth(thing: Thing) -> float:
-    """Return the order of painting; things of the same depth keep theirs."""
+    """Return the painting order; things of the same depth keep their order."""
     behind = thing.kind == "box" or thing.backdrop
     return -thing.width * thing.height if behind else 0

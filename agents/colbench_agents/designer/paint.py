@@ -1,4 +1,4 @@
-"""Color the background of a thing: an existing area, or a new one around the thing and its group."""
+"""Coloring the background of a thing: an existing area, or a new one around the thing and its group."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from colbench_agents.designer.page import WIDTH, Page, Thing
 
 PADDING = 16
 WIDE = 700
-"""An area from this width on goes from edge to edge."""
+"""Minimum width of an area that spans the page from edge to edge."""
 BAR = 56
 """Height of a bar of links."""
 TOGETHER = 32
-"""Things with so little free space between them belong together."""
+"""Maximum free space between things that belong together."""
 
 
 def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
-    """Put a thing on a color; if it is in a card, color only its column."""
+    """Give a thing a background color; if it is in a card, color only its column."""
     area = page.behind(thing)
     if area and color != area.background and _disputed(page, area, thing):
         _next_line(page, area, thing)
@@ -34,7 +34,7 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
 
 
 def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
-    """Return True if an area has its color because of something else on a link's line."""
+    """Return True if an area has its color because of another thing on a link's line."""
     line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
     return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
 
@@ -51,7 +51,7 @@ def _next_line(page: Page, area: Thing, thing: Thing) -> None:
 
 
 def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Lay a new area from corner to corner, joined with a near one of its color and width."""
+    """Add an area between two corners, joined with a nearby one of the same color and width."""
     (left, top), (right, bottom) = start, end
     for other in page.areas:
         near = other.y < bottom + TOGETHER and top - TOGETHER < other.bottom
@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return what stands on a thing's line, and what follows a heading, as far as nothing else is behind it."""
+    """Return the things on a thing's line and after a heading, as long as nothing else is behind them."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:
@@ -89,7 +89,7 @@ def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
 
 
 def _clear(page: Page, area: Thing, thing: Thing) -> None:
-    """Draw an area back from a thing that is not to be on it."""
+    """Shrink an area so that it no longer contains a thing."""
     others = [one for one in page.contents if page.behind(one) is area and one is not thing]
     rest = [one for one in others if one.y >= thing.bottom or one.bottom <= thing.y]
     page.things.remove(area)

@@ -1,4 +1,4 @@
-"""From the human's sentences to wishes. What fits no pattern is passed over."""
+"""Converting the human's sentences to wishes. Sentences that match no pattern are skipped."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read(said: str) -> list[Wish]:
 
 
 def place(words: str) -> Place:
-    """Parse where the words say that something is; nowhere in particular if they do not."""
+    """Parse a position from a text; return an empty place if it states none."""
     beside = RELATIVE.search(words)
     if beside:
         relation = beside[1].removeprefix("to the ").removesuffix(" of")

@@ -77,14 +77,14 @@ def _bar(name: str) -> list[Thing]:
 
 
 class _Sheet:
-    """Things put below one another."""
+    """A sheet on which things are placed below one another."""
 
     def __init__(self, things: list[Thing], y: float) -> None:
         self.things = things
         self.y = y
 
     def put(self, thing: Thing, gap: float = MARGIN) -> None:
-        """Put a thing after a gap; words take the full width, others stand in the middle."""
+        """Place a thing after a gap; texts take the full width, other things are centered."""
         if thing.kind in ("heading", "text"):
             thing.x, thing.width, thing.align = MARGIN, WIDTH - 2 * MARGIN, "center"
         thing.fit()
@@ -95,7 +95,7 @@ class _Sheet:
         self.things.append(thing)
 
     def columns(self, columns: list[list[Thing]]) -> None:
-        """Put columns side by side, the words in them from the left."""
+        """Place columns side by side, with the texts in them left-aligned."""
         top, lowest = self.y + 2 * MARGIN, self.y
         width = (WIDTH - MARGIN) / len(columns) - MARGIN
         for number, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Changes that the human wants: one class for each kind of sentence."""
+"""Changes requested by the human: one class for each kind of sentence."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Place(Struct, frozen=True):
 
     relation: Literal["below", "above", "right", "left", ""] = ""
     anchor: str = ""
-    """The quoted text of the thing next to it."""
+    """The quoted text of the neighboring thing."""
     spot: str = ""
-    """The words that were used, out of `top`, `middle`, `bottom` and `left`, `right`, separated by a space."""
+    """The words used, out of `top`, `middle`, `bottom` and `left`, `right`, separated by a space."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """There should be something more, or several of it side by side."""
+    """Something is missing, or several things side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -30,7 +30,7 @@ class Missing(Struct, frozen=True, kw_only=True):
     color: str | None = None
     background: str | None = None
     on_picture: bool = False
-    """True if it belongs on a picture instead of a color."""
+    """True if it should be on a picture instead of a color."""
     width: int | None = None
     height: int | None = None
 
@@ -44,7 +44,7 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """Something should say something else. A new text that begins with … replaces from its first words on."""
+    """A text should be changed. A new text that begins with … replaces the part from its first words on."""
 
     kind: BlockKind
     mine: str
@@ -82,7 +82,7 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A picture, area or other thing should be so large, in pixels."""
+    """A picture, area or other thing should have this size, in pixels."""
 
     kind: BlockKind
     width: int
@@ -97,17 +97,17 @@ class Moved(Struct, frozen=True, kw_only=True):
     kind: BlockKind
     text: str = ""
     now: Place = Place()
-    """Where it is, if it has no text."""
+    """Its present position, if it has no text."""
     place: Place | None = None
     align: Align | None = None
     right: int = 0
     down: int = 0
     alone: bool = False
-    """True if the things next to it and below it stay in place."""
+    """True if the things next to it and below it should stay in place."""
 
 
 class Height(Struct, frozen=True):
-    """The page should be `wanted` pixels tall; it is `now`, or 0 if that was not said."""
+    """The page should be `wanted` pixels tall; it is `now` pixels tall, or 0 if that was not stated."""
 
     wanted: int
     now: int = 0

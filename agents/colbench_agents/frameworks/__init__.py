@@ -1,6 +1,6 @@
-"""Agents of other frameworks, and plain functions, as they are: `--agent my_agent.py:agent`.
+"""Using agents of other frameworks, and plain functions, without changes: `--agent my_agent.py:agent`.
 
-The entry points of the group `colbench.frameworks` say which class of which package has which adapter.
+The entry points of the group `colbench.frameworks` map classes of packages to adapters.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from colbench_agents.frameworks.side import Side
 
 
 class Adapter(ABC):
-    """An agent of ColBench made of the user's `own` object, which is in the Python file `file`, if in any.
+    """A ColBench agent that wraps the user's `own` object, which is in the Python file `file`, if any.
 
-    Attributes `accepts_images` and `domains` of the object say of it what they say of any agent.
+    Attributes `accepts_images` and `domains` of the object have the same meaning as for any agent.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
@@ -27,12 +27,12 @@ class Adapter(ABC):
         self.accepts_images: bool = getattr(own, "accepts_images", False)
         self.domains: Sequence[str] | None = getattr(own, "domains", None)
         self.answered = False
-        """True if a dialogue had a reply, so that its model server takes the key and has the model."""
+        """True if a dialogue had a reply, which shows that its model server accepts the key and has the model."""
         self._side = Side()
 
     @abstractmethod
     def converse(self, episode: Episode) -> Agent:
-        """Return the agent of one dialogue; its `reply` is called on the agent's side."""
+        """Return the agent of one dialogue; its `reply` is called in the agent's thread."""
 
     async def __aenter__(self) -> Adapter:
         self._side.start()
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """Build a reply with the tokens that the framework counted, if it made any request."""
+    """Build a reply with the framework's token counts, if it made any request."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

@@ -15,9 +15,9 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """The function is given `args` and the dialogue, a list of `{"role": …, "content": …}`; the person is `user`.
+    """Calls the function with `args` and the dialogue, a list of `{"role": …, "content": …}`; the person is `user`.
 
-    It is called in a thread, so it may block; it keeps nothing between turns but what it keeps itself.
+    The function runs in a thread, so it may block; any state between turns is its own.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:
@@ -25,7 +25,7 @@ class FunctionAgent(Adapter):
         self.function = partial(own, **args)
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
-        """Return the function; one for all dialogues."""
+        """Return the function, which serves all dialogues."""
         return _Function(self.function)
 
 

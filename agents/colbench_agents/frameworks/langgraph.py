@@ -19,8 +19,8 @@ from colbench_agents.frameworks.functions import as_openai
 class LangGraphAgent(Adapter):
     """Calls `ainvoke` in every turn; the reply is the last message, or the value that the graph is interrupted with.
 
-    A graph with a checkpointer keeps its state by it, with a `thread_id` for each dialogue; for another its messages
-    are kept. A graph that is not compiled yet is compiled.
+    A graph with a checkpointer keeps its state there, with a `thread_id` for each dialogue; for other graphs, the
+    messages are kept here. An uncompiled graph is compiled first.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
@@ -72,7 +72,7 @@ class _Thread:
 
 
 class _Counter(BaseCallbackHandler):  # type: ignore[misc]
-    """Counts the tokens of every model that is asked anywhere in a graph."""
+    """Counts the tokens of every model called anywhere in a graph."""
 
     def __init__(self) -> None:
         self.prompt = self.completion = self.requests = 0

@@ -14,9 +14,10 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class OpenAIAgentsAgent(Adapter):
-    """`Runner.run` for every turn. Between turns it keeps all items, tool calls too, and who spoke last.
+    """`Runner.run` for every turn.
 
-    The Episode is the run's `context`, so that dynamic instructions and tools can read `max_turns` and `seed`.
+    Between turns it keeps all items, including tool calls, and the last agent that spoke. The Episode is the run's
+    `context`, so that dynamic instructions and tools can read `max_turns` and `seed`.
     """
 
     def converse(self, episode: Episode) -> Agent:

@@ -1,7 +1,7 @@
 """The agent's side: a thread with its own event loop, in which the code of another framework runs.
 
-Code that blocks there holds up neither the human nor the scoring, and what never comes back is left behind:
-every thread is a daemon.
+Blocking code delays neither the human nor the scoring, and code that never returns is abandoned: every thread is a
+daemon.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from colbench.loop_watch import LoopWatch
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 5.0
-"""Seconds for what still runs to end."""
+"""Seconds for running code to end."""
 
 
 class Side:
     """`start`, then `run` coroutines there from any other loop, then `stop`.
 
-    In it `asyncio.to_thread` gives every call a thread at once, however many others block.
+    Inside, `asyncio.to_thread` starts a thread for every call at once, even if many others block.
     """
 
     def __init__(self) -> None:
@@ -32,13 +32,13 @@ class Side:
         self._thread = Thread(target=self._work, daemon=True, name="agent")
 
     def start(self) -> None:
-        """Begin; may be called once."""
+        """Start the thread; call this only once."""
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_Threads())
         self._thread.start()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run the coroutine there and return its result. Cancelling this cancels it."""
+        """Run the coroutine in the thread and return its result. Canceling this cancels the coroutine."""
         if self._loop is None:
             work.close()
             raise RuntimeError("the agent is used outside `async with`")
@@ -47,7 +47,7 @@ class Side:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
 
     async def stop(self) -> None:
-        """End what still runs; what does not listen is left to itself."""
+        """Stop running code; code that does not react is abandoned."""
         if self._loop is None:
             return
         loop, self._loop = self._loop, None
@@ -84,7 +84,7 @@ class _Threads(ThreadPoolExecutor):
 
 
 async def _tamed(work: Coroutine[Any, Any, T]) -> T:
-    """Return the coroutine's result; turn what would end the process into a failure."""
+    """Return the coroutine's result; turn exceptions that would end the process into a failure."""
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as cause:

@@ -15,7 +15,7 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class SmolagentsAgent(Adapter):
-    """`run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
+    """Calls `run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
 
     The copy has its own memory and keeps it between turns; model, tools and logger are shared.
     """
@@ -69,7 +69,7 @@ class _Conversation:
 
 
 def copied(agent: Any) -> Any:
-    """Copy an agent and those that it manages, with the models, tools and loggers of the first."""
+    """Copy an agent and the agents it manages, with the models, tools and loggers of the original."""
     shared = [each for one in _team(agent) for each in (one.model, one.logger, *one.tools.values())]
     return copy.deepcopy(agent, {id(each): each for each in shared})
 

@@ -19,7 +19,7 @@ READY = {
 
 
 def reply(messages: list[dict[str, str]]) -> str:
-    """Return the agent's next message. Every request holds all of the dialogue, so nothing has to be kept."""
+    """Return the agent's next message. Every request contains the whole dialogue, so no state is needed."""
     if len(messages) == 1:
         return "Which special cases or limits are there?"
     found = re.search(r"def\s+(\w+)", messages[0]["content"])
@@ -31,7 +31,7 @@ class Handler(BaseHTTPRequestHandler):
     """The four requests of the protocol."""
 
     def do_GET(self) -> None:
-        """GET /v1/agent: who this is."""
+        """Answer GET /v1/agent with the agent's description."""
         self.send(200, READY)
 
     def do_POST(self) -> None:
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(204)
 
     def send(self, status: int, body: object = None) -> None:
-        """Answer."""
+        """Send a response."""
         content = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -108,7 +108,7 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the first of these rules that is not followed."""
+        """Return the first of the required rules that is not followed."""
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 

@@ -20,7 +20,7 @@ OTHER = (
 )
 
 TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
-"""Names that need more after them."""
+"""Agent names that must be completed, such as with a model's name."""
 
 
 def add_to(actions: Any) -> None:

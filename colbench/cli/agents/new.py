@@ -24,7 +24,7 @@ from colbench.version import __version__
 TEMPLATES = Path(__file__).with_name("templates")
 """A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, in paths too."""
 SUFFIX = ".tmpl"
-"""Suffix of every template, so that no tool takes it for the file it becomes."""
+"""Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 """Names that are valid on PyPI and, with `_` for `-`, in Python."""
 
@@ -36,7 +36,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     install: str
     """Command that installs the requirements of its tests."""
     first: tuple[str, str]
-    """First commands to try."""
+    """The first commands to try."""
 
 
 KINDS = {
@@ -176,7 +176,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Return True if it is an empty folder, False if it can be made. Raises UserError otherwise."""
+    """Return True if the folder exists and is empty, False if it can be made. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
             raise UserError(f"--to {folder}: the folder is not empty; name a new or empty folder")

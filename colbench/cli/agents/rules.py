@@ -23,18 +23,18 @@ REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which a dialogue is interrupted."""
+"""Seconds after which the check interrupts a dialogue."""
 TICK = 0.05
 """Seconds between two checks that other coroutines can run."""
 STANDSTILL = 1.0
-"""Seconds for which one agent may block all dialogues."""
+"""Seconds for which an agent may block all other dialogues."""
 REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
 REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
 PICTURE = white_picture(256)
 
 
 class AgentRules:
-    """The rules for an agent that has been started; it has `patience` seconds for one reply."""
+    """The rules for an agent that has been started; `patience` is the time limit of one reply, in seconds."""
 
     def __init__(self, agent: Agent | StatefulAgent, patience: float) -> None:
         self._agent = agent
@@ -74,21 +74,21 @@ class AgentRules:
                 fix=REPLY_OUTSIDE if outside else REPLY,
             ),
             _rule(
-                f"Keeps up a dialogue of up to {TURNS} turns",
+                f"Sustains a dialogue of up to {TURNS} turns",
                 self._kept_up,
                 needs=needs,
                 fix="Every call gets the whole dialogue; the agent need not remember earlier "
                 "calls.",
             ),
             _rule(
-                "Gives no empty reply",
+                "Sends no empty reply",
                 self._said_something,
                 needs=needs,
                 fix="Check what the model or program returns at that point; the human has "
                 "nothing to read.",
             ),
             _rule(
-                "Counts no tokens below zero",
+                "Reports no negative token counts",
                 self._counted,
                 needs=needs,
                 fix="Leave out `usage` if tokens are not counted.",
@@ -107,7 +107,7 @@ class AgentRules:
         return [
             *rules,
             _rule(
-                "Blocks no other dialogue",
+                "Does not block other dialogues",
                 self._let_others_go_on,
                 needs=needs,
                 advice=True,
@@ -119,7 +119,7 @@ class AgentRules:
         needs = (REPLIES,)
         return [
             _rule(
-                "Can have the same dialogue again",
+                "Can repeat the same dialogue",
                 self._again,
                 needs=needs,
                 replies=2,
@@ -133,7 +133,7 @@ class AgentRules:
                 fix="A reply can be canceled and a request interrupted: always release resources.",
             ),
             _rule(
-                "Keeps two dialogues at once apart",
+                "Keeps concurrent dialogues separate",
                 self._apart,
                 needs=needs,
                 replies=2 * FEW_TURNS,
@@ -152,7 +152,7 @@ class AgentRules:
                 self._other_domain,
                 needs=needs,
                 replies=1,
-                fix=f'Look at `domain`, or say `domains = ("{DOMAINS[0]}",)`.',
+                fix=f'Check `domain`, or set `domains = ("{DOMAINS[0]}",)`.',
             ),
             _rule(
                 "Accepts pictures",
@@ -282,7 +282,7 @@ class AgentRules:
         if not getattr(self._agent, "accepts_images", False):
             return "it does not accept images"
         played = (await self._play(Script(domain=pictured[0], picture=PICTURE, turns=2))).passed()
-        return "it answered before one was shown" if len(played.turns) == 1 else None
+        return "it answered before a picture was shown" if len(played.turns) == 1 else None
 
     async def _play(self, script: Script, limit: float = FAR_OFF) -> Played:
         return await script.play(self._agent, self._patience, limit)

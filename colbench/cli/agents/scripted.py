@@ -25,7 +25,7 @@ ANY_TEXT = (
 )
 """Text that a person may write and a careless program may fail on."""
 FAR_OFF = 1e9
-"""Seconds."""
+"""Seconds of a timeout that is never reached."""
 
 
 class Played(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class Script(Struct, kw_only=True):
     picture: bytes = b""
     """Picture that is shown with the human's words."""
     turns: int = 1
-    """Most turns of the agent."""
+    """Maximum number of the agent's turns."""
     id: str = ""
 
     async def play(

@@ -39,8 +39,10 @@ def add_to(actions: Any) -> None:
     )
     add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
-    parser.add_argument("--licence", metavar="TEXT", help="the licence of a file of tasks")
-    parser.add_argument("--origin", metavar="TEXT", help="who made the tasks of a file, and how")
+    parser.add_argument("--licence", metavar="TEXT", help="the license of a task file")
+    parser.add_argument(
+        "--origin", metavar="TEXT", help="who made the tasks of a task file, and how"
+    )
     parser.add_argument(
         "--sample",
         metavar="N",

@@ -32,7 +32,7 @@ UNRELATED = (
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A number of questions out of all."""
+    """A number of questions, and the total."""
 
     right: int
     of: int
@@ -44,7 +44,7 @@ class Answers(Struct, frozen=True, kw_only=True):
     told: Share
     """Plain questions about a decision that get its fact."""
     kept: Share
-    """Plain questions about a decision that do not get the fact of another one of the task."""
+    """Number of plain questions about a decision that do not get the fact of another decision of the task."""
     silent: Share
     """Unrelated questions that get no fact."""
 

@@ -36,7 +36,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
 
 
 def count_all(by_domain: Mapping[str, Sequence[Task]]) -> Numbers:
-    """Return the counts of the tasks of each domain, at least one task."""
+    """Return the counts for each domain that has at least one task."""
     tasks = [task for chosen in by_domain.values() for task in chosen]
     return Numbers(
         families=_sorted(task.family for task in tasks if task.family),

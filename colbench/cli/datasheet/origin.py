@@ -21,5 +21,5 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
         what = "A file of tasks." if Path(source).expanduser().is_file() else ""
         origin = Origin(what=what, made="", licence="", how="")
     if not (licence or origin.licence):
-        raise UserError(f"--licence: name the licence of {source}, such as CC-BY-4.0")
+        raise UserError(f"--licence: give the license of {source}, such as CC-BY-4.0")
     return replace(origin, made=made or origin.made, licence=licence or origin.licence)

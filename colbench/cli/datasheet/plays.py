@@ -1,9 +1,10 @@
 """Success of guessing, of asking, and of asking with one question forbidden, on tasks of known families.
 
-A constant policy takes, for each decision that the request leaves open, the most frequent choice over all tasks of the
-family that hide it. It is chosen in hindsight, so no learned constant policy does better by decision. `interviewer`
-plays as it is, and once more for each hidden decision without a question about it: then it takes the usual choice, and
-should solve the task exactly if that choice is right. Answers are scored in the leading mode.
+For each decision that the request leaves open, a constant policy takes the most frequent choice over all tasks of the
+family that hide the decision. This policy is chosen in hindsight, so no learned constant policy does better on any
+decision. The agent `interviewer` plays once unchanged, and once more for each hidden decision with questions about that
+decision forbidden: then it assumes the usual choice, and should solve the task exactly if that choice is right. Answers
+are scored in the leading mode.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from colbench.task import Task
 
 TURNS = RunConfig().max_turns
 LIMIT = 600.0
-"""Seconds for one dialogue."""
+"""Time limit of one dialogue in seconds."""
 FITTED = 10
-"""Fewest tasks of a family for a constant policy: one of fewer would be fitted to them."""
+"""Minimum number of tasks of a family for a constant policy; with fewer, the policy would be fitted to them."""
 Known = tuple[Task, Design]
 
 
@@ -41,7 +42,7 @@ class Forbidden(Struct, frozen=True, kw_only=True):
 
     decision: str
     usual: bool
-    """True if the task's choice is the interviewer's choice when it does not know."""
+    """True if the task's choice is the one that the interviewer assumes without asking."""
     solved: bool
 
 
@@ -50,18 +51,18 @@ class Played(Struct, frozen=True, kw_only=True):
 
     family: str
     constant: bool | None
-    """True if the best constant policy solves it; None if it would be fitted to fewer than `FITTED` tasks."""
+    """True if the best constant policy solves the task; None if it would be fitted to fewer than `FITTED` tasks."""
     usual: bool
-    """True if the usual choices solve it: the interviewer without a question."""
+    """True if the usual choices, which the interviewer assumes without asking, solve the task."""
     asked: bool
-    """True if the interviewer solves it."""
+    """True if the interviewer, allowed every question, solves the task."""
     forbidden: tuple[Forbidden, ...]
 
 
 async def play_all(
     sample: Sequence[Known], known: Sequence[Known], config: RunConfig, bar: Bar
 ) -> list[Played]:
-    """Play the tasks of the sample; the most frequent choices are counted over all `known` tasks."""
+    """Play the tasks of the sample; the most frequent choices are counted over all tasks in `known`."""
     if not sample:
         return []
     frequent = most_frequent(known)
@@ -81,7 +82,7 @@ async def play_all(
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """Return by family and decision the most frequent choice of the tasks that hide it; of several, the first."""
+    """Return the most frequent choice by family and decision, over the tasks that hide it; the first one wins a tie."""
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):

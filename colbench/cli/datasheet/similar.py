@@ -1,8 +1,8 @@
 """Near-duplicate requests: those that share most of their runs of three words.
 
-Jaccard's index of the sets of runs (Broder, On the resemblance and containment of documents, 1997), exact: two sets
-that reach a share of `t` have one of the rarest `1 - t` of their runs in common, so that only those need an index
-(Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
+Jaccard's index of the sets of runs (Broder, On the resemblance and containment of documents, 1997), computed exactly:
+two sets whose index is at least `t` share at least one of the rarest `1 - t` of their runs, so only those runs need to
+be indexed (Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from math import ceil
 from colbench.task import SIGNATURE
 
 RUN = 3
-"""Words."""
+"""Number of words in a run."""
 SIMILAR = Fraction(4, 5)
 WORD = re.compile(r"\w+")
 Runs = frozenset[tuple[str, ...]]

@@ -1,4 +1,4 @@
-"""`colbench play`: take part in dialogues yourself, as the agent or as the human, and see their scores."""
+"""`colbench play`: play the agent or the human in dialogues yourself, and see the scores."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _text(file: Path) -> str:
 
 @contextmanager
 def _left_to_the_editor() -> Iterator[None]:
-    """Leave Ctrl-C to the editor while it has the terminal."""
+    """Ignore Ctrl-C while the editor uses the terminal, so that only the editor reacts to it."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

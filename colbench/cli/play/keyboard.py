@@ -16,7 +16,7 @@ NO_BRACKETED_PASTE = b"\x1b[?2004l\n"
 
 
 class Keyboard:
-    """Reads standard input line by line while the event loop runs; leaving it restores the terminal.
+    """Reads standard input line by line while the event loop runs; leaving the context restores the terminal.
 
     In a terminal a line can be edited, and a pasted text may arrive as one string of several lines.
     """
@@ -74,7 +74,7 @@ class Keyboard:
             return None
 
     def _piped(self) -> str | None:
-        """Read without the buffer of `sys.stdin`: a thread that waits in it would keep the process from ending."""
+        """Read without the buffer of `sys.stdin`: a thread waiting for it would keep the process from ending."""
         while b"\n" not in self._rest:
             with suppress(OSError):
                 if more := os.read(STDIN, 1 << 16):

@@ -42,7 +42,10 @@ class Pen:
         self._own = own
 
     async def message(self, draft: Draft, *, answers: bool) -> str:
-        """Return the next message; with `answers`, it may be the final one. Raises QuitError if the person leaves."""
+        """Return the next message, which may be the final answer if `answers` is True.
+
+        Raises QuitError if the person leaves.
+        """
         while True:
             text = await self._text()
             if not COMMAND.fullmatch(text):
@@ -62,7 +65,7 @@ class Pen:
         return line is not None and line.strip() != "/quit"
 
     async def _text(self) -> str:
-        """Return a message that is not empty, or one line with a command."""
+        """Return a nonempty message, or a line with a command."""
         text = ""
         while True:
             line = await self._keyboard.line("  " if text else "> ")
@@ -83,7 +86,7 @@ class Pen:
                     )
 
     async def _obey(self, name: str, argument: str, draft: Draft, answers: bool) -> str | None:
-        """Execute a command, and return the text to send, if it results in one."""
+        """Execute a command, and return the text to send, if the command produces one."""
         if name == "/quit":
             raise QuitError
         if name in self._own:

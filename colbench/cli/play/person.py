@@ -37,7 +37,7 @@ class Desk:
         self._name = ""
 
     def begin(self, task: Task, pictures: Path) -> None:
-        """Begin a dialogue about a task; its pictures go to a folder."""
+        """Start a dialogue on a task; its pictures are stored in a folder."""
         self._pictures = pictures
         self._name = re.sub(r"[^\w.-]+", "-", task.id)
         screen.rule(f"{task.id}  ({task.domain})")
@@ -45,7 +45,7 @@ class Desk:
     def tell(self, rules: str) -> None:
         """Print the rules, once."""
         if not self._told:
-            screen.note(f"{rules} /help says more.\n")
+            screen.note(f"{rules} /help shows more.\n")
         self._told = True
 
     def keep(self, picture: bytes, what: str) -> Path:

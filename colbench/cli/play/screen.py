@@ -1,4 +1,4 @@
-"""The screen of a person who plays, in the style of `colbench view`."""
+"""Terminal output for a person who plays, in the style of `colbench view`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def commands(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def show_picture(what: str, file: Path) -> None:
-    """Print where a picture is; the path is not wrapped, so that it can be copied or clicked on."""
+    """Print the path of a picture without wrapping, so that it can be copied or clicked on."""
     from rich.text import Text
 
     console().print(Text(f"{what}: {file}\n", style="dim"), soft_wrap=True)
@@ -70,7 +70,7 @@ def hidden(task: Task, *, reference: bool = True) -> None:
 
 
 def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
-    """Print the end of a dialogue; with `answer`, also an answer that the human has not seen as a picture."""
+    """Print the end of a dialogue; if `answer`, also print an answer that the human has not seen as a picture."""
     rule("the end")
     domain = get_domain(rollout.domain)
     if answer and not domain.pictured and rollout.answer is not None:
@@ -85,19 +85,19 @@ def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
 
 
 class Waiting:
-    """A sign that the other side is at work, until it is stopped; shown only in a terminal."""
+    """A sign that the other side is working, shown until it is stopped, and only in a terminal."""
 
     def __init__(self) -> None:
         self._status: Status | None = None
 
     def start(self, text: str) -> None:
-        """Show it."""
+        """Show the sign."""
         if console().is_terminal:
             self._status = console().status(text)
             self._status.start()
 
     def stop(self) -> None:
-        """Remove it."""
+        """Remove the sign."""
         if self._status:
             self._status.stop()
         self._status = None

@@ -40,9 +40,10 @@ class _Environments(Observer):
 
 
 class PlaySession(Evaluation):
-    """An evaluation with the person as `role`. Its run holds the tasks that were played, in the order of the source.
+    """An evaluation with the person as `role`.
 
-    They are played in the order of `task_ids`, or else in a random order derived from the run's seed.
+    Its run contains the tasks that were played, in the source's order. They are played in the order of `task_ids` or,
+    without it, in a random order derived from the run's seed.
     """
 
     def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:

@@ -30,9 +30,9 @@ class State(Struct, frozen=True, kw_only=True):
 
     name: str
     run: Run | None
-    """None if it has no dialogue."""
+    """The run; None if it has no dialogue."""
     text: str
-    """`done`, or why it is not."""
+    """`done`, or the reason why the run is not done."""
 
 
 def add_to(commands: Any) -> None:
@@ -96,7 +96,7 @@ def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) 
 
 
 def _run_one(name: str, evaluation: Evaluation, stop: Stop) -> State:
-    """Run or resume one run and write its report. Its failure is its own: others go on."""
+    """Run or resume one run and write its report. A failure does not stop the other runs."""
     trouble = ""
     try:
         stop.run(evaluation.run(ConsoleObserver()))

@@ -17,7 +17,7 @@ from colbench.flags import environment_values, file_values, merge_sources, read_
 TABLES = ("base", "run")
 NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 LONGEST = 80
-"""Characters of a name that is made from settings."""
+"""Maximum number of characters in a name made from settings."""
 
 
 class SweepRun(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class SweepRun(Struct, frozen=True, kw_only=True):
 
 
 def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
-    """Return the runs of a sweep's file; settings of `[[run]]` beat variables, and these beat `[base]`.
+    """Return the runs of a sweep's file; settings of `[[run]]` override environment variables, which override `[base]`.
 
     Raises UserError that names the file, the table and the key of a mistake.
     """

@@ -1,6 +1,6 @@
 """The program in an answer: the part of the agent's message that is run.
 
-The patterns take time linear in the answer, however it is written: they run in the harness.
+The patterns run in the harness, so they take linear time on any answer.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
     """Extract the Python source from an answer.
 
     `official`: the text behind the first "```python", else behind the first "```", up to the next "```" or the end;
-    without any, the whole text. `default`: the same for fences that begin a line, but other spellings of the tag
-    count, common indentation goes, and without a fence any prose above the first line of code goes.
+    without any, the whole text. `default`: the same for fences that begin a line, but other spellings of the tag count,
+    common indentation is removed, and without a fence, prose above the first line of code is removed.
     """
     return _official(answer) if mode == "official" else _default(answer)
 

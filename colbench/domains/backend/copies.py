@@ -23,7 +23,7 @@ def copies(reference: str, source: str) -> bool:
 
 
 def syntax(source: str) -> Syntax:
-    """Return the parts of a program in order, names numbered as they come; empty if it is not valid Python.
+    """Return the parts of a program in order, with names numbered by first use; empty if it is not valid Python.
 
     Docstrings and annotations are left out.
     """
@@ -38,12 +38,12 @@ def syntax(source: str) -> Syntax:
 
 
 def shape(source: str) -> tuple[str, ...]:
-    """Return the parts of a program in order without its names; its words and signs if it is not valid Python."""
+    """Return the parts of a program in order without names, or its words and signs if it is not valid Python."""
     return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 
 _syntax_of_reference = lru_cache(maxsize=4)(syntax)
-"""Trials of a task follow one another."""
+"""The cache holds one task because all trials of a task are compared consecutively."""
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -65,7 +65,7 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_docstring(node: ast.AST) -> bool:
-    """Return True for a text that stands alone and so does nothing."""
+    """Return True for a string that stands alone as a statement and has no effect."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -74,7 +74,7 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _constant(value: object) -> str:
-    """Return a constant's beginning; an integer in hex, because Python limits the decimal digits that it writes."""
+    """Return the beginning of a constant; integers in hex, because Python limits the decimal digits it converts."""
     return (hex(value) if type(value) is int else repr(value))[:200]
 
 

@@ -21,7 +21,7 @@ from colbench.task import Fact, Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
 LONGEST_ANSWER = 200_000
-"""Characters; a longer answer is not a function that a person asked for."""
+"""Maximum length in characters; no person asks for a longer function."""
 
 
 class BackendDomain(Domain):
@@ -92,7 +92,7 @@ class BackendDomain(Domain):
         return task.hidden.facts or decisions(task)
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that a message asks for, as the keyless human hears it."""
+        """Return the decisions that a message asks for, as the keyless human understands it."""
         from colbench.domains.backend.human.human import asked_decisions
 
         return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)
@@ -106,7 +106,7 @@ class BackendDomain(Domain):
         return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a program has nearly the syntax of the reference, whatever its names."""
+        """Return True if a program has nearly the syntax of the reference, regardless of names."""
         return copies(task.hidden.reference, source)
 
     def shape(self, source: str) -> Sequence[str]:
@@ -122,7 +122,7 @@ class BackendDomain(Domain):
         return {"constant": {"success": float(share == 1), "tests_passed": share}}
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
-        """Return the head of the function that was asked for."""
+        """Return the first line (`def`) of the requested function."""
         found = SIGNATURE.findall(dialogue[0])
         return Draft(text=f"{found[-1]}:\n    " if found else "", suffix=".py", required=True)
 
@@ -136,7 +136,7 @@ class BackendDomain(Domain):
             return await check_functions(tasks, resources.sandbox, done)
 
     async def vet(self, task: Task, resources: Resources) -> None:
-        """Raise RejectedError if a request gives its reference away, or the reference's values tell too little."""
+        """Raise RejectedError if a request reveals its reference, or the reference's values vary too little."""
         from colbench.domains.backend.vetting import vet
 
         assert isinstance(resources, CodeResources)  # noqa: S101

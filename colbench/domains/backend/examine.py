@@ -32,7 +32,7 @@ FLAWS = {
 async def examine_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> Examination:
-    """Run the references of some tasks in an entered sandbox; `done` is called after each."""
+    """Run the references of tasks in a sandbox that has been entered; `done` is called after each."""
     scorer = UnitTestScorer(sandbox)
 
     async def validate(task: Task) -> Validation:
@@ -49,7 +49,7 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and the table of tasks by the number of different values."""
+    """Yield the share of each type of value, and a table of the number of tasks by the number of different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
     yield f"Values of the calls by type: {', '.join(shares)}."

@@ -10,14 +10,14 @@ import warnings
 from colbench.items import Items, make_items, tokens_of
 
 LARGEST = 1e300
-"""Beyond it an integer may have no float."""
+"""Limit beyond which an integer may not be representable as a float."""
 NAMING = ("id", "attr", "arg", "name")
-"""Fields of syntax nodes that hold names."""
+"""Fields of syntax nodes that contain names."""
 PYTHON = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"self"}
 
 
 def python_items(source: str) -> Items:
-    """Return the items of Python source; built-ins and keywords are not identifiers of it."""
+    """Return the items of Python source; built-ins and keywords do not count as identifiers."""
     names, numbers, texts = _named(source)
     return make_items(source, names - PYTHON, numbers, texts)
 

@@ -40,7 +40,7 @@ class References:
         self._known: dict[str, asyncio.Task[tuple[Expected, ...]]] = {}
 
     async def of(self, task: Task) -> tuple[Expected, ...]:
-        """Return one entry for each hidden test, in order. Raises SandboxError, and tries again next time."""
+        """Return one entry for each hidden test, in order. Raises SandboxError; the next call then tries again."""
         running = self._known.get(task.hash)
         if running is None:
             running = asyncio.create_task(self._compute(task))

@@ -23,7 +23,7 @@ from colbench.task import Task
 
 VERSION = 2
 MAX_ANSWER = 200_000
-"""Characters; a longer answer is not a function that a person asked for."""
+"""Maximum length in characters; no person asks for a longer function."""
 _LONG_VALUE = 1 << 15
 """Size in bytes from which values are compared in a thread."""
 _NAMESPACE: dict[ScoringMode, Namespace] = {"default": "module", "official": "split"}
@@ -47,9 +47,9 @@ class Validation(Struct, frozen=True, kw_only=True):
 
 
 class UnitTestScorer:
-    """Scores backend answers in the sandbox that it is given, which must have been entered.
+    """Scores backend answers in a given sandbox, which must have been entered.
 
-    `modes` names the verdicts wanted; both are hardly dearer than one.
+    `modes` names the verdicts to compute; computing both costs hardly more than one.
     """
 
     def __init__(self, box: CodeSandbox, modes: Sequence[ScoringMode] = MODES) -> None:

@@ -1,4 +1,4 @@
-"""Vetting of tasks that a model wrote: nothing is given away, and the ten calls distinguish answers.
+"""Vetting of tasks written by a model: the request reveals nothing, and the ten calls distinguish answers.
 
 The reference runs in the sandbox, twice, as for scoring; none of it ever runs in this process.
 """

@@ -1,1 +1,1 @@
-"""Frontend design: the answer is an HTML page, scored by its likeness to the hidden design (docs/frontend.md)."""
+"""Frontend design: the answer is an HTML page, scored by its similarity to the hidden design (docs/frontend.md)."""

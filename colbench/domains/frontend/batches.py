@@ -20,7 +20,8 @@ class _Request(NamedTuple, Generic[Item, Result]):
 class Batches(Generic[Item, Result]):
     """Runs `work` on up to `size` items at a time, in `lanes` threads that each start with `prepare`.
 
-    Whatever is there when a thread is free is its next batch. `work` gives one result for each item, in order.
+    When a thread is free, all waiting items (up to `size`) form its next batch. `work` returns one result for each
+    item, in order.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Batches(Generic[Item, Result]):
             self._free += 1
 
     def _next(self) -> list[_Request[Item, Result]]:
-        """Return the next batch, without those whose callers have gone."""
+        """Return the next batch, without items whose callers no longer wait."""
         batch: list[_Request[Item, Result]] = []
         while self._waiting and len(batch) < self._size:
             request = self._waiting.popleft()
@@ -78,5 +79,5 @@ class Batches(Generic[Item, Result]):
         return batch
 
     def close(self) -> None:
-        """End the threads, after the batches they are at."""
+        """End the threads after their current batches."""
         self._threads.shutdown(cancel_futures=True)

@@ -63,7 +63,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Return the flaws of some pages that show without the cosine, for their datasheet."""
+    """Return the flaws of pages that can be found without computing the cosine, for their datasheet."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))
@@ -125,7 +125,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 
 
 def _worth(score: Score) -> float | None:
-    """Return the least of all measures: a page is worth 1 against itself by every measure, no page 0."""
+    """Return the lowest of all measures: a page compared with itself scores 1 on every measure, a missing page 0."""
     return min(score.metrics.values()) if score.metrics else score.value
 
 

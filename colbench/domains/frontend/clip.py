@@ -1,8 +1,9 @@
 """The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
 
-Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs batches of its
-own on one thread: pictures are independent, and OpenMP threads that wait for each other next to a busy browser
-spin. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture, one took 0.15 s.
+Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs its own
+batches on one thread: pictures are independent, and OpenMP threads waste CPU time spinning while they wait for each
+other next to a busy browser. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture,
+one took 0.15 s.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ logger = logging.getLogger("colbench")
 
 
 class DeviceError(UserError):
-    """The device that was asked for cannot be used."""
+    """The requested device cannot be used."""
 
 
 def find_clip(
@@ -149,9 +150,9 @@ def _device(wanted: str) -> str:
 
 
 def _multiply_with_onednn(tower: Module) -> None:
-    """Have oneDNN do the work of the tower's perceptrons, in float32 as before.
+    """Use oneDNN for the perceptrons of the vision tower, in float32 as before.
 
-    PyTorch leaves it to MKL otherwise, which is half as fast on some processors; the vectors agree to 1e-7.
+    Otherwise PyTorch uses MKL, which is half as fast on some processors; the vectors agree to 1e-7.
     """
     import torch
 

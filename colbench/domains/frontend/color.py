@@ -21,7 +21,7 @@ XYZ_FROM_RGB = (
     (0.0193339, 0.1191920, 0.9503041),
 )
 WHITE = (0.95047, 1.0, 1.08883)
-"""D65, as in sRGB."""
+"""The white point D65, as in sRGB."""
 
 
 def lab(colors: Sequence[str]) -> Floats:
@@ -73,7 +73,7 @@ def _turn(degrees: Floats) -> Floats:
 
 
 def _mean_hue(h1: Floats, h2: Floats) -> Floats:
-    """Return the hue in the middle of the shorter way from one to the other, in degrees."""
+    """Return the hue halfway between two hues along the shorter arc, in degrees."""
     import numpy as np
 
     middle = (h1 + h2) / 2

@@ -57,7 +57,7 @@ async def _render() -> str:
 
 
 def _weights() -> Diagnosis:
-    """Check that the file is where scoring looks for it. Its hash is checked when it is used."""
+    """Check that the weights file exists where scoring looks for it. Its hash is checked when the file is used."""
     file = CACHE.expanduser() / Path(ADDRESS).name
     return Diagnosis(
         what="CLIP weights",

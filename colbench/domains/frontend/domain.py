@@ -22,11 +22,11 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 LONGEST_PAGE = 2_000_000
-"""Characters; a longer page is not scored."""
+"""Maximum length of a page in characters; a longer page is not scored."""
 COPIED = 0.9
 """Share of the design's hidden token sequences above which a page counts as a copy."""
 LEAST_RUNS = 20
-"""Hidden runs of tokens of a design; anyone may have written a shorter one."""
+"""Minimum number of runs of tokens in a hidden design; a shorter one could have been written independently."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
 OWN_PAGE = (
@@ -136,7 +136,7 @@ class FrontendDomain(Domain):
         return FrontendResources(config, tasks)
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer by likeness to the hidden design."""
+        """Return the scorer by similarity to the hidden design."""
         from colbench.domains.frontend.scorer import FrontendScorer
 
         assert isinstance(resources, FrontendResources)  # noqa: S101
@@ -174,23 +174,23 @@ class FrontendDomain(Domain):
         return html_items(source)
 
     def source(self, answer: str) -> str:
-        """Return the page that is scored; nothing of one that is too long."""
+        """Return the page that is scored; empty if it is too long."""
         page = extract_page(answer) or ""
         return page if len(page) <= LONGEST_PAGE else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a page holds nearly all runs of tokens of the design that the request does not hold."""
+        """Return True if a page contains nearly all of the design's runs of tokens that the request lacks."""
         whole = hidden_items(task).ngrams
         used = used_items(task, source).ngrams
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
 
     def committed(self, text: str, said: Sequence[str]) -> str:
-        """Return the text or, where it shows no page, the last message that did."""
+        """Return the text or, if it contains no page, the last message that did."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
         return next(shown, text)
 
     def readable(self, said: str) -> str:
-        """Return a message without its page, of which the human sees only the picture."""
+        """Return a message without its page, which the human sees only as a picture."""
         page = extract_page(said)
         return FENCE.sub("", said.replace(page, "")) if page else said
 

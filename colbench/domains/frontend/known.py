@@ -11,14 +11,14 @@ Value = TypeVar("Value")
 
 
 class Known(Generic[Key, Value]):
-    """Keeps the last `most` values by key. What raised is not kept."""
+    """Keeps the last `most` values by key. A computation that raised an error is not kept."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._values: dict[Key, asyncio.Task[Value]] = {}
 
     async def get(self, key: Key, compute: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        """Return the value of a key; compute it unless it is known or being computed for another caller."""
+        """Return the value of a key; compute it unless it is cached or being computed for another caller."""
         task = self._values.pop(key, None)
         if task is None:
             task = asyncio.create_task(compute())

@@ -1,13 +1,13 @@
 """Agreement of two pages block by block, after Design2Code (arXiv 2403.03163), from the browser's own layout.
 
-The blocks of both pages are paired so that the sum of likenesses is the greatest (optimal assignment). Words pair
-with words by what they say, pictures with pictures, areas with areas and empty inputs with empty inputs by
-where they are and how large. A pair of less than half the possible likeness is none.
+The blocks of both pages are paired so that the sum of similarities is maximal (optimal assignment). Texts are paired
+with texts by content; pictures with pictures, areas with areas and empty inputs with empty inputs by position and size.
+A pair with less than half the possible similarity is dropped.
 
 Each measure is the share of both pages that agrees: the sum over pairs of their agreement, weighted by the sizes of
-both blocks, over the sizes of all blocks of both pages. So, other than in Design2Code, where they are means over
-what was paired, a page with one right block in it does not agree well. A block's size is the square root of its area,
-so that one large background does not outweigh the words on it.
+both blocks, over the sizes of all blocks of both pages. Design2Code takes means over the paired blocks only; here, a
+page with just one correct block does not agree well. A block's size is the square root of its area, so that one large
+background does not outweigh the text on it.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 LEAST = 0.5
 """The similarity above which two blocks are a pair."""
 NEARBY = 0.1
-"""The weight of distance next to equal words, so that of two equal links the nearer one is used."""
+"""The weight of distance relative to equal text, so that of two equal links the nearer one is paired."""
 MOST_BLOCKS = 1000
 """Maximum number of blocks of a page, in reading order; no described design has this many."""
 MOST_TEXT = 1000
-"""Characters of a block that are compared."""
+"""Maximum number of characters of a block to compare."""
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """How far two pages agree, each in [0, 1]: 1 for equal pages, 0 where either has nothing on it."""
+    """How far two pages agree, each measure in [0, 1]: 1 for equal pages, 0 if either is empty."""
 
     block: float
     """Size: of a pair, the smaller block's over the mean of both."""
@@ -51,7 +51,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
     page."""
     color: float
-    """One less CIEDE2000 / 100, of the background and, of words, the mean with that of the text color."""
+    """One minus CIEDE2000 / 100 of the background or, for text, the mean of that and the same for the text color."""
 
     @property
     def layout(self) -> float:
@@ -67,7 +67,7 @@ class Pair(NamedTuple):
     nearness: float
     """1 at the same place, 0 at opposite edges of the larger page."""
     text: float
-    """The likeness of their words, 0 without."""
+    """Similarity of the texts; 0 for blocks without text."""
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:
@@ -91,7 +91,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the agreement of all pairs over all blocks, by size; `otherwise` if neither page has such a block."""
+    """Return the agreement of all pairs over all blocks, by size; `otherwise` if neither page has such blocks."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -183,7 +183,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return the lesser width and height over the greater, multiplied; shape (len(mine), len(theirs))."""
+    """Return smaller over larger width times smaller over larger height; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -198,7 +198,7 @@ def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
 def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
     """Return the Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
 
-    A text is read without regard to case and with a space before and after it.
+    Texts are compared without regard to case, with a space added before and after.
     """
     import numpy as np
 

@@ -1,10 +1,9 @@
 """The inputs of CLIP made from a page's picture: the paper's crop, and the whole page.
 
-`crop`: the shorter edge resized to the model's input, then the center cut out, as open_clip and OpenAI do it;
-of a tall page only a square in the middle is seen.
-`page`: the whole picture squashed to a square, as Design2Code (arXiv 2403.03163) does it. Padding to a square
-would keep the proportions and spend most of the input on padding: of a page 1280 x 4000 the model would see a
-strip 72 pixels wide.
+`crop`: the shorter edge resized to the model's input, then the center cut out, as open_clip and OpenAI do it; only a
+square in the middle of a tall page is visible. `page`: the whole picture squashed to a square, as Design2Code (arXiv
+2403.03163) does it. Padding to a square would keep the proportions but waste most of the input: a page of 1280 x 4000
+would become a strip 72 pixels wide.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class FrontendResources(Resources):
     """A renderer, and the encoder for the cosine if weights are available.
 
-    The constructor raises UserError if there is no browser, the first use of `clip` if the weights
-    are not what they should be.
+    The constructor raises UserError if there is no browser; the first use of `clip` raises it if the weights are
+    invalid.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -35,7 +35,7 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """Return the encoder; None without weights. The first use fetches them."""
+        """Return the encoder; None without weights. The first use loads or downloads them."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
@@ -71,16 +71,16 @@ class FrontendResources(Resources):
 
 
 def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
-    """Build the renderer that a configuration asks for; renders are kept in `store`, else in the user's cache."""
+    """Build the renderer that a configuration requires; renders are stored in `store`, else in the user's cache."""
     from colbench.sandbox.browser import Renderer
 
     return Renderer(config.browser, workers=workers(config.browser_workers), cache=store)
 
 
 def make_clip(config: RunConfig) -> ClipEncoder | None:
-    """Build the encoder behind the cosine; None, with a warning, without weights.
+    """Build the encoder for the cosine; None, with a warning, if there are no weights.
 
-    Raises UserError that begins with the flag to blame.
+    Raises UserError that begins with the flag that caused it.
     """
     from colbench.domains.frontend.clip import DeviceError, find_clip
     from colbench.domains.frontend.weights import OtherWeightsError

@@ -1,9 +1,9 @@
-"""The likeness of the answer's page to the hidden design, both rendered by the same browser.
+"""Similarity of the answer's page to the hidden design, both rendered by the same browser.
 
-`default` is the fair verdict: an answer without a page that renders is worth 0. `official` is the released
-scorer's (SWEET-RL, arXiv 2503.15478): its extraction, its viewport, and a black picture where there is no page.
-The value is the cosine of CLIP's view of the two pictures; without weights it stays None and the other measures
-stand. Which measure sees what: docs/frontend.md.
+`default` is the fair verdict: an answer without a page that can be rendered scores 0. `official` is the verdict of the
+released scorer (SWEET-RL, arXiv 2503.15478), with its extraction and viewport, and a black picture for a missing page.
+The value is the cosine of CLIP's embeddings of the two pictures; without weights it is None and only the other measures
+are reported. docs/frontend.md explains what each measure captures.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Metrics = dict[str, float]
 
 
 class FrontendScorer:
-    """Scores pages by the renderer it is given, which must have been entered.
+    """Scores pages with a given renderer, which must have been entered.
 
-    `clip`: None scores without the cosine. `targets`: the tasks of the run; one of them is the `other` floor.
-    `modes`: the verdicts wanted.
+    `clip`: None scores without the cosine. `targets`: the tasks of the run; one of them is the `other` floor. `modes`:
+    the verdicts to compute.
     """
 
     def __init__(
@@ -77,7 +77,8 @@ class FrontendScorer:
     ) -> list[Followed | None]:
         """Return for each turn the outcomes of the human's differences on the next page.
 
-        Known for a human who names them as the keyless one does. Raises RenderError when the browser failed.
+        They are known if the human names differences in the keyless one's words. Raises RenderError if the browser
+        fails.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(
@@ -159,7 +160,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the target of the next task of the run that has another one and can be rendered."""
+        """Return the next target in the run that differs from this one and can be rendered."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):
@@ -201,7 +202,7 @@ def _measure(page: Render, target: Render) -> Metrics:
 
 
 def _solid(target: Render, color: str) -> Render:
-    """Return a page as large as the target, black or white, with nothing on it."""
+    """Return a blank black or white page of the target's size."""
     from PIL import Image
 
     content = io.BytesIO()

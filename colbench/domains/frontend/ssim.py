@@ -1,8 +1,8 @@
 """Structural similarity of two pictures (Wang, Bovik, Sheikh, Simoncelli, IEEE TIP 13(4), 2004).
 
-Both pictures are put in the upper left corner of one canvas as large as the larger width and the larger height;
-what a page does not cover is its own background. The canvas is read as gray and averaged over squares
-until its shorter side is about 256 pixels, as the authors advise.
+Both pictures are placed in the upper left corner of a canvas with the larger width and the larger height; the rest is
+filled with the page's own background. The canvas is converted to gray and averaged over squares until its shorter side
+is about 256 pixels, as the authors advise.
 """
 
 from __future__ import annotations

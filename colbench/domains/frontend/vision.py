@@ -1,7 +1,7 @@
 """The human played by a vision model: sees the target and the designer's page, and describes the differences.
 
-What a page or the designer says may be meant to mislead the human: pages are seen as pictures only, and the
-designer's words stand in the prompt as quoted data.
+Pages and the designer's messages may try to mislead the human: pages are shown only as pictures, and the prompt
+contains the designer's words as quoted data.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ NOT_SEEN: dict[RenderOutcome, str] = {
 
 
 class VisionHuman:
-    """A human who sees: the target page and the page in the agent's last message, as pictures.
+    """A human who sees pages: the target page and the page in the agent's last message, as pictures.
 
-    A page that the browser cannot show is said to be unseen, by rule. The reply carries the picture of the
-    agent's page. The placeholders of the prompt are `{problem_description}`, `{pictures}` (says what they are) and
-    `{dialogue_history}`.
+    If the browser cannot render a page, a fixed reply says so. The reply includes the picture of the agent's page. The
+    placeholders of the prompt are `{problem_description}`, `{pictures}` (says what they are) and `{dialogue_history}`.
     """
 
     def __init__(self, chat: ChatModel, voice: Voice) -> None:

@@ -1,7 +1,7 @@
-"""CLIP's weights: found or fetched, proven by their hash, and loaded without a chance of random ones.
+"""CLIP's weights: finding or downloading them, verifying their hash, and loading them completely.
 
-The paper's model is OpenAI's ViT-B/32, which open_clip calls `ViT-B-32-quickgelu`; its plain `ViT-B-32` has
-another activation and is silently wrong with these weights.
+The paper's model is OpenAI's ViT-B/32, which open_clip calls `ViT-B-32-quickgelu`; its plain `ViT-B-32` has another
+activation and is silently wrong with these weights.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SHA256 = "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
 """Hash of `ViT-B-32.pt` as published by OpenAI in 2021."""
 ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
 CACHE = Path("~/.cache/clip")
-"""Where OpenAI's own package and open_clip keep the same file."""
+"""Folder where OpenAI's own package and open_clip store the same file."""
 PATIENCE = 5.0
-"""Seconds until an address that does not answer counts as out of reach."""
+"""Seconds until an address that does not answer counts as unreachable."""
 CONFIG = "open_clip_config.json"
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
 VISUAL = "visual."
@@ -41,7 +41,7 @@ class MissingWeightsError(UserError):
 
 
 class OtherWeightsError(UserError):
-    """These are not the paper's weights, and others were not allowed."""
+    """The weights are not the paper's, and others were not allowed."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
@@ -66,10 +66,9 @@ class Weights(Struct, frozen=True, kw_only=True):
 def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) -> Weights:
     """Find the weights in `source`, or OpenAI's in the cache or the network.
 
-    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`.
-    Raises MissingWeightsError when there is no `source` and nothing could be fetched, or no open_clip to load
-    it; UserError for a `source` that cannot be used; OtherWeightsError, unless `allow_unpinned`, if the hash is
-    not the paper's.
+    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`. Raises
+    MissingWeightsError if there is no `source` and the download failed, or open_clip is not installed; UserError for a
+    `source` that cannot be used; OtherWeightsError, unless `allow_unpinned`, if the hash is not the paper's.
     """
     if find_spec("open_clip") is None:
         raise MissingWeightsError(
@@ -119,7 +118,7 @@ def _check_reachable(address: str, patience: float) -> None:
 
 
 def _file_in(source: Path) -> Path:
-    """Return the file of weights that `source` is or holds."""
+    """Return the weights file that `source` is or contains."""
     if source.is_file():
         return source
     if not source.is_dir():
@@ -143,8 +142,8 @@ def _digest(file: Path) -> str:
 def load_tower(weights: Weights) -> Module:
     """Load CLIP's image tower with these weights, in float32, on the CPU.
 
-    The tower is made without storage and takes every tensor from the file, so none can be left random.
-    Raises UserError when they do not fit the architecture.
+    The tower is made without storage and takes every tensor from the file, so none can keep random values. Raises
+    UserError when they do not fit the architecture.
     """
     import torch
     from open_clip import CLIP, get_model_config
@@ -172,7 +171,8 @@ def load_tower(weights: Weights) -> Module:
 def read_visual(weights: Weights) -> dict[str, Tensor]:
     """Read the tensors of the image tower, by their names inside it. Raises UserError for an invalid file.
 
-    OpenAI's file is a TorchScript archive, which can hold code: it is opened as such only if it is pinned.
+    OpenAI's file is a TorchScript archive, which can contain code: it is opened as an archive only if its hash is
+    pinned.
     """
     try:
         state = _read_state(weights.file, archive=weights.pinned)

@@ -1,4 +1,4 @@
-"""The actor of a node: it starts a worker there, and hands the bytes of its link on, both ways."""
+"""The actor of a node: it starts a worker there, and relays the bytes of its link in both directions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from colbench.executors.worker_process import WorkerProcess
 from colbench.version import __version__
 
 CHUNK = 1 << 20
-"""Bytes that one call carries at most."""
+"""Maximum number of bytes in one call."""
 
 
 class NodeActor:
-    """One worker of a node; all methods but the first need that it was started."""
+    """One worker on a node; all methods except `start` require that the worker was started."""
 
     async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
-        """Start the worker. Return why that is impossible, and an empty text otherwise.
+        """Start the worker.
 
-        `version` is that of the run's ColBench, `folder` where the run was started, and `environment` holds variables
-        that the worker needs.
+        Return the reason if that is impossible, else an empty text. `version` is the run's version of ColBench,
+        `folder` the one in which the run was started, and `environment` contains variables that the worker needs.
         """
         if version != __version__:
             return f"has ColBench {__version__}, and the run {version}"
@@ -36,11 +36,11 @@ class NodeActor:
         return ""
 
     async def read(self) -> bytes:
-        """Return the worker's next message; nothing after it has ended."""
+        """Return the worker's next message; empty after the worker has ended."""
         return await self._reader.read(CHUNK)
 
     async def write(self, data: bytes) -> None:
-        """Tell the worker something."""
+        """Send a message to the worker."""
         self._writer.write(data)
         await self._writer.drain()
 

@@ -19,7 +19,7 @@ REACHED_WITHIN = 5.0
 JOINED_WITHIN = 30.0
 """Seconds to wait until a cluster is joined."""
 CLIENT = "ray://"
-"""Begins the address of a cluster to which this machine does not belong."""
+"""Prefix of the address of a cluster to which this machine does not belong."""
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -27,12 +27,12 @@ class Node(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    """Its address and the beginning of its id, for people."""
+    """The node's address and the beginning of its id, for display."""
     cores: int
 
 
 class Cluster:
-    """A joined cluster. `flag` is the flag that named it."""
+    """A cluster that was joined. `flag` is the flag that named it."""
 
     def __init__(self, ray: Any, flag: str, *, joined: bool) -> None:
         self._ray = ray
@@ -57,7 +57,7 @@ class Cluster:
         return cluster
 
     async def leave(self) -> None:
-        """Leave the cluster, unless this process had joined it before."""
+        """Leave the cluster, unless this process had already joined it."""
         if self._joined:
             await asyncio.to_thread(self._ray.shutdown)
 
@@ -67,7 +67,7 @@ class Cluster:
         return [_node(each) for each in found if each["Alive"] and each["Resources"].get("CPU")]
 
     def start_actor(self, node: Node, *, gpus: float) -> Any:
-        """Start an actor on a node, which takes one of its CPUs; Ray makes it wait for one that is free."""
+        """Start an actor on a node, where it occupies a CPU; Ray makes it wait until one is free."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         there = NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
@@ -100,7 +100,7 @@ def _join(flag: str, address: str) -> Cluster:
 
 
 def _restore_sigterm() -> None:
-    """Put the handler of SIGTERM back: Ray has one beneath Python, which would abort this process."""
+    """Restore the handler of SIGTERM: Ray installs one below Python, which would abort this process."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 

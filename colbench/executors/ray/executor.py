@@ -1,7 +1,7 @@
 """The executor that divides the dialogues of a run among the nodes of a Ray cluster.
 
-Each node has a worker or several, which are handed a cell whenever they have room. Nodes that join later take part; the
-cells of one that is lost are owed again. The process of the run alone writes.
+Each node has one or several workers, which get a cell whenever they have room. Nodes that join later take part; the
+cells of a lost node are run again. Only the process of the run writes files.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from colbench.models.servers import Wait, current_servers
 from colbench.runner import first_of
 
 POLL = 1.0
-"""Seconds between two looks at which nodes there are."""
+"""Seconds between two checks for new and lost nodes."""
 TOLD_AFTER = 20.0
-"""Seconds without a worker after which that is told."""
+"""Seconds without a worker after which this is reported."""
 NO_NODE = "no node of the Ray cluster is ready"
 
 
@@ -47,7 +47,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class RayExecutor(RemoteExecutor):
-    """Holds the dialogues of a run on the nodes of a cluster, in `processes` workers each."""
+    """Runs the dialogues of a run on the nodes of a cluster, with `processes` workers each."""
 
     def __init__(self, plan: Plan, processes: int) -> None:
         super().__init__(plan)
@@ -74,7 +74,7 @@ class RayExecutor(RemoteExecutor):
         await self._cluster.leave()
 
     async def _first_ready(self) -> None:
-        """Wait until a worker is ready. Raises UserError if one cannot be started."""
+        """Wait until a worker is ready. Raises UserError if a worker cannot be started."""
         asked = time.monotonic()
         while self._ready is None:
             await self._look()
@@ -103,7 +103,7 @@ class RayExecutor(RemoteExecutor):
         self._starts[place] = asyncio.create_task(self._start(place))
 
     async def _start(self, place: Place) -> Worker | None:
-        """Return the worker of a place once it is ready; None if the node is lost before. Raises UserError."""
+        """Return the ready worker of a slot on a node; None if the node is lost first. Raises UserError."""
         config = self._plan.config
         gpus = 1 / self._processes if config.clip_device.startswith("cuda") else 0
         host = NodeHost(self._cluster, place.node, _environment(config), gpus=gpus)
@@ -141,7 +141,7 @@ class RayExecutor(RemoteExecutor):
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raises the errors of the queue."""
+        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -162,7 +162,7 @@ class RayExecutor(RemoteExecutor):
             start.cancel()  # those that wait for a CPU; the others have finished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
-        """Tell that no node takes part, and stop the run when patience is over."""
+        """Report that no node takes part, and stop the run after the patience has run out."""
         waits, patience = current_servers().waits_elsewhere, self._plan.config.endpoint_patience
         if self._serving:
             waits.pop(self, None)
@@ -172,7 +172,7 @@ class RayExecutor(RemoteExecutor):
             queue.stop(EndpointError(f"{NO_NODE} for {patience:g} s (--endpoint-patience)"))
 
     async def _serve(self, place: Place, queue: CellQueue) -> None:
-        """Have the workers of a place serve the queue, one after the other where one is lost."""
+        """Have the workers of a slot serve the queue; each lost worker is replaced by the next."""
         while worker := await self._started(place, queue):
             lost = await self._served(worker, queue)
             if lost is None:
@@ -186,7 +186,7 @@ class RayExecutor(RemoteExecutor):
             self._begin(place)
 
     async def _started(self, place: Place, queue: CellQueue) -> Worker | None:
-        """Return the worker of a place once it is ready; None if its node is lost, or cannot take part."""
+        """Return the ready worker of a slot; None if its node is lost or cannot take part."""
         try:
             return await self._starts[place]
         except UserError as error:
@@ -212,7 +212,7 @@ class RayExecutor(RemoteExecutor):
 
 
 async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Wait until one more of some tasks is done, but not for long."""
+    """Wait for a short time, or until one more of some tasks is done."""
     begun = [task for task in tasks if not task.done()]
     if begun:
         await asyncio.wait(begun, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)

@@ -18,7 +18,7 @@ from colbench.version import __version__
 class NodeHost:
     """Starts and ends the process of one worker on a node (`workers.Host`).
 
-    `environment` holds variables that it needs, `gpus` is the part of a GPU that it takes.
+    `environment` contains variables that the worker needs, `gpus` is the fraction of a GPU that it occupies.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class NodeHost:
     async def start(self, end: socket.socket) -> None:
         """Start the process, and relay messages between it and this end of the link.
 
-        Raises UserError if ColBench is not there in the run's version, or the node is lost.
+        Raises UserError if the node lacks the run's version of ColBench, or is lost.
         """
         from ray.exceptions import RayError
 
@@ -73,7 +73,7 @@ class NodeHost:
             writer.close()
 
     async def ended(self, within: float) -> str | None:
-        """Return how the process ended, in words; None if it does not end within this many seconds."""
+        """Return a description of how the process ended; None if it does not end within this many seconds."""
         from ray.exceptions import RayError
 
         if not self._carriers:

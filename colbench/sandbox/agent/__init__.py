@@ -1,7 +1,7 @@
 """The sandbox of a program under test: no network but one endpoint, and no file that holds tasks.
 
-See docs/agent-sandbox.md. It shuts in programs (`cmd:` agents) by bubblewrap; the answers that agents give are run
-elsewhere, by `colbench.sandbox.CodeSandbox`.
+See docs/agent-sandbox.md. It isolates programs (`cmd:` agents) with bubblewrap; the agents' answers are run elsewhere,
+by `colbench.sandbox.CodeSandbox`.
 """
 
 from __future__ import annotations

@@ -22,12 +22,12 @@ from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, fi
 from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
 _FORBIDS_NAMESPACES = (0, 8)
-"""The first version of bubblewrap that can forbid those inside to make namespaces of their own."""
+"""The first version of bubblewrap that can forbid creating further namespaces inside."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import main; main(*sys.argv[2:])"
 
 
 class Sandbox(ABC):
-    """The sandbox of the processes of one command. Raises SandboxError where bubblewrap is not installed."""
+    """The sandbox of the processes of one command. Raises SandboxError if bubblewrap is not installed."""
 
     def __init__(self, command: Sequence[str], hidden: Hidden) -> None:
         bubblewrap = shutil.which("bwrap")
@@ -45,14 +45,14 @@ class Sandbox(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """Describe what the isolation permits, in words."""
+        """Describe what the isolation permits."""
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
-        """Return the settings that distinguish it from other sandboxes, for `inside.agent`."""
+        """Return the settings that distinguish this sandbox from others, for `inside.agent`."""
 
     def _rules(self) -> dict[str, str]:
-        """Return the places of the view by their rule; if two name the same place, the later one counts."""
+        """Return the paths of the view by their rules; if a path has two rules, the later one counts."""
         hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
         return {
             **dict.fromkeys((*self.view.system, *self.view.own), SHOW),
@@ -80,7 +80,7 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network but one endpoint, and no files but the system's and the command's own.
 
-    `environment` names the variables that they get next to the usual ones, `named` further files that are shown.
+    `environment` names variables passed on in addition to the usual ones, `named` further files that are visible.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AgentSandbox(Sandbox):
 
     @property
     def words(self) -> str:
-        """Describe what the isolation permits, in words."""
+        """Describe what the isolation permits."""
         network = f"but {self._endpoint}" if self._endpoint else "at all"
         own = ", ".join(self.view.own) or "none"
         return f"no network {network}; files beside the system's: {own}"
@@ -120,10 +120,10 @@ class AgentSandbox(Sandbox):
 
 
 class OpenSandbox(Sandbox):
-    """A sandbox with the network and every file but those with tasks, which may be read only.
+    """A sandbox with network access and read-only access to every file except those with tasks.
 
-    `named`: files of the agent, shown wherever they are. `writable`: folders that it may write to; a /tmp of its own
-    it has in any case.
+    `named`: files of the agent, visible wherever they are. `writable`: folders that the agent may write to, in addition
+    to its own /tmp.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class OpenSandbox(Sandbox):
 
     @property
     def words(self) -> str:
-        """Describe what the isolation permits, in words."""
+        """Describe what the isolation permits."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
         return f"the network; every file but those with tasks, to read; to write, {folders}"
 

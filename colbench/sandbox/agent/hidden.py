@@ -18,16 +18,16 @@ from colbench.config import RunConfig
 _GROUPS = ("colbench.tasks", "colbench.families")
 _INSTALLED = ("site-packages", "dist-packages")
 _RUNS = "runs"
-"""Where runs are put that have no `--out`."""
+"""Default folder of runs without `--out`."""
 
 
 class Hidden(Struct, frozen=True):
     """Files and folders, links resolved."""
 
     places: tuple[Path, ...]
-    """Never shown, nor anything in them."""
+    """Paths that are never visible, including their contents."""
     checkouts: tuple[Path, ...]
-    """Not shown as a whole, but for folders in them that an agent is in."""
+    """Checkouts, hidden except for folders in them that contain the agent."""
 
     @property
     def packages(self) -> set[str]:
@@ -35,24 +35,24 @@ class Hidden(Struct, frozen=True):
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
 
     def holds(self, place: Path) -> bool:
-        """Return True if a place is one of those never shown, or inside one."""
+        """Return True if a path is hidden, or inside a hidden one."""
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
-        """Return True if a place is a checkout, or inside one but outside the Python that is installed there."""
+        """Return True if a path is a checkout, or inside one but outside a Python installed there."""
         python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
         if any(place.is_relative_to(prefix) for prefix in python):
             return False
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Return True if a folder is one of the checkouts, or another that holds such a package."""
+        """Return True if a folder is a known checkout, or another one that contains such a package."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find the files with tasks of runs and with dialogues about them; `out` is the run's folder."""
+    """Find the files with tasks of runs and with dialogues on them; `out` is the run's folder."""
     packages = list(_packages())
     places = [
         *packages,
@@ -69,7 +69,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 
 
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """Find what else to hide in an agent's own folders: other names of hidden files, and packages installed there."""
+    """Find further files to hide in an agent's folders: other names of hidden files, and packages installed there."""
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
     found = [
@@ -94,7 +94,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield the folders of the packages that tasks come from, every copy; nothing is imported for it."""
+    """Yield all copies of the folders of the packages that provide tasks; nothing is imported."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
@@ -106,7 +106,7 @@ def _packages() -> Iterator[Path]:
 
 
 def _checkout(package: Path) -> Iterator[Path]:
-    """Yield the project folder of a package that is used where it is developed."""
+    """Yield the project folder of a package that is installed from a checkout."""
     if not any(part in _INSTALLED for part in package.parts):
         roots = (path for path in package.parents if (path / "pyproject.toml").is_file())
         yield from list(roots)[-1:]

@@ -63,7 +63,7 @@ def why_not() -> str:
 
 
 def why_not_open() -> str:
-    """Explain why an agent cannot be isolated from the tasks alone; empty if it can."""
+    """Explain why an agent cannot be isolated from only the tasks; empty if it can."""
     return _reason(_try_open)
 
 
@@ -113,6 +113,6 @@ def _run(box: Sandbox, command: Sequence[str]) -> None:
 
 
 def _echo(listener: socket.socket) -> None:
-    """Answer one connection with the data it sends; none comes if the self-test fails earlier."""
+    """Echo one connection's data; no connection comes if the self-test fails earlier."""
     with suppress(OSError), listener.accept()[0] as connection:
         connection.sendall(connection.recv(64))

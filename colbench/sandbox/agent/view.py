@@ -22,7 +22,7 @@ SYSTEM = (
     "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-"""Programs, libraries and settings that hold no secrets; name servers, hosts and users are made up."""
+"""Programs, libraries and settings without secrets; name servers, hosts and users are replaced with generated ones."""
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
@@ -33,24 +33,24 @@ _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its 
 """Folders in the top of the file tree that an agent gets in its own form."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
-"""So many interpreters in a row are looked for, each named in the first line of the one before."""
+"""Maximum number of interpreters to follow, each named in the first line of the previous script."""
 
 
 class View(Struct, frozen=True):
-    """Visible files; hidden files inside them are determined when an agent starts."""
+    """Visible files; the hidden files among them are determined when an agent starts."""
 
     system: tuple[str, ...]
     own: tuple[str, ...]
     """Files and folders of this agent, links resolved."""
     links: tuple[tuple[str, str], ...]
-    """Symbolic links on the way to any of them, place and target."""
+    """Symbolic links on the paths to these files, each as path and target."""
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
     """Find the files that an agent of this command can see; `named` holds further words that may name files.
 
-    A file is shown with its folder, unless the folder is everybody's (as /tmp and the home folder are) or is the
-    checkout that the tasks are in; then the file alone. Nothing is shown that lies in what is hidden.
+    A file is visible together with its folder, unless the folder is shared (such as /tmp and the home folder) or is the
+    checkout with the tasks; then only the file is. Nothing inside hidden paths is visible.
     """
     programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
@@ -69,8 +69,8 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
-    These are the whole file tree, and its own files, the Python that runs it and the packages of ColBench even if they
-    are in what is otherwise hidden, or in /tmp.
+    Visible are the whole file tree and, even inside hidden folders or /tmp, the agent's own files, the Python that runs
+    it and the packages of ColBench.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -86,7 +86,7 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
 
 
 def runtime(hidden: Hidden) -> list[Path]:
-    """Return the Python of this process, where it finds modules, and ColBench's packages that hold no task."""
+    """Return the Python of this process, its module search paths, and the ColBench packages that contain no tasks."""
     entries = [Path(entry) for entry in sys.path if entry and Path(entry).exists()]
     found = [Path(sys.prefix), Path(sys.base_prefix)]
     found += [entry for entry in entries if not hidden.in_checkout(entry.resolve())]
@@ -102,7 +102,7 @@ def _tools() -> Iterator[Path]:
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield a file or folder and what belongs to it; of a file in the top of a checkout, the modules next to it."""
+    """Yield a file or folder and its neighbors: for a file at the top of a checkout, the modules next to it."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):
@@ -134,7 +134,7 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield a file or folder that is named, and what belongs to it."""
+    """Yield a file or folder that the command names, and what belongs to it."""
     real = path.resolve()
     for place in dict.fromkeys((path, real)):
         folder = place if place.is_dir() else place.parent
@@ -149,7 +149,7 @@ def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return True if a folder may belong to one user or program, and is not shared by all."""
+    """Return True if a folder probably belongs to one user or program, and is not shared by all."""
     home = Path.home().resolve()
     common = {Path(path) for path in _COMMON} | {home, *home.parents}
     if folder in common or any(folder.is_relative_to(path) for path in _NEVER):
@@ -182,7 +182,7 @@ def _entries(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _links(path: str) -> Iterator[tuple[str, str]]:
-    """Yield the symbolic links on the way to a path."""
+    """Yield the symbolic links on a path."""
     todo = [part for part in path.split("/") if part][::-1]
     at = ""
     while todo and len(todo) < 1000:

@@ -1,4 +1,4 @@
-"""The shipped exploit corpus: attacks on the scoring of answers, and honest answers to set against them."""
+"""The shipped exploit corpus: attacks on the scoring of answers, and honest answers as controls."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Running the corpus: every attack is scored like an answer, with honest answers next to it and after it.
 
-The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. So one honest
-answer waits in the server that the attack runs in, and another one comes when the attack is over; both must score 1.
-If all that is amiss is that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated,
-and what the second time shows counts.
+The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. So one honest answer
+waits in the server where the attack runs, and another one follows the attack; both must score 1. If the only fault is
+that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated, and the second result
+counts.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ from colbench.sandbox.jobs import Limits
 from colbench.score import Score
 
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
-"""Shorter than in a run, because many attacks use up all of it."""
+"""Limits shorter than in a run, because many attacks use them up."""
 BUDGET_SECONDS = 15.0
 """Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
 BUDGET_BYTES = 400 << 20
 """Allowed memory growth of the harness."""
 _LATE = "ran out of time"
 LANES = 4
-"""Attacks at a time."""
+"""Number of concurrent attacks."""
 _CHECKS = 40
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """How one attack or control went."""
+    """The result of one attack or control."""
 
     kind: str
     name: str
     control: bool
     faults: tuple[str, ...]
-    """What the attack reached, or what a control lacked; empty if all is well."""
+    """What the attack reached, or how a control failed; empty if there is no fault."""
 
     @property
     def late(self) -> bool:
-        """Return True if nothing is wrong except that an honest answer ran out of time."""
+        """Return True if the only fault is that an honest answer ran out of time."""
         return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property
     def ending(self) -> str:
-        """Describe how it ended if all is well."""
+        """Describe how an attack or control without faults ended."""
         return "scored 1" if self.control else "stopped"
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """How the sandbox stood the corpus."""
+    """The results of attacking the sandbox with the corpus."""
 
     environment: str
     findings: tuple[Finding, ...]
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """Return the attacks that reached something."""
+        """Return the attacks that reached a target."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property
@@ -89,9 +89,9 @@ async def attack_sandbox(
     chosen: Sequence[Attack] = (),
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack the scorer that `judge` makes on a sandbox of this tier, by default with the complete corpus.
+    """Attack the scorer that `judge` builds on a sandbox of this tier, by default with the complete corpus.
 
-    Those that take longest come first. Raises UserError when the tier does not work here.
+    The slowest attacks come first. Raises UserError if the tier does not work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(
@@ -123,7 +123,7 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 class _Lane:
-    """A worker, its scorer, and the targets that an attack on it could touch."""
+    """A worker, its scorer, and the targets that an attack on the worker could touch."""
 
     def __init__(self, box: CodeSandbox, scorer: Scorer, canary: Canary) -> None:
         self._scorer = scorer
@@ -160,7 +160,7 @@ class _Lane:
         return Finding(kind=attack.kind, name=attack.name, control=control, faults=tuple(faults))
 
     async def _scores(self, attack: Attack) -> Mapping[str, Score]:
-        """Return the score in each mode; they must also be fit to be stored."""
+        """Return the score in each mode; the scores must also be valid for storing."""
         scores = await self._scorer.score(VICTIM, attack.answer(self._canary))
         msgspec.json.encode(scores)
         return scores
@@ -200,7 +200,7 @@ class _Footprint:
         self._peak = _peak_bytes()
 
     async def compare(self) -> Finding:
-        """Report what has changed, once ending processes have had time for it."""
+        """Report what has changed, after giving ending processes enough time."""
         for _ in range(_CHECKS):
             if descendants(os.getpid()) == self._processes:
                 break

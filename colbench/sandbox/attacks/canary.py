@@ -46,7 +46,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Return what has been touched since the last call, and restore everything."""
+        """Return what has been touched since the last call, and restore it."""
         found = [what for what, server in self._sockets.items() if _visited(server)]
         if self._state() != self._seen:
             found.append("a change of files")
@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """Create the folder as attacks find it: a file that would tell them everything, and a socket."""
+        """Create the folder that attacks find: a file that would tell them everything, and a socket."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

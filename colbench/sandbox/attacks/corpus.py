@@ -1,8 +1,8 @@
 """The attacks as values, read from `sources/`: one text file for each class.
 
-A file begins with a line that says what its class does. Each attack follows a line `#### aim: name`, where the
-aim is what the attack reaches where nothing stops it. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for
-what a `Canary` watches. Except in class `text`, the source is put into a fence, as models write it.
+A file begins with a line that describes its class. Each attack follows a line `#### aim: name`, where the aim is what
+the attack achieves without isolation. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for the targets that a
+`Canary` watches. Except in class `text`, the source is put into a fence, like the answers of models.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ from colbench.sandbox.attacks.canary import Canary
 from colbench.sandbox.attacks.sources import Source, read_attacks, read_controls
 
 Aim = Literal["score", "end", "hang", "next", "memory", "trace", "honest"]
-"""`score`: pass without knowing the answer. `end`: the evaluator dies or cannot read its results. `hang`: it never
-finishes. `next`: the next honest answer fails. `memory`: the machine's memory is used up. `trace`: a file, a
-connection, or a process is left. `honest`: none of these; it must score 1."""
+"""`score`: pass without knowing the answer.
+
+`end`: the evaluator dies or cannot read its results. `hang`: the evaluator never finishes. `next`: the next honest
+answer fails. `memory`: the machine's memory is used up. `trace`: a file, a connection, or a process is left behind.
+`honest`: none of these; it must score 1.
+"""
 _SOURCES = Path(__file__).parent / "sources"
 
 
 class Attack(Struct, frozen=True, kw_only=True):
-    """An answer that tries to get more than it has earned (or, as a control, an honest one)."""
+    """An answer that tries to score more than it deserves (or, as a control, an honest one)."""
 
     name: str
     kind: str
-    """The class of attacks it belongs to."""
+    """The class of the attack."""
     aim: Aim
     source: str
 
     def answer(self, canary: Canary) -> str:
-        """Return the text to be scored, aimed at what this canary watches."""
+        """Return the text to score, with this canary's targets inserted."""
         text = self.source
         for word, value in canary.words.items():
             text = text.replace(word, value)
@@ -48,7 +51,7 @@ def attacks() -> tuple[Attack, ...]:
 
 @cache
 def controls() -> tuple[Attack, ...]:
-    """Return honest answers to the same task. The first uses everything that attacks are known to change."""
+    """Return honest answers to the same task. The first one uses everything that attacks are known to change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

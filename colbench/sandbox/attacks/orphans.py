@@ -17,7 +17,7 @@ _MEMORY = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Have orphaned processes become children of this one; those that are left at the end are killed."""
+    """Make orphaned processes children of this one; those left at the end are killed."""
     prctl = ctypes.CDLL(None).prctl
     before = descendants(os.getpid())
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -32,7 +32,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def descendants(process: int) -> frozenset[int]:
-    """Return the living processes below this one, however deep."""
+    """Return the living processes below this one, at any depth."""
     parents = dict(_parents())
     found = {process}
     while more := {child for child, parent in parents.items() if parent in found} - found:

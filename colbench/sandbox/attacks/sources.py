@@ -1,6 +1,6 @@
-"""How a corpus of attacks lies on disk: a text file for each class, honest controls in `controls.txt`.
+"""The file format of a corpus of attacks: a text file for each class, with honest controls in `controls.txt`.
 
-A file begins with a line that says what its class does. Each source follows a line `#### aim: name`.
+A file begins with a line that describes its class. Each source follows a line `#### aim: name`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _CONTROLS = "controls"
 
 
 class Source(NamedTuple):
-    """One attack or control as written."""
+    """The source text of one attack or control."""
 
     kind: str
     """The class: the file's name."""

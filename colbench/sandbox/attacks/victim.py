@@ -1,4 +1,4 @@
-"""The task under attack."""
+"""The task that the attacks target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to what can be seen of a page that is open in a browser."""
+"""The entry point for reading the visible content of a page that is open in a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 async def read_blocks(session: CDPSession, picture: bytes) -> tuple[str, tuple[Block, ...]]:
     """Read the page's background color, `#rrggbb`, and the visible blocks in the picture, in reading order.
 
-    The picture is the page's, from its upper left corner at one pixel a CSS pixel. Nothing runs in the page.
-    Hidden, clipped, covered, too faint and too small things are none: see docs/frontend.md.
-    Raises Playwright's Error when the page or the browser goes down.
+    The picture shows the page from its upper left corner, with one pixel per CSS pixel. Nothing runs in the page.
+    Hidden, clipped, covered, too faint and too small elements do not count: see docs/frontend.md. Raises Playwright's
+    Error if the page or the browser crashes.
     """
     snapshot = await session.send(
         "DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES), "includePaintOrder": True}

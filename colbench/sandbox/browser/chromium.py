@@ -1,4 +1,4 @@
-"""One running browser: who has pages in it, how much memory its processes have, and how it ends."""
+"""One running browser: its open pages, the memory of its processes, and its shutdown."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _WATCH_SECONDS = 0.5
 
 
 class Chromium:
-    """A browser that runs, with the driver that it is spoken to through.
+    """A running browser, with the driver that controls it.
 
-    It is killed when its processes take more than `most_memory` bytes; who has a page in it sees it die.
+    It is killed if its processes use more than `most_memory` bytes; users of its pages then see the crash.
     """
 
     def __init__(
@@ -70,16 +70,16 @@ class Chromium:
 
     @property
     def alive(self) -> bool:
-        """Return True if it can be given pages."""
+        """Return True if the browser can open pages."""
         return self.browser.is_connected()
 
     def enter(self) -> None:
-        """Count one more page that is open in it."""
+        """Count one more open page."""
         self._pages += 1
         self._idle.clear()
 
     def leave(self) -> None:
-        """Count one page as done."""
+        """Count one page as closed."""
         self._pages -= 1
         self.rendered += 1
         if not self._pages:
@@ -91,9 +91,9 @@ class Chromium:
             _kill(self.pid, os.killpg)
 
     async def ended(self, *tasks: asyncio.Task[Any]) -> None:
-        """Wait for tasks that are about to end, however they end.
+        """Wait for tasks that are about to end, with any outcome.
 
-        If they hang, take from them first the browser, then its driver.
+        If they hang, kill first the browser, then its driver.
         """
         ending = asyncio.gather(*tasks, return_exceptions=True)
         for measure in (self.kill, self._kill_driver, ending.cancel):
@@ -103,7 +103,7 @@ class Chromium:
             measure()
 
     async def close(self) -> None:
-        """End it when the last page is done with."""
+        """Close the browser when its last page is closed."""
         await self._idle.wait()
         self._watching.cancel()
         await self.ended(asyncio.create_task(self._close()))

@@ -1,4 +1,4 @@
-"""Playwright's driver, the process that starts browsers: no cancellation loses one."""
+"""Playwright's driver, the process that starts browsers; it is never lost by a cancellation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ T = TypeVar("T")
 
 
 async def start_driver() -> Playwright:
-    """Start a driver. If this is canceled meanwhile, the driver is stopped before the cancellation is raised.
+    """Start a driver.
 
-    Playwright starts it in a task that a cancellation does not reach; the driver would run on, and nobody know it.
+    If this is canceled during the start, the driver is stopped before the cancellation is raised. Playwright starts the
+    driver in a task that a cancellation does not reach, so it would continue to run unnoticed.
     """
     from playwright.async_api import async_playwright
 

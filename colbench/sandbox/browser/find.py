@@ -27,12 +27,11 @@ _VERSION_SECONDS = 20
 
 
 def find_browser(explicit: str | None = None) -> Path:
-    """Return the executable that renders.
+    """Return the executable of the browser.
 
-    It is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless shell,
-    Playwright's own or the system's, else a full Chromium.
-
-    Raises UserError that says how to get one, also when Playwright, which drives it, is not installed.
+    It is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless shell
+    (Playwright's own or the system's), else a full Chromium. Raises UserError that says how to get a browser, also if
+    Playwright, which controls it, is not installed.
     """
     if find_spec("playwright") is None:
         raise UserError(
@@ -56,7 +55,7 @@ def find_browser(explicit: str | None = None) -> Path:
 def describe_browser(browser: Path) -> str:
     """Name, version and build of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
 
-    Raises UserError when it does not say a version.
+    Raises UserError if it reports no version.
     """
     try:
         said = subprocess.run(  # noqa: S603  # the browser that the user chose
@@ -99,7 +98,7 @@ def _installed() -> Iterator[str]:
 
 
 def _playwrights_own(name: str) -> Iterator[str]:
-    """Yield what `playwright install` downloaded for the installed version of Playwright."""
+    """Yield the browsers that `playwright install` downloaded for the installed version of Playwright."""
     package = _playwright_package()
     listed = json.loads((package / "browsers.json").read_bytes())["browsers"]
     revisions = {entry["name"]: entry["revision"] for entry in listed}

@@ -1,4 +1,4 @@
-"""Whether a browser draws with the vendored fonts: asked of the browser, because a wrong font is silent."""
+"""Checks that a browser draws with the vendored fonts; the browser itself is asked, because a wrong font is silent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _EXPECTED = {
     "monospace": ("Fonts", "Liberation Mono"),
     "emoji": ("😀", "Twemoji Mozilla"),
 }
-"""For each generic family a text and the font that it is to be drawn with."""
+"""A text for each generic family, and the font that must be used to draw it."""
 
 
 async def check_fonts(browser: Browser) -> None:
-    """Raise RenderError if a text is drawn with another font; it names both."""
+    """Raise RenderError if a text is drawn with an unexpected font; the message names both fonts."""
     context = await browser.new_context(java_script_enabled=False)
     try:
         page = await context.new_page()

@@ -39,7 +39,7 @@ _NO_NETWORK = (
 
 
 class Cage(Struct, frozen=True, kw_only=True):
-    """One way to shut a browser in."""
+    """One way to isolate a browser."""
 
     words: str
     namespaces: bool
@@ -53,15 +53,15 @@ CAGES = (
     Cage(words="flags, own sandbox", namespaces=False, sandbox=True),
     Cage(words="flags", namespaces=False, sandbox=False),
 )
-"""From the strongest to the weakest."""
+"""The cages, from the strongest to the weakest."""
 
 
 class Launcher:
-    """Starts browsers of one executable in the strongest cage that works here: the first that one started in.
+    """Starts browsers of one executable in the strongest cage that works on this machine.
 
-    A cage is given up when the browser ended in it at once, and did so again. A browser that only takes long, as on
-    a busy machine, is no reason for a weaker one. `home` is a folder that the browsers have for themselves;
-    `seconds` is the time that a start may take.
+    A cage is given up if the browser exits in it immediately, twice. A browser that is only slow, as on a busy machine,
+    is not a reason for a weaker cage. `home` is a folder for the browsers alone; `seconds` is the time limit of a
+    start.
     """
 
     def __init__(self, executable: Path, home: Path, *, seconds: float = _START_SECONDS) -> None:
@@ -87,7 +87,10 @@ class Launcher:
         return self._cages[0]
 
     async def start(self, playwright: Playwright) -> tuple[Browser, int]:
-        """Start a browser; return it with the id of its topmost process. Raises RenderError with its last words."""
+        """Start a browser; return it with the id of its topmost process.
+
+        Raises RenderError with the browser's last output.
+        """
         from playwright.async_api import Error, TimeoutError
 
         async with self._choosing:

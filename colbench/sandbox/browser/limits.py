@@ -13,9 +13,9 @@ _UNNESTED = frozenset((
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "colgroup", "caption",
     "rt", "rp", "html", "head", "body",
 ))  # fmt: skip
-"""Elements that hold nothing, or whose end may be left out."""
+"""Elements that have no content, or whose end tag may be omitted."""
 _MEMORY_EACH = 100_000_000
-"""Bytes that are allowed for each further page in the same browser."""
+"""Bytes of memory allowed for each further page in the same browser."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -25,21 +25,21 @@ class Limits(Struct, frozen=True, kw_only=True):
     elements: int = 30_000
     depth: int = 1_000
     requests: int = 300
-    """For pictures, stylesheets and the like."""
+    """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
-    """Around everything that the browser does for a page; beyond it the page is tried once more, alone."""
+    """Time limit for everything that the browser does for a page; if exceeded, the page is tried once more, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
-    """Memory of a browser with one page; each further concurrent page adds 100 MB."""
+    """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the bytes at which a browser with this many concurrent pages is killed, even with pages open."""
+        """Return the memory in bytes at which a browser with this many concurrent pages is killed, even if in use."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
-        """Return the bytes at which it is replaced once its pages are done.
+        """Return the bytes of memory at which a browser is replaced once its pages are closed.
 
-        They are below those at which it is killed, if `memory_bytes` is enough for a browser at all.
+        This is less than the limit at which it is killed, if `memory_bytes` is enough for a browser at all.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 
@@ -60,7 +60,7 @@ def excess(page: str, limits: Limits) -> str:
 
 
 def _count(page: str) -> tuple[int, int]:
-    """Start tags, and how deep they are nested at most; a guess, because tags are counted and not parsed."""
+    """Count start tags and their maximum nesting depth; an estimate, because tags are counted and not parsed."""
     elements = depth = deepest = 0
     for end, name, closed in _TAG.findall(_COMMENT.sub("", page)):
         elements += not end

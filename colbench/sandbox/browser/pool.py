@@ -1,4 +1,4 @@
-"""One browser that many pages share, replaced when it died or grew; and fresh browsers for one page each."""
+"""One browser that many pages share, replaced when it crashes or grows; and fresh browsers for one page each."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pool:
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[Chromium]:
-        """Yield a new browser for one page; one at a time. Raises RenderError if none can be started."""
+        """Yield a new browser for one page; one at a time. Raises RenderError if it cannot be started."""
         async with self._alone:
             chromium = await self._start(1)
             try:
@@ -52,7 +52,7 @@ class Pool:
                 await self._end(chromium)
 
     async def close(self) -> None:
-        """End every browser, including those with open pages, and start no more."""
+        """Close every browser, including those with open pages, and start no more."""
         self._closed = True
         for chromium in self._running:
             chromium.kill()
@@ -61,7 +61,7 @@ class Pool:
                 await self._end(chromium)
 
     async def _sound(self) -> Chromium:
-        """Return the shared browser; replace a worn one once its pages are done."""
+        """Return the shared browser; replace a worn-out one once its pages are closed."""
         if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
             await self._end(worn)

@@ -33,7 +33,7 @@ def family_memory(root: int) -> int:
 
 
 def _own_memory(pid: int) -> int:
-    """Return the bytes in memory that a process made, shared ones such as pictures included; 0 if it has ended."""
+    """Return the bytes of a process's private memory, excluding shared pictures and the like; 0 if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
         return sum(1024 * int(size) for size in _MADE.findall(status))

@@ -1,4 +1,4 @@
-"""Pages to pictures, as the rest of ColBench sees it: one asynchronous method over browser, limits and store."""
+"""Rendering of pages for the rest of ColBench: one asynchronous method over browser, limits and store."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ATTEMPTS_ALONE = 2
 
 
 class Renderer:
-    """Renders pages, `workers` at once, in a browser that can reach nothing.
+    """Renders pages, up to `workers` at a time, in a browser without access to anything.
 
-    `browser` is a path or a name on PATH; without it the one that `find_browser` finds. Renders are kept in
-    the folder `cache`, or the user's own; that a page hangs or brings down browsers, which another machine may not
-    find, is kept as long as the renderer. The constructor raises UserError when there is no browser, entering
-    when it does not work. May be used from one event loop.
+    `browser` is a path or a name on PATH; by default the browser that `find_browser` finds. Renders are stored in the
+    folder `cache`, by default the user's own; hangs and crashes, which may be specific to this machine, are remembered
+    only by this renderer. The constructor raises UserError if there is no browser; entering the context raises it if
+    the browser does not work. Use it from one event loop only.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class Renderer:
         limits: Limits | None = None,
     ) -> None:
         self.cage = ""
-        """The browser's isolation in words, such as `no network, own sandbox`; empty until entered."""
+        """A description of the browser's isolation, such as `no network, own sandbox`; empty until entered."""
         self.repeated = 0
-        """Pages so far that were tried again, alone: two loads differed, or one failed."""
+        """Number of pages so far that were tried again, alone: two loads differed, or one failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -69,12 +69,12 @@ class Renderer:
 
     @property
     def slowness(self) -> str:
-        """Return what this browser costs more than the headless shell; empty if it is one."""
+        """Describe the extra cost of this browser compared with the headless shell; empty for a headless shell."""
         return slowness(self._executable)
 
     @property
     def environment(self) -> str:
-        """Return what a picture depends on besides the page, each with its version.
+        """Return all that a picture depends on besides the page, each with its version.
 
         That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
         """
@@ -107,9 +107,9 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Render the page, or take its render from the store; None is "no page".
+        """Render the page, or read its render from the store; None stands for "no page".
 
-        Raises RenderError when the browser, not the page, failed.
+        Raises RenderError if the browser, not the page, failed.
         """
         page = None if page is None else page.encode(errors="replace").decode()
         key = render_key(page, mode, self._environment)
@@ -148,9 +148,9 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """Return the page as seen in two loads; None if it crashes browsers of its own.
+        """Return the page as seen in two loads; None if it crashes even a browser of its own.
 
-        Raises TooBigError; TimeoutError and VariesError if the page has a browser for itself.
+        Raises TooBigError; TimeoutError and VariesError if the page is alone in a browser.
         """
         from playwright.async_api import Error
 
@@ -176,5 +176,5 @@ class Renderer:
 
 
 def _said(limits: Limits) -> str:
-    """Describe limits that are not the usual ones, for the environment; empty if they are."""
+    """Describe unusual limits, for the environment; empty if all are the usual ones."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"

@@ -1,4 +1,4 @@
-"""A loaded page made to stand still: what moves is at its end or its beginning, and nothing waits to be scrolled to."""
+"""Freezing a loaded page: animations are at their end or beginning, and lazy content is laid out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ The prototypes are asked, not the document and its elements: those have what the
 
 
 async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
-    """Hold still the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript, too."""
+    """Freeze the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript."""
     from playwright.async_api import Error
 
     await page.evaluate(f"({_HOLD_STILL})()")

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_ADDRESS = 200
-"""Characters kept of an address that was refused."""
+"""Maximum number of characters kept of a refused address."""
 _MOST_LOOKS = 4
-"""At a page that is never the same twice."""
+"""Maximum number of pictures taken of a page that keeps changing."""
 _LATER = 0.1
-"""Seconds by which everything is delayed when a page is loaded for the second time."""
+"""Seconds by which resources are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds between two looks of a patient visitor."""
+"""Seconds between two pictures of a patient visitor."""
 
 
 class TooBigError(Exception):
-    """The page wants more than it may have."""
+    """The page exceeds a size limit."""
 
 
 class VariesError(Exception):
-    """The page does not look the same when it is loaded again."""
+    """The page looks different when it is loaded again."""
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -56,13 +56,11 @@ class Sight(Struct, frozen=True, kw_only=True):
 async def visit(
     chromium: Chromium, page: Prepared, window: Window, limits: Limits, *, patient: bool = False
 ) -> Sight:
-    """Return the page as seen in a fresh context of this browser, and seen alike in another.
+    """Return the page as it looks in two fresh contexts of this browser, which must agree.
 
-    The second context is another process of the browser. There the page comes later, and what it asks for in another
-    order. `patient`: looks are half a second apart, so that the machine may be busy.
-
-    Raises TooBigError, VariesError, TimeoutError when the time of a load is up, Playwright's Error when the page or
-    the browser went down.
+    The second context is another process of the browser. There the page arrives later, and its requests are answered in
+    another order. `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError,
+    VariesError, TimeoutError if a load exceeds its time limit, Playwright's Error if the page or the browser crashes.
     """
     first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
     sight = await _bounded(chromium, first, first.see)
@@ -75,7 +73,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return what the visitor sees within the limits of one load; its context is always closed."""
+    """Return the visitor's capture within the limits of one load; its context is always closed."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -91,8 +89,8 @@ async def _bounded(
 class _Visitor:
     """Serves the page once, answers its requests, and captures it.
 
-    `pause`: seconds before each look. `late`: seconds by which the first thing that the page asks for comes late; a
-    half of that the second, a third the third.
+    `pause`: seconds before each picture. `late`: delay in seconds of the page's first request; the second is delayed by
+    half of that, the third by a third.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class _Visitor:
     ) -> None:
         self.limits = limits
         self.asked = 0
-        """Requests so far, after that for the page itself."""
+        """Number of requests so far, not counting the one for the page itself."""
         self._page = page
         self._window = window
         self._pause = pause
@@ -145,7 +143,7 @@ class _Visitor:
                 await self._context.close()
 
     async def _open(self, browser: Browser) -> tuple[CDPSession, int, int]:
-        """Load the page, hold it still and measure it: the session to look at it, its width and its full height."""
+        """Load the page, freeze it and measure it; return the session for reading it, its width and its full height."""
         width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -176,7 +174,7 @@ class _Visitor:
         return session, *await self._settle(page, session)
 
     async def _settle(self, page: Page, session: CDPSession) -> tuple[int, int]:
-        """Hold the page still until two measurements of its height agree; return its width and height."""
+        """Freeze the page until two measurements of its height agree; return its width and height."""
         shadows = "shadowrootmode" in self._page.page.lower()
         await hold_still(page, session, shadows=shadows)
         width = await fit(page, session, self._window)
@@ -191,9 +189,9 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Return the picture once two in a row are the same, or one is as expected.
+        """Return the picture once two consecutive ones are equal, or one is as expected.
 
-        On a busy machine the first may lack what is drawn last.
+        On a busy machine the first one may lack what is drawn last.
         """
         beyond = (width, height) != (self._window.width, self._window.height)
         picture = b""
@@ -249,7 +247,7 @@ class _Visitor:
             )
 
     def _blocked(self, event: dict[str, Any]) -> None:
-        """Note an address that the page's security policy kept from being asked for at all."""
+        """Record an address that the page's security policy blocked before it was requested."""
         details = event["issue"]["details"].get("contentSecurityPolicyIssueDetails", {})
         if "blockedURL" in details:
             self._refuse(details["blockedURL"])

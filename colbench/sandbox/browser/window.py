@@ -1,7 +1,7 @@
 """How large a page's picture is: in ColBench's own window, and as in the window of the paper's release.
 
-The release takes full-page pictures in a headless Firefox with 1366 x 682 pixels inside. There a page that is taller
-than the window loses 12 pixels of its width to the scrollbar, and one that is shorter gives a shorter picture.
+The release takes full-page pictures in a headless Firefox with 1366 x 682 pixels inside. There, a page taller than the
+window loses 12 pixels of its width to the scrollbar, and a shorter page gives a shorter picture.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _CONTENT_HEIGHT = """() => {
   grown.forEach((each, number) => { each.style.height = before[number]; });
   return Math.max(Math.round(height), 1);
 }"""
-"""The height of the root element, as Firefox lays it out: in Chromium a page without a doctype fills the window."""
+"""Script for the height of the root element as in Firefox; in Chromium a page without a doctype fills the window."""
 
 
 async def fit(page: Page, session: CDPSession, window: Window) -> int:
-    """Return the width of the picture of a loaded page, which is laid out again if it loses width."""
+    """Return the width of the picture of a loaded page; the page is laid out again if it loses width."""
     if window.fills or await measure(page, session, window) <= window.height:
         return window.width
     width = window.width - window.scrollbar
@@ -55,7 +55,7 @@ async def fit(page: Page, session: CDPSession, window: Window) -> int:
 
 
 async def measure(page: Page, session: CDPSession, window: Window) -> int:
-    """Return the height of the picture of a page as it is laid out now."""
+    """Return the height of the picture of a page with its current layout."""
     if not window.fills:
         return int(await page.evaluate(_CONTENT_HEIGHT))
     metrics = await session.send("Page.getLayoutMetrics")

@@ -1,7 +1,7 @@
 """The process between the watchdog and an isolated agent: starts bubblewrap, waits for it, and ends with it.
 
-It stays outside: it passes SIGTERM on, and where there is an endpoint it forwards to it what the agent sends. Only
-the standard library is needed; `colbench.sandbox.agent` writes the plan.
+It stays outside the sandbox: it passes SIGTERM on, and forwards the agent's connections to the endpoint, if there is
+one. Only the standard library is needed; `colbench.sandbox.agent` writes the plan.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .agent_view import HOME, TOOLS, settings, view
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
 """Environment variables that an agent always gets, besides `LC_…`."""
 _SETTINGS = "COLBENCH_"
-"""Variables that begin so are for the harness: they may name tasks."""
+"""Prefixes of variables for the harness, which may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -34,12 +34,12 @@ _ALONE = (
 )  # fmt: skip
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
-"""Where the agent's standard input and output wait for it; bubblewrap itself keeps neither open."""
+"""Descriptors that keep the agent's standard input and output; bubblewrap itself keeps neither open."""
 _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
 
 
 def main(plan: str, *command: str) -> NoReturn:
-    """Run the command as the plan says, and exit with its code."""
+    """Run the command according to the plan, and exit with the command's code."""
     try:
         sys.exit(_Launch(json.loads(plan)).run(command))
     except OSError as error:
@@ -56,7 +56,7 @@ class _Launch:
         """Process 1 in there, by its number out here."""
 
     def run(self, command: Sequence[str]) -> int:
-        """Start it, forward, and wait. Returns its exit code, 128 + N if signal N ended it."""
+        """Start the agent, forward its connections, and wait. Return its exit code, 128 + N if signal N ended it."""
         said, says = os.pipe()
         waits, go = os.pipe()
         self._given += [says, waits]
@@ -79,7 +79,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Open the way to the endpoint, once the namespaces exist and before the agent starts."""
+        """Open the connection to the endpoint, once the namespaces exist and before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:
@@ -130,7 +130,7 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """Pass SIGTERM on to the agent, which then has its time to end; process 1 in the sandbox would ignore it."""
+        """Pass SIGTERM on to the agent, which then has time to end; process 1 in the sandbox would ignore it."""
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:
@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Leave the other ends of these to the agent: that it closes one is then seen there."""
+    """Close these pipe ends here, so that only the agent holds them and its closing them is noticed."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

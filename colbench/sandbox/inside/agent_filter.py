@@ -1,11 +1,11 @@
 """The seccomp filter of an agent: a short deny-list, for what namespaces and the view of the files leave open.
 
-- Sockets are those of files, IP and netlink: AF_VSOCK, for one, leads from a virtual machine to its host, whatever the
-  network namespace. io_uring could make others past the filter.
+- Only Unix, IP and netlink sockets are allowed: AF_VSOCK, for example, connects a virtual machine to its host in any
+  network namespace. io_uring could create others without passing the filter.
 - Keys of the kernel's key rings belong to the user, not to a namespace.
-- ptrace could stop bubblewrap's own process in there.
-- bpf, perf and userfaultfd are the beginnings of many an attack on the kernel.
-- Calls of other architectures (32 bits) have other numbers, so there are none.
+- ptrace could stop bubblewrap's own process in the sandbox.
+- bpf, perf and userfaultfd are used in many attacks on the kernel.
+- Calls of other architectures (32 bits) have other numbers, so they are denied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REFUSED = (
     "userfaultfd 323 282, ptrace 101 117"
 )
 _FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
+"""The allowed socket families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
 _X32 = 0x40000000
 """Numbers from here on belong to x86-64's other calling convention."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x06, 0x15, 0x35
@@ -33,7 +33,7 @@ _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 
 
 def agent_filter(machine: str | None = None) -> bytes:
-    """Return the filter program for this machine. Raises OSError if the machine is not known."""
+    """Return the filter program for this machine. Raises OSError if the machine's architecture is unknown."""
     machine = machine or platform.machine()
     architecture = machine_code(machine)
     (socket,) = numbers(_SOCKET, machine).values()

@@ -1,7 +1,7 @@
 """The only way out of an agent's network: a socket that listens inside and is served outside.
 
-The agent's network namespace has a loopback device and nothing else. The socket is made in there, by a child that
-joins it, and handed out; whoever connects to it is connected to the endpoint from here, and to nothing else.
+The agent's network namespace has a loopback device and nothing else. A child process that joins the namespace creates
+the socket there and passes it out; every connection to it is forwarded from here to the endpoint, and to nothing else.
 See setns(2), ioctl_ns(2), netdevice(7).
 """
 
@@ -20,12 +20,12 @@ from threading import BoundedSemaphore, Thread
 from .system import setns
 
 _MOST = 256
-"""Connections at once; others wait."""
+"""Maximum number of concurrent connections; others wait."""
 _CONNECT_SECONDS = 30.0
 _BIND_SECONDS = 5.0
 _CHUNK = 65536
 _OWNER = 0xB701
-"""NS_GET_USERNS."""
+"""Number of the ioctl NS_GET_USERNS."""
 _NEW_USER, _NEW_NET = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 
@@ -57,7 +57,7 @@ def listen(process: int, host: str, port: int) -> socket.socket:
 
 
 def forward(door: socket.socket, host: str, port: int) -> None:
-    """Serve the socket for ever: each connection is one to the endpoint, byte for byte."""
+    """Serve the socket forever: forward each connection to the endpoint, byte for byte."""
     free = BoundedSemaphore(_MOST)
     while True:
         free.acquire()
@@ -80,7 +80,7 @@ def _serve(inner: socket.socket, host: str, port: int, free: BoundedSemaphore) -
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy until one side ends, and pass the end on."""
+    """Copy until one side ends, and pass this end on."""
     with suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)
@@ -127,7 +127,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _bind(listener: socket.socket, address: str, port: int) -> None:
-    """Bind it, once the kernel has finished with a fresh IPv6 address. Raises OSError."""
+    """Bind the socket, once the kernel has finished with a fresh IPv6 address. Raises OSError."""
     deadline = time.monotonic() + _BIND_SECONDS
     while True:
         try:

@@ -1,6 +1,6 @@
-"""The files that an agent sees: what is shown, less what is hidden, as options of bubblewrap; the deepest rule counts.
+"""The files that an agent sees: visible files minus hidden ones, as options of bubblewrap; the deepest rule counts.
 
-It is settled when an agent starts, so that a run folder that has come into being meanwhile is hidden too.
+The view is computed when an agent starts, so that run folders created since then are hidden, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
 """Variables that name a program which an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
-"""Rules for a place: read, read and write, a private empty folder, nothing."""
+"""Rules for a path: read, read and write, a private empty folder, or nothing."""
 _OPTIONS = {
     SHOW: lambda path: ["--ro-bind", path, path],
     WRITE: lambda path: ["--bind", path, path],
@@ -25,8 +25,9 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
     """Return the options that show these files and folders by their rules, and those that close the view.
 
-    `shown`: places by their rule, SHOW (read-only), WRITE, PRIVATE (its own empty folder) or HIDE. `links`:
-    symbolic links on the way, place and target. What is still to be made in the view comes between the two.
+    `shown`: paths by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
+    symbolic links on these paths, each as path and target. Options that create files in the view go between the two
+    results.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -47,11 +48,10 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 
 
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Show the entries of a folder one by one where one of them is a hidden file.
+    """Show the entries of a folder one by one if one of them is a hidden file.
 
-    Returns such folders, and the symbolic links in them.
-
-    A mask on the file itself would be gone as soon as another file takes its name.
+    Return such folders, and the symbolic links in them. A mask on the file itself would vanish if another file replaced
+    it under the same name.
     """
     links = []
     folders = {
@@ -81,7 +81,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a path: its own, or that of its nearest parent folder that has one."""
+    """Return the rule of a path: its own, or the one of its nearest parent folder with a rule."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

@@ -1,8 +1,8 @@
-"""What becomes the browser: shuts itself in first, and ties its life to the process that started it.
+"""The process that becomes the browser: first isolates itself, and ends together with the process that started it.
 
-`namespaces`: the browser is process 1 of a fresh process namespace, so that nothing it starts outlives it, in a
-network namespace without any network, as an ordinary user of a user namespace, so that its own sandbox works even
-where root starts it. See unshare(2), pid_namespaces(7), prctl(2).
+`namespaces`: the browser is process 1 of a fresh process namespace, so that its children do not outlive it, in a
+network namespace without a network, as an ordinary user of a user namespace, so that the browser's own sandbox works
+even if root starts it. See unshare(2), pid_namespaces(7), prctl(2).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser, or wait for it and end as it ends."""
+    """Become the browser, or wait for the browser and exit as it does."""
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))
@@ -28,15 +28,15 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
     if cage == "namespaces":
         _enter_namespaces(parent)
     elif os.getppid() != parent:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     os.execv(program, [program, *arguments])  # noqa: S606
 
 
 def _enter_namespaces(parent: int) -> None:
-    """Return in a child that is process 1 in there; this process waits for it and exits with it.
+    """Return in a child that is process 1 of the namespace; this process waits for the child and exits with it.
 
-    The child cannot see who its parent is. It learns from a pipe that nobody writes to that the parent died before
-    its death would have been told.
+    The child cannot see its parent. A pipe to which nothing is written tells the child if the parent died before the
+    death signal was set up.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)
@@ -45,7 +45,7 @@ def _enter_namespaces(parent: int) -> None:
     _write("/proc/self/gid_map", f"{_INNER_ID} {group} 1")
     _die_with_parent()  # new credentials may have taken it back
     if os.getppid() != parent:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     ending, held_open = os.pipe()
     child = os.fork()
     if child:
@@ -55,7 +55,7 @@ def _enter_namespaces(parent: int) -> None:
     _die_with_parent()
     os.close(held_open)
     if select.select([ending], [], [], 0)[0]:
-        sys.exit("the parent died meanwhile")
+        sys.exit("the parent has died")
     os.close(ending)
 
 

@@ -1,11 +1,11 @@
 """One candidate: reads its job from a socket, runs every call, and writes one line for each.
 
-The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` where the source does
-not compile, `same` where the calls would end alike in both namespaces, else `apart`. Then one line a call:
+The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
+compile, `same` if the calls would have equal results in both namespaces, else `apart`. Then one line per call:
 `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
-The process that runs this is isolated already and dies afterwards. What it says after the first line is not trusted: it
-knows no expected value, so the worst it can do is to give wrong answers. It says nothing of time.
+The process that runs this is already isolated and exits afterwards. Its output after the first line is not trusted: it
+knows no expected values, so the worst it can do is give wrong answers. It does not report times.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ def run(connection: int, scratch: Scratch) -> None:
 
 
 def _module() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return one dictionary for both, as in a module: every top-level name is visible everywhere."""
+    """Return one dictionary for both globals and locals, as in a module: every top-level name is visible everywhere."""
     names = {"__name__": "answer", "__builtins__": builtins}
     return names, names
 
 
 def _split() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return globals apart from locals, as for `exec` inside a function: no function sees a top-level name."""
+    """Return globals separate from locals, as for `exec` inside a function: no function sees a top-level name."""
     return {"__name__": "answer", "__builtins__": builtins}, {}
 
 

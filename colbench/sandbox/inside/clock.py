@@ -1,7 +1,7 @@
 """Another clock for a rehearsal: a reference that reads the time then gives another value.
 
-Only what Python code commonly asks is shifted; a reference that gets its time some other way shows
-itself by the time that passes between its two runs.
+Only the common Python functions for time are shifted; a reference that reads the time in another way is detected by the
+time that passes between its two runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def shift_clock(seconds: float) -> None:
 
 
 class _StandIn(type):
-    """Values of the class stood in for are instances, too."""
+    """Metaclass that also accepts instances of the replaced class as instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.__mro__[1])

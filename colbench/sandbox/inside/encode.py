@@ -1,9 +1,9 @@
 """A value as tagged JSON, written inside the sandbox and read by `colbench.sandbox.values`.
 
-None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag.
-Subclasses are read through the unbound methods of the class they derive from, so that a list that calls
-itself something else is still a list. Values that are not data (functions, iterators, objects of the answer's own
-classes) become `{"opaque": type name}`, which equals nothing.
+None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag. Subclasses are
+read through the unbound methods of the class they derive from, so that a subclass of list is still a list. Values that
+are not data (functions, iterators, objects of the answer's own classes) become `{"opaque": type name}`, which is not
+equal to anything.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _module, _qualname = type.__dict__["__module__"].__get__, type.__dict__["__qualn
 
 
 def class_name(kind: type) -> str:
-    """Return the name of a class as Python has it, whatever its metaclass answers."""
+    """Return a class's name as Python stores it, whatever its metaclass returns."""
     return str.__str__(_name(kind))
 
 
 def _full_name(kind: type) -> tuple[str, str]:
-    """Return the module and the qualified name of a class as Python has them, whatever its metaclass answers."""
+    """Return a class's module and qualified name as Python stores them, whatever its metaclass returns."""
     return str.__str__(_module(kind)), str.__str__(_qualname(kind))
 
 
 def _importable(kind: type) -> bool:
-    """Return True if a loaded module holds the class under its own name."""
+    """Return True if a loaded module contains the class under its own name."""
     module, name = _full_name(kind)
     return getattr(sys.modules.get(module), name, None) is kind
 
@@ -103,7 +103,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Encode types of modules that are slow to import: recognized by their module's name, if it is loaded."""
+    """Encode types of modules that are slow to import: they are recognized by module name, if the module is loaded."""
     for base in _mro(type(value)):
         write = _LAZY_WRITERS.get(_full_name(base))
         if write is not None and _importable(base):
@@ -151,7 +151,7 @@ def _zone(value: datetime.timezone) -> Any:
 
 
 def _enum(value: Enum) -> Any:
-    """Encode a member of an importable enumeration; one that the answer defines itself is its own class."""
+    """Encode a member of an importable enumeration; one defined by the answer itself has its own class."""
     kind = type(value)
     if not _importable(kind):
         return {"opaque": _full_name(kind)[1]}

@@ -1,7 +1,7 @@
-"""Shutting the fork server in, by the means of the tier: called once, before any candidate.
+"""Isolation of the fork server by the mechanisms of its tier: done once, before any candidate.
 
 `enter` comes first and changes what the process sees (own namespaces); `confine` comes after the last import and
-takes away what it may do. With bubblewrap the namespaces exist already when this runs.
+removes its permissions. With bubblewrap the namespaces already exist when this runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Create namespaces if this tier makes them itself. Raises OSError if the kernel refuses."""
+    """Create namespaces if this tier creates them itself. Raises OSError if the kernel refuses."""
     die_with_parent()
     if setup["unshare"]:
         namespaces.enter(setup["visible"], setup["hidden"], setup["packages"])

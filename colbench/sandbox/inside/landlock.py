@@ -16,7 +16,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _RULE_PATH_BENEATH = 1, 1
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""How many kinds of file access each version of landlock knows; later ones know 16."""
+"""Number of kinds of file access that each landlock version knows; later versions know 16."""
 _NETWORK, _SCOPES = 0b11, 0b11
 """Binding and connecting TCP (version 4); abstract sockets and signals (version 6)."""
 
@@ -27,7 +27,7 @@ def version() -> int:
 
 
 def restrict(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Let this process, for good, only read the visible paths without the hidden ones, and the packages.
+    """Permanently restrict this process to reading the visible paths without the hidden ones, and the packages.
 
     Raises OSError.
     """
@@ -50,7 +50,7 @@ def _create_rules(known: int) -> int:
 
 
 def _allow_reading(rules: int, path: str, hidden: frozenset[str]) -> None:
-    """Allow reading. A rule covers all below it, so a folder that holds a hidden one is allowed entry by entry."""
+    """Allow reading. A rule covers everything below a path, so a folder with a hidden one is allowed entry by entry."""
     if path in hidden:
         return
     if any(other.startswith(path + "/") for other in hidden):

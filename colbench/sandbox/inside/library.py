@@ -21,7 +21,7 @@ _TERMINAL = ("_test", "xx", "_xx", "_tkinter", "_curses", "readline", "nis", "_c
 
 
 def hold_library() -> None:
-    """Read all modules, so that importing one later needs no file."""
+    """Read all modules into memory, so that importing one later needs no file."""
     held = dict(_modules(sysconfig.get_path("stdlib")))
     read = SourceFileLoader.get_data
 
@@ -51,7 +51,7 @@ def zone_files() -> dict[str, bytes]:
 
 
 def _modules(top: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytecode of each module, or its source where there is none, and have all folders looked through."""
+    """Yield the bytecode of each module, or its source if there is none, and list all folders."""
     for folder, below, files in os.walk(top):
         below[:] = [name for name in below if name not in _LEFT_OUT]
         if (finder := pkgutil.get_importer(folder)) is not None:

@@ -1,6 +1,7 @@
 """Own user, process, network, IPC and host-name namespaces and a read-only view of a few folders.
 
-What bubblewrap does, for machines where it is not installed. See unshare(2), pivot_root(2), mount_setattr(2).
+This does the same as bubblewrap, for machines where it is not installed. See unshare(2), pivot_root(2),
+mount_setattr(2).
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ _INNER_ID = 65534
 
 
 def enter(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Move into fresh namespaces that hold only the visible paths, read-only.
+    """Move into fresh namespaces that contain only the visible paths, read-only.
 
-    The hidden folders, which lie in visible ones, are empty in there, but for the packages.
-
-    Returns in a child that is process 1 in there; this process waits for it and exits with it.
-    Raises OSError that names the refused step.
+    The hidden folders, which are inside visible ones, are empty there, except for the packages. Returns in a child that
+    is process 1 of the namespace; this process waits for the child and exits with it. Raises OSError that names the
+    refused step.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_NET | _NEW_IPC | _NEW_UTS | _NEW_CGROUP)

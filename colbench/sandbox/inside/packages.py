@@ -1,4 +1,4 @@
-"""Importing the installed packages that are shown, and no others that lie in the same folder."""
+"""Importing the installed packages that are visible, and no others in the same folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ShownPackages(MetaPathFinder):
-    """Finds the named top-level modules in some folders, behind everything else that Python can import."""
+    """Finds the named top-level modules in some folders, after everything else that Python can import."""
 
     def __init__(self, names: Iterable[str], folders: Sequence[str]) -> None:
         self.names = frozenset(names)

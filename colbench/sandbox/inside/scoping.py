@@ -1,7 +1,7 @@
-"""Tell whether a source gives the same as a module as with its globals apart from its locals.
+"""Decide if a source behaves the same as a module and with globals separate from locals.
 
-Then one run answers for both. The decision is made from the bytecode, before any of it runs, and it errs on one side:
-whatever could look up a name in a way that the bytecode does not show counts as depending on the namespace.
+Then one run covers both. The decision is made from the bytecode, before any of it runs, and is conservative: anything
+that could look up a name in a way that the bytecode does not show counts as depending on the namespace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _REFLECTION = frozenset((
     "currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back",
     "tb_frame", "gi_frame", "cr_frame", "ag_frame", "*",
 ))  # fmt: skip
-"""Builtins and attributes through which a dictionary of globals can be reached, and the import of all names."""
+"""Builtins and attributes that give access to a dictionary of globals, and the import of all names."""
 _PLAIN_DUNDERS = frozenset((
     "__name__", "__doc__", "__annotations__", "__module__", "__qualname__",
     "__init__", "__str__", "__repr__", "__eq__", "__hash__",
@@ -31,9 +31,9 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 
 
 def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
-    """Return True if the calls are sure to end alike in both namespaces.
+    """Return True if the calls certainly have equal results in both namespaces.
 
-    `code` is the compiled source; a call that is still a string could not be compiled and is never sure.
+    `code` is the compiled source; a call that is still a string could not be compiled and is never certain.
     """
     if any(isinstance(call, str) or _inner(call) for call in calls):
         return False
@@ -42,7 +42,7 @@ def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
 
 
 def _below(code: CodeType) -> Iterator[CodeType]:
-    """Yield every code object inside of this one, however deep."""
+    """Yield every code object nested in this one, at any depth."""
     pending = _inner(code)
     while pending:
         part = pending.pop()

@@ -1,9 +1,9 @@
-"""The files of a candidate: those it makes in /tmp, which lie in its memory and end with it.
+"""The files of a candidate: those it creates in /tmp, which exist in its memory and end with it.
 
-No tier lets a candidate make a file, and one lets it open none. So that the same programs work in all tiers, the
-functions of `os` and `io` that take a path are replaced, in every tier alike. What is in /tmp, the working folder, is
-an anonymous file (memfd_create(2)). What is neither there nor in the visible part of the host does not exist. This is
-no barrier: the kernel's are, and code that goes around these functions meets them.
+No tier lets a candidate create a file, and one tier lets it open none. So that the same programs work in all tiers, the
+functions of `os` and `io` that take a path are replaced in every tier. Files in /tmp, the working folder, are anonymous
+files (memfd_create(2)). Anything neither there nor in the visible part of the host does not exist. This is not a
+security barrier: code that bypasses these functions is still stopped by the kernel.
 """
 
 # ruff: noqa: ARG002, PLR0917  # the signatures are those of `os` and `io`
@@ -21,15 +21,15 @@ from typing import Any, Self
 
 ROOT = "/tmp"  # noqa: S108  # what lies there on the host is not reached
 FILE_BYTES = 2 << 20
-"""A file has no more; the kernel sees to it."""
+"""Maximum size of a file in bytes; the kernel enforces it."""
 _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 
 
 class Scratch:
-    """The names of the files in memory, and functions that take the place of those in `os` and `io`.
+    """The names of the files in memory, and replacements for functions in `os` and `io`.
 
-    `visible` paths of the host can be read. `held` is the content of host files for a tier that cannot open any. A file
-    that was opened to read shows what was in it then.
+    `visible` paths of the host can be read. `held` has the content of host files, for a tier that cannot open any. A
+    file opened for reading shows its content at that time.
     """
 
     def __init__(self, visible: list[str], held: Mapping[str, bytes]) -> None:
@@ -246,7 +246,7 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a file of the host. Raises PermissionError to write, FileNotFoundError where it may not be read."""
+        """Open a file of the host. Raises PermissionError for writing, FileNotFoundError if it may not be read."""
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:
@@ -262,11 +262,11 @@ _REPLACED = (
     "replace", "chmod", "utime", "truncate",
 )  # fmt: skip
 _CAPTURING = ("shutil", "tempfile", "glob", "pathlib")
-"""Modules that take hold of those functions when they are imported, and so must be imported again."""
+"""Modules that keep references to those functions when imported, and so must be imported again."""
 
 
 class _Entry:
-    """An `os.DirEntry`."""
+    """A directory entry, like `os.DirEntry`."""
 
     def __init__(self, name: str, path: str, state: os.stat_result) -> None:
         self.name = name

@@ -1,7 +1,7 @@
 """The seccomp filter of a candidate: an allow-list in which everything else fails with EPERM.
 
-The program is assembled once, before any candidate: a binary search over the numbers of the calls, then
-a few checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
+The program is assembled once, before any candidate: a binary search over the numbers of the calls, followed by a few
+checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def machine_code(machine: str) -> int:
 def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes:
     """Return the filter program for this machine; without `files` nothing may be opened, not even for reading.
 
-    Raises OSError where the machine is not known.
+    Raises OSError if the machine's architecture is unknown.
     """
     machine = machine or platform.machine()
     architecture = machine_code(machine)
@@ -103,7 +103,7 @@ def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes
 
 
 def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
-    """Return where each action starts, in order; calls between the known numbers fail with EPERM."""
+    """Return the call number at which each action starts, in order; calls between the known numbers fail with EPERM."""
     starts: list[tuple[int, list[Instruction]]] = [(0, _fail(errno.EPERM))]
     for number in range(max(actions) + 2):
         action = actions.get(number, _fail(errno.EPERM))
@@ -129,12 +129,12 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """A filter ready to be laid on: built before the fork, installed after it."""
+    """A filter ready to install: built before the fork, installed after it."""
 
     def __init__(self, program: bytes) -> None:
         self._program = _Program(len(program) // 8, program)
         self.address = ctypes.addressof(self._program)
 
     def install(self) -> None:
-        """Filter this process from now on, for good. It must already be under `no_new_privs`."""
+        """Filter this process permanently from now on. It must already be under `no_new_privs`."""
         prctl(_PR_SET_SECCOMP, _MODE_FILTER, self.address)

@@ -1,7 +1,7 @@
-"""The `random` module without its habit of drawing a fresh seed in every forked child.
+"""Prevents the `random` module from drawing a fresh seed in every forked child.
 
-That costs a tenth of a millisecond a candidate, and each call is given its own seed anyway.
-Import this before anything that imports `random`.
+That would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this before
+anything that imports `random`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _load() -> ModuleType:
 
 
 def seed_generators(seed: int) -> None:
-    """Seed `random`, and numpy's global generator where it is loaded."""
+    """Seed `random`, and numpy's global generator if numpy is loaded."""
     random.seed(seed)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(seed)

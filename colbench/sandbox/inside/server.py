@@ -1,12 +1,10 @@
 """The fork server: one process for each worker, and one child of it for each candidate.
 
-It never sees a job. The harness hands it the socket on which a job waits; the child reads the job from
-there and answers there, so this process's memory holds nothing that one candidate could find of another.
-Over the control socket go only: the setup (once), `run` with a job's socket, and back `ready` or `failed`,
-and after each child why it ended. To end a job, the harness hangs up its socket.
-
-A child is given several calls and the budget of one: CPU time, wall clock, threads started. So no call that it finished
-took too much, whatever the child says of it.
+It never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers there,
+so this process's memory contains nothing of one candidate that another could find. The control socket carries only the
+setup (once) and `run` with a job's socket, and in return `ready` or `failed`, and the reason why each child ended. To
+cancel a job, the harness closes its socket. A child gets several calls and the budget of one: CPU time, wall clock,
+threads started. So every call that it finished stayed within the budget, whatever the child reports.
 """
 
 from __future__ import annotations
@@ -31,15 +29,15 @@ from .seccomp import Filter, candidate_filter
 from .thread_count import ThreadCount
 
 _NULL = 0
-"""Descriptor 0 is /dev/null."""
+"""Descriptor of standard input, which is /dev/null."""
 _CORES = os.cpu_count() or 1
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
-"""How long to wait for a process while the machine or the user has no more of them."""
+"""Seconds to retry a fork while the machine or the user has no free process."""
 
 
 def main(control_descriptor: int) -> None:
-    """Set up as the harness says, then serve until it closes the control socket."""
+    """Set up as the harness specifies, then serve until it closes the control socket."""
     control = socket.socket(fileno=control_descriptor)
     control.set_inheritable(False)
     setup = json.loads(control.recv(1 << 16))
@@ -54,7 +52,7 @@ def main(control_descriptor: int) -> None:
 
 
 class Server:
-    """Forks a child for each job, watches its clock, and says how it ended."""
+    """Forks a child for each job, limits its time, and reports how it ended."""
 
     def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control
@@ -82,7 +80,7 @@ class Server:
         gc.freeze()
 
     def serve(self) -> None:
-        """Run one job after another until the harness is gone."""
+        """Run one job after another until the harness closes the connection."""
         while True:
             message, descriptors, _flags, _address = socket.recv_fds(self.control, 64, 1)
             if not message:
@@ -103,7 +101,7 @@ class Server:
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
     def become_candidate(self, connection: int) -> NoReturn:
-        """Give up everything else, run the job and exit, in the child. Never returns into the server."""
+        """Drop everything else, run the job and exit; called in the child. Never returns into the server."""
         try:
             self.control.close()
             if self.threads:
@@ -120,7 +118,7 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child's end; kill it when its budget is spent or the harness hangs up. Return why."""
+        """Wait for the child's end; kill it when its budget is used up or the harness hangs up. Return the reason."""
         descriptor = os.pidfd_open(child)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -177,7 +175,7 @@ def _fork() -> int:
 
 
 def _thread_count() -> ThreadCount | None:
-    """Count threads; None if another program already does: a filter has one listener at most."""
+    """Count threads; None if another program already does, because a filter has at most one listener."""
     try:
         return ThreadCount()
     except OSError:

@@ -23,18 +23,18 @@ ALLOWED = """
     pause 34 -, exit 60 93, exit_group 231 94, membarrier 324 283, restart_syscall 219 128,
     arch_prctl 158 -, close_range 436 436, ftruncate 77 46, umask 95 166
 """
-"""Allowed whatever their arguments: none reaches a file of the host to write, another process or the network."""
+"""Calls allowed with any arguments: none can write to a host file or reach another process or the network."""
 
 CHECKED = """
     open 2 -, openat 257 56, clone 56 220, fcntl 72 25, ioctl 16 29, socketpair 53 199,
     sendto 44 206, prlimit64 302 261, memfd_create 319 279
 """
-"""Allowed with some arguments only; see `seccomp`."""
+"""Calls allowed with only some arguments; see `seccomp`."""
 
 ABSENT = """
     clone3 435 435, openat2 437 437
 """
-"""Answered as if the kernel did not have them: their arguments lie in memory, which a filter cannot read."""
+"""Calls that seem not to exist: their arguments are in memory, which a filter cannot read."""
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 

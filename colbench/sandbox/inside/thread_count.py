@@ -1,7 +1,7 @@
 """Counting the threads that a child starts, under any user; see seccomp_unotify(2).
 
-A filter of one rule makes the kernel hold every `clone` of a thread until this process has answered. RLIMIT_NPROC would
-not do: it does not bind root, and it counts the user's other processes.
+A filter with one rule makes the kernel suspend every `clone` of a thread until this process has answered. RLIMIT_NPROC
+would not work: it does not limit root, and it counts the user's other processes.
 """
 
 from __future__ import annotations
@@ -35,11 +35,16 @@ _THREAD = 0x10000
 
 
 class ThreadCount:
-    """The threads that this process's children start from now on. Raises OSError where the kernel cannot tell."""
+    """The threads that this process's children start from now on.
+
+    Raises OSError if the kernel does not support this.
+    """
 
     def __init__(self) -> None:
         if _linux_version() < _FIRST_VERSION:
-            raise OSError(errno.ENOSYS, "a start of a thread can be held, but not let go")
+            raise OSError(
+                errno.ENOSYS, "the kernel can suspend the start of a thread, but not resume it"
+            )
         machine = platform.machine()
         program = Filter(_thread_filter(machine))
         self.descriptor = syscall(
@@ -54,7 +59,7 @@ class ThreadCount:
         self.started = 0
 
     def allow_next(self) -> None:
-        """Count a thread that waits to be started, and let it."""
+        """Count a thread that waits to be started, and let it start."""
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(self.descriptor, _RECEIVE, notification)
@@ -65,7 +70,7 @@ class ThreadCount:
         self.started += 1
 
     def forget(self) -> None:
-        """Close the descriptor, in a child, which could answer for itself otherwise."""
+        """Close the descriptor in a child, which could otherwise answer for itself."""
         os.close(self.descriptor)
 
 
@@ -75,7 +80,7 @@ def _linux_version() -> tuple[int, ...]:
 
 
 def _thread_filter(machine: str) -> bytes:
-    """Build a filter that has every start of a thread wait for an answer and leaves the rest alone."""
+    """Build a filter that makes every start of a thread wait for an answer, and allows all other calls."""
     clone = numbers(CHECKED, machine)["clone"]
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),

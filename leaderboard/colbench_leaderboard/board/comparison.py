@@ -1,4 +1,4 @@
-"""Comparing an entry with others on the same tasks: differences, tests, and a sentence that sums them up."""
+"""Comparing an entry with others on the same tasks: differences, tests, and a summarizing sentence."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """Mine minus theirs, for one measure."""
+    """The entry minus the other one, for one measure."""
 
     mean: Estimate
     test: Significance
     only_mine: int | None = None
-    """For McNemar's test, the tasks that only mine solved."""
+    """For McNemar's test, the number of tasks that only this entry solved."""
     only_theirs: int | None = None
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """Tasks on which mine has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
+    """Number of tasks on which this entry has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
 
     won: int
     lost: int
@@ -39,7 +39,7 @@ class Wins(Struct, frozen=True, kw_only=True):
     rate: Estimate
     """The share of tasks won or, with several trials, of pairs of trials."""
     test: Significance
-    """Without ties."""
+    """The test of wins against losses, without ties."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class Comparisons:
         return self.view(mine, [theirs])[0]
 
     def view(self, mine: str, others: Sequence[str] | None = None) -> tuple[Comparison, ...]:
-        """Compare an entry with each of `others`, by default all; p values are adjusted for their number."""
+        """Compare an entry with each of `others`, by default all; p-values are adjusted for their number."""
         named = [each for each in self._bundles if each != mine] if others is None else others
         own, columns = self._bundles.index(mine), [self._bundles.index(each) for each in named]
         if not columns:
@@ -160,7 +160,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Count the tasks that only one of the two solved, mine first; None unless both had one trial."""
+    """Count the tasks that only one of the two solved, this entry first; None unless both had one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

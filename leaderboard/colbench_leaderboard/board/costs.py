@@ -1,4 +1,4 @@
-"""Usage of an entry's agent: tokens as the bundle states them, and dollars at the price that its run stated."""
+"""Usage of an entry's agent: tokens as stated in the bundle, and dollars at the price stated in its run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mean_tokens(results: Results, bundle: str) -> float | None:
 def mean_cost(folder: Path, lock: Lock) -> float | None:
     """Return the US dollars per dialogue; None unless the run stated a price and the tokens of every reply are known.
 
-    `folder`: of a bundle that `read_bundle` has checked.
+    `folder`: the folder of a bundle that `read_bundle` has checked.
     """
     price = _price(lock)
     usages = list(_usages(folder)) if price else []

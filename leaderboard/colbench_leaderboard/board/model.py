@@ -1,7 +1,7 @@
 """The numbers of the boards of a store, as frozen values; everything that the site and the downloads show.
 
-A board holds the entries of one track that were verified on the same tasks of one domain, so that they can be
-compared. `standings.read_standings` reads them from a store, with every file checked against the hash that names it;
+A board contains the entries of one track that were verified on the same tasks of one domain and so can be compared.
+`standings.read_standings` reads them from a store, with every file checked against the hash that names it;
 `standings.board_results` returns the results by task, and `comparison.Comparisons` compares two entries by them.
 """
 
@@ -19,12 +19,12 @@ class Rank(Struct, frozen=True, kw_only=True):
     """A place on a board by the mean value, with its uncertainty."""
 
     place: int
-    """From 1; entries with the same mean share it."""
+    """Place from 1; entries with the same mean share it."""
     low: int
     high: int
     """The 95 % interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
     words: str
-    """A sentence about the entries that it is not separable from."""
+    """A sentence about the entries from which this one is not separable."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -39,17 +39,17 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     agent_process: str
-    """Where the agent ran, as the bundle states it, such as "in-process"; "not stated" in old bundles."""
+    """Where the agent ran, as stated in the bundle, such as "in-process"; "not stated" in old bundles."""
     tier: Tier
     """Tier of the receipt; T3 if `rerun` agrees."""
     rerun: str
     """The digest of the bundle of the maintainers' own run of the system, or ""."""
     reruns: str
-    """For such a run the digest of the entry whose system it is; "" for all others."""
+    """For a rerun, the digest of the entry whose system was run again; "" for all others."""
     flags: tuple[str, ...]
     """Rules with a flag, each once; `rerun.differs` if the maintainers' run does not agree."""
     pending: tuple[Finding, ...]
-    """Flags about which a keeper has to decide before it has a rank; see `verify.findings.awaits_decision`."""
+    """Flags that a keeper has to decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
     """None: flagged and not decided about, a reference line, or a maintainers' run."""
     date: str
@@ -71,9 +71,9 @@ class Row(Struct, frozen=True, kw_only=True):
     success_by_turn: tuple[float, ...]
     undisclosed: float | None
     tokens: float | None
-    """The agent's prompt and completion tokens per dialogue, as the bundle states them; None unless all are known."""
+    """The agent's prompt and completion tokens per dialogue, as stated in the bundle; None unless all are known."""
     cost: float | None
-    """The agent's US dollars per dialogue, at the price that the run stated; None unless price and tokens are known."""
+    """The agent's US dollars per dialogue, at the price stated in the run; None unless price and tokens are known."""
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     board: str
     """The board's key."""
     accepted: Record
-    """The latest record that accepted it."""
+    """The latest record that accepted the entry."""
     current: Record
     """The record that names the current receipt: accepted, rescored or kept."""
     submission: Submission
@@ -159,7 +159,7 @@ class Standings(Struct, frozen=True, kw_only=True):
     """Everything in a store."""
 
     head: str
-    """SHA-256 of the last line of the log; with a copy of it, later changes to earlier lines can be detected."""
+    """SHA-256 of the log's last line; whoever keeps a copy of it can detect later changes to earlier lines."""
     records: tuple[Record, ...]
     boards: tuple[Board, ...]
     """Standard before open, then by domain."""

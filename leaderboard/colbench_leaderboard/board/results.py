@@ -76,7 +76,7 @@ class Results:
         return tuple(self._cells)
 
     def add(self, bundle: str, scores: Iterable[CellScore]) -> None:
-        """Add an entry. Raises DataError unless it has the same number of cells of each task."""
+        """Add an entry. Raises DataError unless it has the same number of cells for each task."""
         import numpy as np
 
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
@@ -163,7 +163,7 @@ def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]
 def read_results(store: Path, domain: str, named: Iterable[tuple[Record, Receipt]]) -> Results:
     """Read the results of entries of a board; `named`: each receipt with the record that names it.
 
-    Raises DataError if scores are missing, are not those that the receipt names, or are on other tasks.
+    Raises DataError if scores are missing, do not match the receipt, or are for other tasks.
     """
     return make_results(
         domain,

@@ -53,8 +53,8 @@ RERUN_DIFFERS = Finding(
 def read_standings(store: Path, head: str | None = None) -> Standings:
     """Read the standings of a store from its log and the files that it names by hash.
 
-    `head`: a head of the log noted earlier. Raises DataError if the log is inconsistent, or a file is missing or not
-    the one that was named.
+    `head`: a head of the log saved earlier. Raises DataError if the log is inconsistent, or a file is missing or does
+    not match its hash.
     """
     log = read_log(store, head)
     first = {record.bundle: record for record in log.records if record.decision == "accepted"}
@@ -135,7 +135,7 @@ def _competes(entry: Entry) -> bool:
 
 
 class _Trust(Struct, frozen=True, kw_only=True):
-    """How far an entry can be trusted."""
+    """How far an entry can be trusted: its tier and findings."""
 
     tier: Tier
     rerun: str
@@ -165,7 +165,7 @@ def _trust(entry: Entry, rerun: Entry | None, results: Results) -> _Trust:
 
 
 def _order(row: Row) -> tuple[float, ...]:
-    """Return the sort key: place, value, success; equal rows stay in the order of acceptance."""
+    """Return the sort key: place, value, success; ties keep the order of acceptance."""
     success = row.success.mean if row.success else 0.0
     return (row.rank.place if row.rank else 0, -row.value.mean, -success)
 
@@ -229,7 +229,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, trust: 
 
 
 def _deltas(store: Path, log: Log) -> tuple[Delta, ...]:
-    """Return the deltas of all rescorings in a log, in order. Raises DataError if a receipt is not the named one."""
+    """Return the deltas of all rescorings in a log, in order. Raises DataError if a receipt does not match its hash."""
     deltas = []
     before: dict[str, Record] = {}
     for record in log.records:

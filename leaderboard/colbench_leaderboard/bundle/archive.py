@@ -1,7 +1,7 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting anything in it.
 
-Unpacking takes what `write` makes and what common tools make of plain files with short names: no links, devices, sparse
-files or extended headers, one gzip stream, nothing after its end, and never more bytes than allowed.
+Unpacking accepts archives from `write` and from common tools, if they contain plain files with short names: no links,
+devices, sparse files or extended headers, one gzip stream, nothing after its end, and never more bytes than allowed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ ARCHIVE = ".tar.gz"
 BLOCK = 512
 CHUNK = 1 << 16
 MOST_RATIO = 100
-"""Times that an archive may grow, once it is larger than `FREE` bytes."""
+"""Maximum ratio of unpacked to packed size, beyond `FREE` bytes."""
 FREE = 16 << 20
-"""Bytes up to which the ratio is not checked."""
+"""Number of bytes up to which the ratio is not checked."""
 KINDS = {
     b"1": "a hard link",
     b"2": "a symbolic link",
@@ -57,9 +57,9 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive of files under these names: the same bytes for the same contents, by anybody, at any time.
+    """Write an archive of files under these names: the same bytes for the same contents, on any machine, at any time.
 
-    `level`: of compression, 1 to 9.
+    `level`: compression level, 1 to 9.
     """
     with (
         path.open("wb") as raw,

@@ -1,4 +1,4 @@
-"""The draft of a bundle: what of a run is published, and every reason why it may not be."""
+"""The draft of a bundle: the parts of a run to publish, and every reason why it may not be published."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMED = 5
 
 
 class Draft(NamedTuple):
-    """The contents of a bundle, and what of the run is left out."""
+    """The contents of a bundle, and the parts of the run that are left out."""
 
     submission: Submission
     lock: Lock
@@ -50,8 +50,8 @@ class Draft(NamedTuple):
 def draft(run: Path, submission: Submission) -> Draft:
     """Draft the bundle of a run's folder.
 
-    Raises UserError with every reason against it: mixed configurations, an unfinished grid, a run that is not
-    for the track.
+    Raises UserError with every reason against it: mixed configurations, an unfinished grid, a run that does not follow
+    the rules of the track.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -88,7 +88,7 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 
 
 class _Held:
-    """The dialogues of a folder: the places of the finished ones by key, and which are of another configuration."""
+    """The dialogues of a folder: positions of the finished ones by key, and those with another configuration."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -97,7 +97,7 @@ class _Held:
         """Keys of the dialogues that contain the path of the user's home folder."""
         self.foreign = 0
         self.first = ""
-        """The first one of another configuration, for people."""
+        """A description of the first dialogue with another configuration."""
 
 
 def _read(folder: RunFolder, record: RunRecord) -> _Held:

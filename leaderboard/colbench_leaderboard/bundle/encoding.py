@@ -1,4 +1,4 @@
-"""Canonical JSON: one spelling for each value, written by us and demanded of strangers."""
+"""Canonical JSON: one spelling for each value, used for writing and required of submitted files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEEPEST = 16
 
 
 def canonical(value: Any) -> bytes:
-    """Encode a value as one line of JSON with sorted keys, no spaces, in UTF-8."""
+    """Encode a value as one line of UTF-8 JSON with sorted keys and no spaces."""
     return msgspec.json.encode(msgspec.to_builtins(value), order="sorted")
 
 
@@ -70,7 +70,7 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return rule and message if a text is not valid JSON, whatever it should say."""
+    """Return rule and message if a text is not valid JSON, independent of its schema."""
     flaw: tuple[str, str] | None = None
     try:
         json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)

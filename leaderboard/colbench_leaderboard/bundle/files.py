@@ -1,4 +1,4 @@
-"""The files of a bundle in a folder: their names and sizes, safe reading, and the manifest over them."""
+"""The files of a bundle in a folder: their names and sizes, safe reading, and their manifest."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plain_files(folder: Path) -> set[str]:
         raise Refused("archive.size", f"{total} bytes; at most {MOST_BYTES} are allowed")
     for name in (SUBMISSION, LOCK, MANIFEST, trajectory_file(0)):
         if name not in names:
-            raise Refused("archive.missing", "the bundle lacks it", file=name)
+            raise Refused("archive.missing", "missing from the bundle", file=name)
     return names
 
 
@@ -82,9 +82,11 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Add a file's name to those seen before. Raises Refused: `archive.name`, `archive.files`."""
+    """Add a file's name to those already seen. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
-        raise Refused("archive.name", f"not a file of a bundle, which has {EXPECTED}", file=name)
+        raise Refused(
+            "archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name
+        )
     if name in before:
         raise Refused("archive.name", "it appears twice", file=name)
     if len(before) >= MOST_FILES:

@@ -23,8 +23,8 @@ from colbench_leaderboard.bundle.trajectories import to_trajectory
 def pack(draft: Draft, out: Path) -> str:
     """Write the bundle, a `.tar.gz` if `out` ends so, else a folder, and return its digest.
 
-    Before it is moved to `out` it is read as a receiver reads it. Raises UserError if something else is at `out`,
-    if a text seems to hold a secret, or if a receiver would refuse the bundle.
+    Before the bundle is moved to `out`, it is checked in the way a receiver reads it. Raises UserError if something
+    else is at `out`, if a text seems to contain a secret, or if a receiver would refuse the bundle.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class _Writer:
 
 
 def _require_no_secret(content: bytes, where: str) -> None:
-    """Raise UserError if a content seems to hold a secret."""
+    """Raise UserError if content seems to contain a secret."""
     if what := find_secret(content):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "

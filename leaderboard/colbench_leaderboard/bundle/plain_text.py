@@ -1,4 +1,4 @@
-"""Checks of text that strangers write and others read: nothing invisible, nothing that looks like something else."""
+"""Checks of text that strangers write and others read: no invisible characters, no look-alikes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from colbench_leaderboard.bundle.schema import SUBMISSION, Submission
 
 LINK = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[^\s<>\"'`\\]*)?", re.ASCII)
 HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories of invisible characters: controls, formats, private and unassigned ones."""
+"""Unicode categories of invisible characters: control, format, private and unassigned ones."""
 BLANK = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U000e0100-\U000e01ef]"
 )
-"""Characters of other categories that are drawn as nothing: fillers, blanks and variation selectors."""
+"""Characters of other categories that are invisible: fillers, blanks and variation selectors."""
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets whose letters look alike."""
+"""Alphabets whose letters look similar to each other's."""
 MOST_MARKS = 2
-"""Combining marks on one letter."""
+"""Maximum number of combining marks on one letter."""
 POINT = "·"
-"""Stands for any sign between two digits, as in 2.5."""
+"""Replaces any sign between two digits, as in 2.5."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -57,7 +57,7 @@ def name_flaw(text: str) -> str:
 
 
 def text_flaw(text: str, *, line: bool = False) -> str:
-    """Return a description of the flaw in a free text or, with `line`, in a text of one line; or ""."""
+    """Return a description of the flaw in a free text, or in a text of one line if `line`; "" if there is none."""
     allowed = set() if line else {"\n", "\t", *JOINERS}
     marks = 0
     for char in text:
@@ -75,7 +75,7 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if a hasty reader may take one name for the other: as written, in small letters, or in capitals."""
+    """Return True if a reader may confuse two names: as written, in small letters, or in capitals."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
@@ -104,7 +104,7 @@ def is_time(text: str) -> bool:
 
 
 def _tells_apart(char: str) -> bool:
-    """Return True for letters, digits and signs that belong to them, such as vowel signs of Hindi, but not accents."""
+    """Return True for letters, digits and signs that belong to them, such as Hindi vowel signs, but not accents."""
     is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
     return char.isalnum() or char == POINT or is_sign
 

@@ -5,8 +5,8 @@
         for cell in bundle.cells():
             cell.file, cell.line, cell.rollout
 
-Anything that cannot be read safely or does not follow the schema raises `Refused`, which names rule, file and line.
-A bundle that was read is well-formed, no more: `verify` finds out whether it is true.
+Anything that cannot be read safely or does not follow the schema raises `Refused`, which names rule, file and line. A
+bundle that can be read is only well-formed: `verify` checks its content.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from colbench_leaderboard.bundle.trajectories import BlobReader, to_rollout
 
 Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
-"""Bytes of a trajectory, without its blobs."""
+"""Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
 """The largest accepted number of tokens or requests, trial or seed."""
 
 
 class Cell(NamedTuple):
-    """A dialogue of the bundle, unscored, with its place in the files."""
+    """A dialogue of the bundle, unscored, with its position in the files."""
 
     file: str
     line: int
@@ -88,7 +88,7 @@ class Bundle:
             self._unpacked.cleanup()
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the dialogues by task and trial, one in memory at a time.
+        """Yield the dialogues sorted by task and trial, one in memory at a time.
 
         Raises Refused: `trajectories.files`, `trajectories.order`, `trajectories.number`, `words.…`, `blob.…`,
         `json.…`, `schema.trajectory`.

@@ -1,7 +1,7 @@
 """Removing private data from the published parts of a run: file locations, addresses, commands and secrets.
 
 Commands and addresses in the configuration are reduced to their kind, files to their names; arguments are published if
-they are numbers or booleans. `find_secret` is the last line of defense: it searches everything that would be published.
+they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would be published.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KEPT_BACK = (
 )
 """Fields of the configuration that are not published at all."""
 LEFT_OUT = ("scorers",)
-"""Fields that a bundle does not have, because they choose scores, which it does not have either."""
+"""Fields that bundles lack because they select scores, which bundles lack, too."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that are published as the hash of the file."""
 COMMAND = "command"
@@ -102,7 +102,7 @@ def public_spec(spec: str) -> str:
 
 
 def find_secret(content: bytes, environment: Mapping[str, str] | None = None) -> str:
-    """Return the kind of secret that a text seems to hold, without revealing it, or ""."""
+    """Return the kind of secret that a text seems to contain, without revealing it, or ""."""
     for what, shape in SECRETS.items():
         if shape.search(content):
             return what
@@ -114,7 +114,7 @@ def find_secret(content: bytes, environment: Mapping[str, str] | None = None) ->
 
 
 def names_home(rollout: Rollout, home: Path | None = None) -> bool:
-    """Return True if a text of a dialogue contains the home folder of the current user, which they may not want."""
+    """Return True if a dialogue contains the current user's home folder, which the user may not want to publish."""
     folder = str(home or Path.home()).encode()
     return folder.count(b"/") > 1 and folder in encode_rollout(rollout)
 

@@ -6,13 +6,13 @@ from colbench.command import printable
 from colbench.errors import DataError
 
 LONGEST = 600
-"""Characters of a message, which may quote a stranger's key."""
+"""Maximum number of characters of a message, which may quote untrusted keys."""
 
 
 class Refused(DataError):  # noqa: N818 - a verdict
     """A broken rule; `rule`, `file`, `line` and `message` have the meanings of `verify.receipt.Finding`.
 
-    `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All of it is safe to print.
+    `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All fields are safe to print.
     """
 
     def __init__(self, rule: str, message: str, *, file: str = "", line: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The submission bundle: the transcripts and pins of a run, and nothing that could be a score.
+"""The submission bundle: the transcripts and pins of a run, without anything that could be a score.
 
     submission.json         `Submission`: the system and the people behind it
     lock.json               `Lock`: every pin of the run
@@ -6,7 +6,7 @@
     blobs/SHA256            texts longer than `LONG` bytes, named by the SHA-256 of their UTF-8
     MANIFEST.sha256         `SHA256  PATH` of every other file, sorted; its own SHA-256 is the bundle's digest
 
-A bundle is a folder, or a `.tar.gz` archive of one. It holds no task's body, tests, reference or reward.
+A bundle is a folder, or a `.tar.gz` archive of one. It contains no task text, tests, references or rewards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PER_FILE = 1000
 """Trajectories in a file, at most."""
 
 Track = Literal["standard", "open"]
-"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: anything."""
+"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: no restrictions."""
 Text = Annotated[str, Meta(max_length=2000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Short = Annotated[str, Meta(max_length=120)]
@@ -48,11 +48,11 @@ class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Facts that a reader must know; all questions must be answered."""
 
     trained_on_colbench: bool
-    """True if it was trained on any task, dialogue or generator of ColBench, test tasks or not."""
+    """True if the system was trained on any task, dialogue or generator of ColBench, including non-test tasks."""
     training_notes: Text = ""
     human_in_the_loop: bool
     tools: Annotated[str, Meta(min_length=1, max_length=2000)]
-    """Tools of the agent besides its model, such as search; "none"."""
+    """Tools of the agent besides its model, such as search; "none" if it has no tools."""
 
 
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,7 +60,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     schema: str = SCHEMA
     name: Line
-    """Name of the system, as the board shows it."""
+    """Name of the system, as shown on the board."""
     organisation: Line
     authors: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=100)]
     contact: Line
@@ -87,7 +87,7 @@ class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`lock.json`."""
+    """The content of `lock.json`."""
 
     schema: str = SCHEMA
     colbench: str
@@ -101,7 +101,7 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Digest of `pins`, equal to that of `run.json` unless something private was removed."""
     sandbox: str
     environment: str = field(name="browser")
-    """Version and settings of the tools that produced the scores, such as the browser, whose name the key keeps."""
+    """Version and settings of the tools that produced the scores, such as the browser, which gives the key its name."""
     tasks: LockedTasks
 
     @property
@@ -139,7 +139,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Trajectory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One dialogue: a cell of the grid."""
+    """One dialogue, that is, a cell of the grid."""
 
     task_id: str
     task_hash: Digest

@@ -17,7 +17,7 @@ def own_sources() -> frozenset[str]:
 
 
 def is_standard(source: str) -> bool:
-    """Return True if a task source is one of the standard track, in any installed domain."""
+    """Return True if a task source belongs to the standard track in any installed domain."""
     return any(_size(source, domain.leaderboard_sets) for domain in installed_domains())
 
 

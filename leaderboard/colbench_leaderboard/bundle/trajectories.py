@@ -14,11 +14,11 @@ from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import BLOBS, LONG, Blob, Trajectory, Turn, Words
 
 MOST_FILLED = 64 * MIB
-"""Bytes of one dialogue with its blobs."""
+"""Maximum number of bytes of one dialogue with its blobs."""
 MOST_SAID = 8192 * MIB
-"""Bytes of all dialogues with their blobs; a blob may be used often."""
+"""Maximum number of bytes of all dialogues with their blobs; a blob may be used more than once."""
 Write = Callable[[str, bytes], None]
-"""Takes the SHA-256 and the bytes of a long text."""
+"""A function that receives the SHA-256 and the bytes of a long text."""
 Read = Callable[[Blob], str]
 
 
@@ -96,7 +96,7 @@ class BlobReader:
         """The blobs used so far."""
 
     def check(self, trajectory: Trajectory, file: str, line: int) -> None:
-        """Raise Refused, at this place: `words.long`, `words.short`, `words.size`, `blob.missing`."""
+        """Raise Refused, at this position: `words.long`, `words.short`, `words.size`, `blob.missing`."""
 
         def refused(rule: str, message: str) -> Refused:
             return Refused(rule, message, file=file, line=line)
@@ -105,7 +105,7 @@ class BlobReader:
         for words in _texts(trajectory):
             size = len(words.encode()) if isinstance(words, str) else self._size(words)
             if size < 0:
-                raise refused("blob.missing", f"the bundle lacks the blob {words!r}")
+                raise refused("blob.missing", f"missing from the bundle: the blob {words!r}")
             if isinstance(words, str) and size > LONG:
                 raise refused(
                     "words.long", f"a text of {size} bytes; texts longer than {LONG} must be blobs"

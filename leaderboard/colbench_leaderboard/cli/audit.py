@@ -1,4 +1,4 @@
-"""`colbench leaderboard audit`: prove that a store follows from its log, or check what a branch adds to it."""
+"""`colbench leaderboard audit`: prove that a store is consistent with its log, or check a branch's additions to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from colbench_leaderboard.store.audit import Audit
 
 FAULTY = 1
-"""Exit code."""
+"""Exit code for a store with faults."""
 
 
 def add_to(actions: Any) -> None:
@@ -60,7 +60,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, and print the result. Returns 1 if anything deviates from the log."""
+    """Audit, and print the result. Return 1 if anything deviates from the log."""
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:
@@ -101,7 +101,7 @@ def _audit(args: argparse.Namespace) -> Audit:
 
 
 def _head(args: argparse.Namespace) -> str | None:
-    """Return the noted head. Raises DataError if the log is not one that only adds to it."""
+    """Return the saved head. Raises DataError unless the log only adds records after it."""
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers
@@ -130,7 +130,7 @@ def _show(found: Audit, *, verified: bool) -> None:
     again = f", {found.verified} verified again with the same result" if verified else ""
     say(
         f"{count(found.records, 'record')}, "
-        f"{count(found.standing, 'entry that stands', 'entries that stand')}{again}, "
+        f"{count(found.standing, 'current entry', 'current entries')}{again}, "
         f"{count(len(found.faults), 'fault')}"
     )
     say(f"head     {found.head}", "dim")

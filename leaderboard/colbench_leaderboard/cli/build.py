@@ -54,7 +54,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the site, and serve it if asked to."""
+    """Build the site, and serve it if requested."""
     if args.port is not None and not args.serve:
         raise UserError("--port: requires --serve")
     if args.out:
@@ -93,12 +93,12 @@ def _show(built: Built, out: Path) -> None:
 
 
 def _serve(site: Path, port: int | None) -> int:
-    """Serve a site until interrupted; other machines cannot reach it."""
+    """Serve a site on this machine only, until interrupted."""
     from colbench_leaderboard.site.serve import server
 
     with server(site, PORT if port is None else port) as running:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a temporary site is deleted
-        say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C ends it)")
+        say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C to stop)")
         try:
             running.serve_forever()
         except KeyboardInterrupt:
@@ -124,7 +124,7 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of these sources, and of the boards' sources that are a domain's own; no others are read."""
+    """Return the tasks of these sources, and of the boards' sources that belong to domains; no others are read."""
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources
 

@@ -22,7 +22,7 @@ MOVED = {
     "leaderboard refuse": "colbench leaderboard accept STORE BUNDLE --refuse REASON",
     "leaderboard serve": "colbench leaderboard build STORE --serve",
 }
-"""Old spellings, each with the command line that replaces it."""
+"""Old spellings of commands, each with the command line that replaces it."""
 
 
 def add_to(commands: Any) -> None:
@@ -37,7 +37,7 @@ def add_to(commands: Any) -> None:
 
 
 def _add_init(actions: Any) -> None:
-    parser = actions.add_parser("init", help="begin an empty store", description="Begin a store.")
+    parser = actions.add_parser("init", help="create an empty store", description="Begin a store.")
     parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
     parser.add_argument(
         "--packages",
@@ -113,7 +113,7 @@ def _add_remove(actions: Any) -> None:
 
 
 def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
-    """Add the command of a decision about one entry, with a reason."""
+    """Add a command that decides about one entry and requires a reason."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
@@ -214,7 +214,7 @@ def _refuse(args: argparse.Namespace, verified: Path) -> int:
 
 
 def _conclude(args: argparse.Namespace, record: Record) -> None:
-    """Show the record of a decision, and sign it if there is a key."""
+    """Show the record of a decision, and sign it if a key is given."""
     from colbench_leaderboard.store.log import read_log
 
     say_decision(record, read_log(Path(args.store)).head)
@@ -244,7 +244,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Record new scores where they changed. Returns 1 if the new rules refuse an entry."""
+    """Record new scores of entries whose scores changed. Return 1 if the new rules refuse an entry."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
     from colbench_leaderboard.store.log import find, read_log
@@ -264,7 +264,7 @@ def rescore(args: argparse.Namespace) -> int:
 
 
 def _rescore(args: argparse.Namespace, bundle: str) -> bool:
-    """Verify an entry again and record changes; False if it is refused now."""
+    """Verify an entry again and record changes; False if it is now refused."""
     from colbench_leaderboard.store import decisions
     from colbench_leaderboard.store.audit import verified_against
     from colbench_leaderboard.store.layout import bundle_folder

@@ -119,7 +119,7 @@ def to_json(content: object) -> str:
 
 
 def _located(found: Finding) -> str:
-    """Return the message of a finding after its place."""
+    """Return the message of a finding, preceded by its location."""
     line = f", line {found.line}" if found.line else ""
     return f"{found.file}{line}: {found.message}" if found.file else found.message
 

@@ -60,7 +60,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Sign a store after a decision if `--key` is given; without it, print how to sign a store that is signed."""
+    """Sign a store after a decision if `--key` is given; otherwise print how to sign it, if it is a signed store."""
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers, signed_records
 

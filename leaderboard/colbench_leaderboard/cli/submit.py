@@ -23,7 +23,7 @@ MOVED = {
     "submit changes": "colbench leaderboard audit REPOSITORY --added-since COMMIT",
     "submit template": "colbench submit pack --template FILE",
 }
-"""Old spellings, each with the command line that replaces it."""
+"""Old spellings of commands, each with the command line that replaces it."""
 PACK = "Make the bundle of a run: its transcripts and pins, and your description of the system."
 PUSH = (
     "Put a bundle on a branch of a leaderboard's repository, ready for a pull request. Nothing "
@@ -150,7 +150,7 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 
 
 def _show(ready: Draft) -> None:
-    """Print what is sent and what is left out."""
+    """Print what is sent, and what is left out."""
     from colbench.numbers import count
 
     tasks = ready.lock.tasks
@@ -194,7 +194,7 @@ def _add_push(actions: Any) -> None:
 
 
 def push(args: argparse.Namespace) -> int:
-    """Make the branch, and push it or say how to."""
+    """Create the branch, and push it or print how to do so."""
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.store import branches
     from colbench_leaderboard.store.git import shown_url

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples.VERIFY
 REFUSED = 1
-"""Exit code."""
+"""Exit code for a refused bundle."""
 FLAGS = (
     "sandbox_workers",
     "sandbox_tier",
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     """Return the receiver's tasks. Raises UserError if neither the receiver nor an installed domain has them.
 
-    A source that a bundle names may be anything, and is resolved only if it is a domain's own.
+    A bundle may name an arbitrary source, so the source is resolved only if it belongs to a domain.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown
@@ -131,7 +131,7 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Print why a bundle could not be read; it has no receipt, because its digest may be unknown."""
+    """Print why a bundle could not be read; there is no receipt, because the bundle's digest may be unknown."""
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:
@@ -150,10 +150,10 @@ def add_store_flags(parser: Any) -> None:
 
 
 def verify_for_store(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) -> Outcome:
-    """Verify a bundle as every store does, so that an audit makes the same receipt.
+    """Verify a bundle with the settings of every store, so that an audit creates the same receipt.
 
-    Every human is asked again, and transcripts are compared with those of the bundles `against`. Raises DataError if
-    the bundle cannot be read.
+    All human replies are replayed, and transcripts are compared with those of the bundles `against`. Raises DataError
+    if the bundle cannot be read.
     """
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.bundle.refused import Refused

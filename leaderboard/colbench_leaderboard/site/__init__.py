@@ -1,1 +1,1 @@
-"""The site: static pages that are built from a store and from nothing else; see `build`."""
+"""The site: static pages that are built only from a store; see `build`."""

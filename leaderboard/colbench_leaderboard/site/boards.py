@@ -19,9 +19,9 @@ from colbench_leaderboard.site.slugs import board_folder
 from colbench_leaderboard.site.text import TRACKS
 
 FILTERED = 8
-"""Entries above which the ranking has a box to filter them."""
+"""Number of entries above which the ranking has a box to filter them."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""With these, or their wide forms, a text starts a formula in a spreadsheet."""
+"""Characters that, also in their wide forms, start a formula in a spreadsheet."""
 SHARES = ("ask_precision", "ask_recall", "ask_f1")
 ESTIMATES = ("value", "success", "turns", "agent_words", "human_words", *SHARES)
 NUMBERS = ("answered", "undisclosed", "tokens", "cost")
@@ -31,20 +31,20 @@ class BoardView(Struct, frozen=True, kw_only=True):
     """A board's data for each of its pages."""
 
     title: str
-    """`Standard · Backend programming`"""
+    """Title such as `Standard · Backend programming`."""
     folder: str
-    """From the root of the site."""
+    """Path from the root of the site."""
     value: str
     """Label of the metric that determines the rank, in lower case."""
     success: str
-    """Label of the metric of success; empty in a domain without one."""
+    """Label of the success metric; empty in a domain without it."""
     tasks: int
     source: str
     tasks_hash: str
 
 
 def board_view(board: Board) -> BoardView:
-    """Return what every page of a board shows of it, in the words of its domain."""
+    """Return the data that every page of a board shows, in the words of its domain."""
     domain = get_domain(board.domain)
     return BoardView(
         title=f"{TRACKS[board.track]} · {domain.title}",
@@ -58,7 +58,7 @@ def board_view(board: Board) -> BoardView:
 
 
 def board_trail(view: BoardView) -> Trail:
-    """Return the way to a page below a board."""
+    """Return the breadcrumbs of a page below a board."""
     return ((f"{view.folder}/index.html", view.title),)
 
 
@@ -90,11 +90,11 @@ class Line(Struct, frozen=True, kw_only=True):
     pass_k: float | None
     """Pass^k for the largest number of trials on the board."""
     numbers: Sequence[Number]
-    """In the columns that not every board has."""
+    """Numbers for the columns that not every board has."""
 
 
 class _Column(NamedTuple):
-    """A number of a row, which the ranking shows if any row has it."""
+    """A number in a row, which the ranking shows if any row has it."""
 
     name: str
     field: str
@@ -174,7 +174,7 @@ def as_json(board: Board) -> bytes:
 
 
 def as_csv(board: Board) -> str:
-    """Return a line for each entry, as CSV; flagged entries that await a decision and reference lines have no place."""
+    """Return a line for each entry, as CSV; reference lines and flagged entries that await a decision have no place."""
     rows = [_cells(row) for row in board.everyone]
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
@@ -213,5 +213,5 @@ def _estimate(name: str, value: Estimate | None) -> Iterator[tuple[str, object]]
 
 
 def _harmless(value: object) -> object:
-    """Return a text so that no spreadsheet takes it for a formula."""
+    """Return a text in a form that no spreadsheet takes for a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -2,14 +2,14 @@
 
     index.html, paper.html, log.html (and log.jsonl), about.html
     boards/KEY/            index.html (the ranking), charts.html, compare.html, tasks.html, board.json, board.csv
-    boards/KEY/against/    a page for each entry: it against every other
+    boards/KEY/against/    a page for each entry: its comparison with every other
     boards/KEY/tasks/      a page for each task
     entries/DIGEST/        index.html, dialogues.html, dialogues-NNN.html, badge.svg, card.svg, the bundle as
-                           .tar.gz, what verified it
-    gallery/               pictures of pages, where there are renders
+                           .tar.gz, its verification
+    gallery/               pictures of pages, if renders exist
     assets/                style and script, named by their hash
 
-Paths are made of digests and fixed words; nobody's name is part of one. Each page is a template over plain data; see
+Paths consist of digests and fixed words, never of submitted names. Each page is a template over plain data; see
 `layout`.
 """
 
@@ -75,11 +75,11 @@ def build(
     renders: RenderStore | None = None,
     browser: str = "",
 ) -> Built:
-    """Build the site of a store in a folder, in place of an earlier site.
+    """Build the site of a store in a folder, replacing an earlier site.
 
-    `tasks`: those whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages, made in the environment `browser`, or where that is empty in the one that an entry names.
-    Raises UserError if the folder holds something else, DataError if a file is not the one that is named.
+    `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
+    pages, made in the environment `browser`, or in the one that an entry names if that is empty. Raises UserError if
+    the folder contains something else, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -99,7 +99,7 @@ def build(
 
 
 class Builder:
-    """Writes the pages of one store. Statistics and compression run in threads next to it."""
+    """Writes the pages of one store, while threads compute statistics and compress files."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Builder:
         self.dialogues = 0
 
     def site(self) -> None:
-        """Write everything."""
+        """Write the whole site."""
         for path, content in self._layout.assets.items():
             self._folder.write(path, content)
         self._write(*overview.pages(self._standings))
@@ -152,7 +152,7 @@ class Builder:
         return read_scores(self._store, entry.current, entry.receipt)
 
     def _compare(self, board: Board, scores: Scores) -> list[Future[tuple[str, str]]]:
-        """Start to compare each entry with the others; return the paths and pages to come."""
+        """Start comparing each entry with the others; return the paths, and the pages as they become ready."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
         results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))
@@ -195,7 +195,7 @@ class Builder:
         self.dialogues += len(scores)
 
     def _files(self, entry: Entry, names: Iterable[str]) -> None:
-        """Write what can be downloaded: the bundle, and what verified it."""
+        """Write the downloads: the bundle, and the files of its verification."""
         here = entry_folder(entry.bundle)
         source = bundle_folder(self._store, entry.bundle)
         verified = verified_folder(self._store, entry.bundle, entry.current.receipt)
@@ -215,7 +215,7 @@ class _SeenTasks:
         self.hashes: dict[str, str] = {}
 
     def note(self, rollout: Rollout) -> Rollout:
-        """Note the task of a dialogue, and return the dialogue."""
+        """Record the task of a dialogue, and return the dialogue."""
         if rollout.task_id not in self.requests:
             self.requests[rollout.task_id] = rollout.request
             self.hashes[rollout.task_id] = rollout.task_hash

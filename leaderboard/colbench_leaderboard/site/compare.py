@@ -1,4 +1,4 @@
-"""A against B: for each entry a page with it against every other of its board, and a page to choose two.
+"""A against B: for each entry a page that compares it with every other on its board, and a page to choose two entries.
 
 A table shows the comparisons; below it are the tasks on which the two differ.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Tasks that a page lists over all others, so that it stays light on a large board, and of each other at least."""
+"""Maximum number of tasks on a page over all other entries, to limit its size, and the minimum for each other entry."""
 
 
 class Task(NamedTuple):
@@ -39,15 +39,15 @@ class Task(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """Where two entries differ."""
+    """The differences between two entries."""
 
     tasks: Sequence[Task]
-    """The largest differences first; on a large board only some."""
+    """Tasks with the largest differences first; on a large board only some of them."""
     total: int
 
 
 class DiffLine(NamedTuple):
-    """A task in the list of those on which two entries differ."""
+    """A task on which two entries differ, in a list of these."""
 
     task_id: str
     slug: str
@@ -59,7 +59,7 @@ class DiffLine(NamedTuple):
 
 
 class Opponent(Struct, frozen=True, kw_only=True):
-    """Another entry, and how one compares with it."""
+    """Another entry, and its comparison with this one."""
 
     row: Row
     found: Comparison
@@ -81,7 +81,7 @@ def page(
     rows: Mapping[str, Row],
     results: Results,
 ) -> Page:
-    """Return one entry against every other; `rows` holds all of them by digest."""
+    """Return the comparison of one entry with every other; `rows` has all entries by digest."""
     view = board_view(board)
     diffs = differing(results, row.bundle, [each.theirs for each in comparisons])
     opponents = [
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return where an entry differs from each of these by more than a tie, in the mean over the trials."""
+    """Return where the mean of an entry over its trials differs from each of these by more than a tie."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}
@@ -134,5 +134,5 @@ def _opponent(
 
 
 def _dialogue(row: Row, place: int, names: Sequence[str]) -> str:
-    """Return the address of the first dialogue of the task at this place."""
+    """Return the address of the first dialogue on the task with this index."""
     return f"{entry_folder(row.bundle)}/{dialogue_link(place * row.trials, names[place], 0)}"

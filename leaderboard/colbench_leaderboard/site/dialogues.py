@@ -1,6 +1,6 @@
-"""The dialogues of an entry: some to a page, each with its answer next to the reference, and a page that lists them.
+"""The dialogues of an entry: several per page, each with its answer next to the reference, and a page that lists them.
 
-A page works without a script, as a column; with it one dialogue is shown at a time, that of the address.
+Without JavaScript, a page shows its dialogues in a column; with it, only the dialogue in the address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from colbench_leaderboard.site.slugs import (
 from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
-"""Length of a message above which only its beginning is expanded, such as a page."""
+"""Length above which only the beginning of a message, such as a web page, is expanded."""
 BEGINNING = 200
 
 
@@ -60,7 +60,7 @@ class Dialogue(NamedTuple):
     anchor: str
     task_id: str
     task_page: str
-    """Address from the root."""
+    """Path of the task's page from the root."""
     trial: int
     verdict: str
     messages: Sequence[Message] | None
@@ -72,7 +72,7 @@ class Dialogue(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A dialogue in the list of all."""
+    """A dialogue in the list of all dialogues."""
 
     score: CellScore
     request: str
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue, or None if the bundle lacks it; both are sorted by task and trial."""
+    """Yield each score with its dialogue, or None if the bundle lacks it; both inputs are sorted by task and trial."""
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):
@@ -96,7 +96,7 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
-    """Yield the pages of an entry's dialogues, which come in the order of its scores; `tasks` are by hash."""
+    """Yield the pages of an entry's dialogues, which must be in the order of its scores; `tasks` is keyed by hash."""
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)
     trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))

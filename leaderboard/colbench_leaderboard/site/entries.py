@@ -1,4 +1,4 @@
-"""An entry: its numbers, the findings of the verification, its pins, and how to verify it."""
+"""An entry: its numbers, the findings of its verification, its pins, and how to verify it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def page(
     deltas: Sequence[Delta],
     standing: Collection[str],
 ) -> Page:
-    """Return an entry's page; `standing` holds the digests of all entries whose bundles the site offers."""
+    """Return an entry's page; `standing` has the digests of all entries whose bundles the site offers."""
     view, other = board_view(board), row.reruns or row.rerun
     changes = {delta.record: delta for delta in deltas}
     findings = entry.receipt.findings

@@ -1,4 +1,4 @@
-"""The folder of a site: written under another name, and moved into place when it is complete."""
+"""The folder of a site: written under a temporary name, and moved into place when it is complete."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from colbench.errors import UserError
 
 MARK = ".colbench-site"
-"""A file in every site that was built; a folder without it is not overwritten."""
+"""A file in every generated site; a folder without it is not overwritten."""
 KEPT = ("gallery",)
 """Folders kept from the previous site: pictures are named by their content and need not be rendered again."""
 
 
 class Folder:
-    """A site that is being written; leaving it (`with`) moves it into place, or removes it after an exception."""
+    """A site that is being written; leaving the context moves it into place, or removes it after an exception."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()

@@ -1,4 +1,4 @@
-"""A page and its frame: templates, style sheet and script, and the policy that allows nothing else."""
+"""A page and its frame: templates, style sheet and script, and a policy that allows nothing else."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Trail = Sequence[tuple[str, str]]
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """A page before it is rendered: a template and the plain data that it shows."""
+    """A page before rendering: a template and the plain data to show."""
 
     path: str
-    """From the root of the site, such as `boards/x/index.html`."""
+    """Path relative to the root of the site, such as `boards/x/index.html`."""
     template: str
     """Name of its file in `templates/`, without `.html`."""
     title: str
@@ -74,7 +74,7 @@ class Layout:
 
 
 def site_templates() -> Environment:
-    """Return the templates; they escape every value and take out its control characters."""
+    """Return the templates, which escape every value and remove control characters."""
     templates = page_templates(PACKAGE)
     templates.finalize = text.clean
     templates.filters |= {each.__name__: each for each in FILTERS} | {"sort_key": sort_key}

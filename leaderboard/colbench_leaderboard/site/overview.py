@@ -20,7 +20,7 @@ class BoardSummary(Struct, frozen=True, kw_only=True):
 
     view: BoardView
     entries: int
-    """Ranked ones."""
+    """Number of ranked entries."""
     shown: Sequence[Row]
     """The first ranked entries, or the first reference lines if nothing is ranked."""
 
@@ -63,7 +63,7 @@ def log(standings: Standings) -> Page:
 
 
 def about() -> Page:
-    """Return what tiers, tracks and numbers mean."""
+    """Return explanations of tiers, tracks and numbers."""
     return Page(path="about.html", template="about", title="About")
 
 

@@ -11,10 +11,10 @@ from colbench_leaderboard.site.text import beginning
 
 LABEL = "ColBench"
 LETTER = 6.6
-"""Width of a letter of the badge, in pixels; `textLength` fits the text to it in any font."""
+"""Width of a letter of the badge in pixels; `textLength` fits the text to this width in any font."""
 PADDING = 12
 NAME_LENGTH = 44
-"""Characters of an entry's name on the card."""
+"""Maximum number of characters of an entry's name on the card."""
 
 
 def pages(row: Row, board: Board) -> tuple[Page, Page]:

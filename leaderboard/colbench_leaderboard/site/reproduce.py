@@ -1,4 +1,4 @@
-"""The command that reproduces an entry's receipt, and the bundles that it needs."""
+"""The command that reproduces an entry's receipt, and the bundles that this requires."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 
     command: str
     offered: Sequence[str]
-    """Digests of the other bundles that it needs and that the site offers."""
+    """Digests of the other bundles required and offered by the site."""
     removed: bool
-    """True if it needs bundles that the site does not offer."""
+    """True if it requires bundles that the site does not offer."""
     weights: bool
     """True if the scorer needs files that do not come with ColBench."""
     digits: int | None
-    """Decimals to which values are rounded, so that they agree on all machines; None: not rounded."""
+    """Decimals to which values are rounded so that all machines agree; None if not rounded."""
 
 
 def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
-    """Return how to reproduce an entry's receipt; `standing` holds the digests of entries whose bundles are offered."""
+    """Return how to reproduce an entry's receipt; `standing` has the digests of entries whose bundles are offered."""
     domain = get_domain(entry.summary.domain)
     others = duplicated(entry.receipt)
     offered = [other for other in others if other in standing]
@@ -48,7 +48,7 @@ def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
 
 
 def command(entry: Entry, standing: Collection[str]) -> list[str]:
-    """Return the words of the command, for a folder that holds the bundles that it names."""
+    """Return the words of the command, for a folder with the bundles that it names."""
     config, source = entry.lock.config, entry.lock.tasks.source
     words = ["colbench", "verify", archive_name(entry.bundle)]
     if source not in own_sources():

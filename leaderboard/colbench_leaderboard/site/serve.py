@@ -25,7 +25,10 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """Return a server of a folder at 127.0.0.1, closed on leaving (`with`). Raises UserError if the port is taken."""
+    """Return a server of a folder at 127.0.0.1, closed on leaving the context.
+
+    Raises UserError if the port is taken.
+    """
     if not 0 <= port <= MOST:
         raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")
     try:

@@ -9,7 +9,7 @@ from colbench_leaderboard.store.layout import ADDRESS
 
 DIGITS = 12
 LEAF = 25
-"""Dialogues on a page."""
+"""Number of dialogues on a page."""
 
 
 def digest_slug(digest: str) -> str:
@@ -54,5 +54,5 @@ def leaf_name(number: int) -> str:
 
 
 def dialogue_link(place: int, task_id: str, trial: int) -> str:
-    """Return the link, within its entry's folder, to the dialogue at this place (from 0) in the entry."""
+    """Return the link, within its entry's folder, to the dialogue with this index (from 0) in the entry."""
     return f"{leaf_name(place // LEAF + 1)}#{dialogue_anchor(task_id, trial)}"

@@ -30,7 +30,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def solved(self) -> int:
-        """Trials that succeeded."""
+        """Number of successful trials."""
         return sum(bool(score.success) for score in self.scores)
 
 
@@ -39,7 +39,7 @@ Attempts = Mapping[str, Sequence[Attempt]]
 
 
 class TaskLine(NamedTuple):
-    """A task in the list of all."""
+    """A task in the list of all tasks."""
 
     task_id: str
     slug: str
@@ -47,7 +47,7 @@ class TaskLine(NamedTuple):
     value: float | None
     """The mean over the ranked entries; None without any."""
     solved: int
-    """Ranked entries that solved it in at least one trial."""
+    """Number of ranked entries that solved the task in at least one trial."""
     turns: float | None
 
 
@@ -87,7 +87,7 @@ def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
 def pages(
     board: Board, found: Attempts, requests: Mapping[str, str], tasks: Mapping[str, Task]
 ) -> Iterator[Page]:
-    """Return a page for each task; `tasks` holds those whose reference is shown, by id."""
+    """Return a page for each task; `tasks` has, by id, those whose reference is shown."""
     view = board_view(board)
     trail = (*board_trail(view), (f"{view.folder}/tasks.html", "Tasks"))
     for task_id, each in found.items():

@@ -17,7 +17,7 @@ from colbench_leaderboard.site.slugs import entry_page
 NAMED = 4
 """Curves of ranked entries that are drawn strong and named."""
 MOST_TURNS = 50
-"""Turns of the curves and their table; an entry with a thousand would press the others together."""
+"""Maximum number of turns in the curves and their table; one long entry would compress the others."""
 COST = "Cost, reported"
 COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("Turns", "turns per dialogue", lambda row: row.turns.mean),
@@ -33,7 +33,7 @@ class Point(Struct, frozen=True, kw_only=True):
     row: Row
     cost: Number
     best: bool
-    """True if it lies on the Pareto front."""
+    """True if the entry is on the Pareto front."""
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
@@ -44,11 +44,11 @@ class Scatter(Struct, frozen=True, kw_only=True):
     dots: Sequence[Dot]
     points: Sequence[Point]
     lacking: int
-    """Entries whose cost is not known."""
+    """Entries whose cost is unknown."""
 
 
 class ByTurn(Struct, frozen=True, kw_only=True):
-    """Quality by turn."""
+    """Quality by number of turns."""
 
     title: str
     note: str
@@ -56,7 +56,7 @@ class ByTurn(Struct, frozen=True, kw_only=True):
     turns: int
     rows: Sequence[tuple[Row, Sequence[float | None]]]
     longest: int
-    """Turns of the longest curve before it was cut."""
+    """Number of turns of the longest curve before cutting."""
 
 
 def page(board: Board) -> Page:

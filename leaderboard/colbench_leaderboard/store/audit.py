@@ -1,7 +1,7 @@
-"""Auditing a store: everything in it must follow from its log.
+"""Auditing a store: everything in it must be consistent with its log.
 
-Every file that the log names must exist unchanged, and no others may. With a verifier each bundle is also verified
-again, and the results must equal the stored files byte for byte.
+Every file that the log names must exist unchanged, and no other files may exist. With a verifier each bundle is also
+verified again, and the results must equal the stored files byte for byte.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from colbench_leaderboard.verify.transcripts import duplicated
 
 P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], Path], None]
-"""Verifies the bundle in a folder against others, and writes the files of `verify.receipt` into a third folder."""
+"""A function that verifies a bundle's folder against others and writes the files of `verify.receipt` to a folder."""
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log need not name."""
 
@@ -72,9 +72,9 @@ def audit(
 ) -> Audit:
     """Audit a store from its log's first line.
 
-    `head`: a head of the log noted earlier. `signers`: an allowed-signers file of keys that count instead of those
-    that the store names, which then has to be signed. `seen` is called with a stage, how many entries are done, and how
-    many there are. Raises DataError if the log itself is inconsistent.
+    `head`: a head of the log saved earlier. `signers`: an allowed-signers file whose keys are trusted instead of those
+    that the store names; the store must then be signed. `seen` is called with a stage, the number of finished entries,
+    and the total. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
     torn = ["the last line has no line break, so it is not a decision"] if log.torn else []
@@ -154,7 +154,7 @@ def _check_summary(store: Path, record: Record) -> None:
 
 
 def _check_bundle(store: Path, record: Record) -> None:
-    """Raise DataError unless the bundle of a latest record exists, or was deleted, as the record says."""
+    """Raise DataError unless the bundle of a latest record exists, or was deleted according to the record."""
     folder = bundle_folder(store, record.bundle)
     gone = record.deleted
     if gone and folder.exists():
@@ -195,7 +195,7 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the folders of the bundles that share transcripts according to a record's receipt, except deleted ones."""
+    """Return the folders of the bundles that a record's receipt lists as sharing transcripts, except deleted ones."""
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 

@@ -1,7 +1,7 @@
 """Entries as commits on branches of a leaderboard's repository: making one, and checking those of a pull request.
 
-A commit is made of git's own objects, so that no hook, filter or line-end setting can change a byte of the bundle, and
-nobody's working tree is touched. Names in a pull request are strangers': they are compared and never run.
+A commit is built directly from git objects, so that no hook, filter or line-end setting can change a byte of the
+bundle, and no working tree is touched. Names in a pull request are untrusted: they are compared and never run.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def push(branch: Branch, to: str) -> None:
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     """Return the digests of the entries that commit `head` adds since it branched off from commit `base`.
 
-    Raises Refused if it does anything but add plain files of bundles: `change.kind`, `change.path`, `change.mode`,
-    `change.none`, `change.digest`; UserError if a commit is invalid.
+    Raises Refused if the commits do anything other than add plain files of bundles: `change.kind`, `change.path`,
+    `change.mode`, `change.none`, `change.digest`; UserError if a commit is invalid.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError("--added-since and --until are commits: 40 hexadecimal digits")

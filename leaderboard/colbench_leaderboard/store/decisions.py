@@ -28,11 +28,11 @@ from colbench_leaderboard.verify.transcripts import Transcripts
 def accept(
     store: Path, bundle: Path, verified: Path, *, reference_line: bool = False, reruns: str = ""
 ) -> Record:
-    """Take a bundle in, with the result of verifying it; `reference_line` and `reruns` are those of its record.
+    """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with its receipt. Raises UserError if the receipt refuses
-    the bundle or is about another, if the store holds the bundle already, or if its name looks like that of an entry
-    of the same board.
+    the bundle or belongs to another one, if the store already has the bundle, or if its name looks like that of an
+    entry on the same board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -56,7 +56,7 @@ def accept(
 
 
 def refuse(store: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is not taken in, and why; only its receipt is kept."""
+    """Record that a bundle is not accepted, and why; only its receipt is kept."""
     require_reason(reason, "--refuse")
     receipt = _receipt(verified)
     with writing(store) as log:
@@ -69,7 +69,7 @@ def refuse(store: Path, verified: Path, reason: str) -> Record:
 
 
 def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Record:
-    """Take an entry off its board, and record why; with `delete` the bundle's files are deleted, too."""
+    """Remove an entry from its board, and record why; with `delete` the bundle's files are deleted, too."""
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "removed")
@@ -97,10 +97,10 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 
 
 def keep(store: Path, bundle: str, reason: str) -> Record:
-    """Record that an entry has its place in spite of the flags of its current receipt, and why.
+    """Record that an entry keeps its place in spite of the flags of its current receipt, and why.
 
-    A later receipt has to be decided about again, and so has a later rerun that does not agree. Raises UserError
-    unless it has a flag or was rerun.
+    A later receipt requires a new decision, as does a later rerun with other results. Raises UserError unless the entry
+    has a flag or was rerun.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -119,7 +119,7 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if other bundles share transcripts with this one, and its receipt does not report it.
+    """Raise UserError if other bundles share transcripts with this one, but its receipt does not report this.
 
     `against`: the folders of the other bundles.
     """
@@ -132,7 +132,7 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: was not made against a current entry: {finding.message}; "
+                f"{verified / RECEIPT}: was not verified against a current entry: {finding.message}; "
                 "leave out --verified, or verify the bundle --against that entry"
             )
 
@@ -196,7 +196,7 @@ def _part(folder: Path) -> Path:
 
 
 def _move(part: Path, folder: Path) -> None:
-    """Move a folder into place once all of it is on disk."""
+    """Move a folder into place once all its files are written to disk."""
     for path in [*part.rglob("*"), part]:
         _sync(path)
     part.rename(folder)
@@ -212,7 +212,7 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder. Raises unless it is complete and about all dialogues of this bundle."""
+    """Return the receipt in a folder. Raises an error unless it is complete and covers all dialogues of this bundle."""
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
         raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
@@ -226,7 +226,7 @@ def _whole(verified: Path, bundle: str) -> Receipt:
 
 
 def _check(verified: Path) -> None:
-    """Raise DataError unless the files are those that the receipt names; a refused bundle may have none."""
+    """Raise DataError unless the files match the receipt; a refused bundle may have none."""
     receipt = _receipt(verified)
     for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
         if digest or receipt.tier is not None:

@@ -35,7 +35,7 @@ def read_kept_bundle(store: Path, bundle: str) -> Bundle:
 
 
 def read_receipt(store: Path, record: Record) -> Receipt:
-    """Return the receipt that a record names. Raises DataError if it is missing or another one."""
+    """Return the receipt that a record names. Raises DataError if it is missing or does not match."""
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
     receipt = parse(read_named(path, record.receipt), Receipt, path)
     if receipt.bundle != record.bundle:
@@ -44,19 +44,22 @@ def read_receipt(store: Path, record: Record) -> Receipt:
 
 
 def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
-    """Return the summary that a receipt names. Raises DataError if it is missing or another one."""
+    """Return the summary that a receipt names. Raises DataError if it is missing or does not match."""
     path = verified_folder(store, record.bundle, record.receipt) / SUMMARY
     return parse(read_named(path, receipt.summary), Summary, path)
 
 
 def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore]:
-    """Return the scores that a receipt names, by task and trial. Raises DataError if they are missing or others."""
+    """Return the scores that a receipt names, by task and trial.
+
+    Raises DataError if they are missing or do not match.
+    """
     path = verified_folder(store, record.bundle, record.receipt) / SCORES
     return parse_scores(read_named(path, receipt.scores), path)
 
 
 def read_named(path: Path, digest: str) -> bytes:
-    """Return the content of a file with this SHA-256. Raises DataError if it is missing or has another."""
+    """Return the content of a file with this SHA-256. Raises DataError if it is missing or has another hash."""
     content = read_plain(path)
     if (found := sha256(content)) != digest:
         raise DataError(f"{path}: its SHA-256 is {found}, but it is named as {digest}")
@@ -64,7 +67,7 @@ def read_named(path: Path, digest: str) -> bytes:
 
 
 def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
-    """Parse the content of a file. Raises DataError that names it."""
+    """Parse the content of a file. Raises DataError that names the file."""
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

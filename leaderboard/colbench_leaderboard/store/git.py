@@ -1,7 +1,7 @@
 """Running git safely in a stranger's repository: no hooks, no helpers named by its configuration, no shell.
 
-An address that begins with `file://` is a repository on this machine, in which git runs its own second half. That half
-does not inherit the settings of the first, so it is given the same ones.
+For an address that begins with `file://`, git runs a second process in that repository on this machine. The second
+process does not inherit the settings of the first, so they are passed to it as well.
 """
 
 from __future__ import annotations

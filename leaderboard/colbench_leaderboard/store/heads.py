@@ -1,9 +1,9 @@
-"""Heads of the log as statements that keepers sign and publish: who has one can tell a log that was rewritten.
+"""Heads of the log as statements that keepers sign and publish: with a head, anyone can detect a rewritten log.
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
-A signed head names the one before it, so that none can be removed between two others. A head that was published where
-the store's keepers cannot change it also shows that the end of the log was cut off.
+A signed head names the previous one, so that none can be removed between two others. A head published where the store's
+keepers cannot change it also reveals if the end of the log was cut off.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ FILE = re.compile(r"([1-9]\d{0,8})\.txt", re.ASCII)
 
 
 class Head(Struct, frozen=True, kw_only=True):
-    """The head of a log at some time, and its signature."""
+    """The head of a log at one point in time, and its signature."""
 
     records: int
-    """Records in the log, one or more."""
+    """Number of records in the log, at least one."""
     head: str
-    """SHA-256 of the last of them."""
+    """SHA-256 of the last record."""
     time: str
-    """Time of that record."""
+    """Time of the last record."""
     follows: int
-    """Records at the signed head before it; 0 for the first signed head, and for one without a signature."""
+    """Number of records at the previous signed head; 0 for the first signed head, and for one without a signature."""
     signature: str = ""
     """"" if it is not signed."""
 
@@ -66,7 +66,7 @@ def head_of(log: Log, follows: int = 0) -> Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read a head that was written or published. Raises DataError if the file is not one."""
+    """Read a head that was written or published. Raises DataError if the file is not a head."""
     text = read_plain(path, MOST_HEAD).decode("utf-8", "replace").replace("\r\n", "\n")
     found = TEXT.fullmatch(f"{text.strip()}\n")
     if found is None:
@@ -80,7 +80,7 @@ def read_head(path: Path) -> Head:
 def read_heads(store: Path) -> list[Head]:
     """Return the heads in a store in the order of the log.
 
-    Raises DataError if a file in `heads/` is not a head, or not the one that its name says.
+    Raises DataError if a file in `heads/` is not a head, or does not match its file name.
     """
     folder = store / HEADS
     if folder.is_symlink():
@@ -100,7 +100,7 @@ def read_heads(store: Path) -> list[Head]:
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log has a head and only adds records after it; `name`: of the head, for the error."""
+    """Raise DataError unless a log contains a head and only adds records after it; `name` names it in errors."""
     if head.records > len(log.records):
         raise DataError(
             f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "
@@ -116,9 +116,9 @@ def require_head(log: Log, head: Head, name: str) -> None:
 
 
 def require_signed(head: Head, keepers: Keepers, name: str) -> str:
-    """Return the name of the keeper who signed a head; `name`: of the head, for the error.
+    """Return the name of the keeper who signed a head; `name`: the head's name in errors.
 
-    Raises DataError if it is not signed, or not by a keeper.
+    Raises DataError if the head is not signed, or not by a keeper.
     """
     if not head.signature:
         raise DataError(f"{name}: is not signed")

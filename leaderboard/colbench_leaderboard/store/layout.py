@@ -5,9 +5,9 @@
     STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
     STORE/signers, STORE/heads/              only if the keepers sign: see `signatures`
 
-Everything shown is built from the log and from the files that it names by hash; nothing else may be in `entries/`.
-No file of an entry is ever rewritten: a rescored entry gets another folder in `verified/`, and the earlier ones stay.
-A refused entry has no `bundle/`, and a removed one has none if its record says so.
+Everything shown is built from the log and from the files that it names by hash; `entries/` may contain nothing else.
+Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
+refused entry has no `bundle/`, nor does a removed one whose record says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOCK = ".lock"
 SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
-"""Digits of a digest that name an entry on the site; no two accepted bundles share them."""
+"""Number of a digest's digits that identify an entry on the site; no two accepted bundles share them."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
 """Decisions after which a bundle is on a board; their records name its current receipt."""
@@ -39,7 +39,7 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     """A decision about a bundle."""
 
     number: int
-    """From 1, without a gap."""
+    """Number of the record, from 1 without gaps."""
     previous: Digest
     """SHA-256 of the line before without its line break; `FIRST` on the first line."""
     time: Time
@@ -49,18 +49,20 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     receipt: DigestOrNone = ""
     """SHA-256 of receipt.json; not for removed."""
     reason: Text = ""
-    """Not for accepted."""
+    """Reason for the decision; not used for accepted entries."""
     reference_line: bool = False
-    """For accepted: shown unranked, as a line to compare with, such as `blank`."""
+    """For accepted entries: shown unranked, as a reference line such as `blank`."""
     reruns: DigestOrNone = ""
-    """For accepted: the entry whose system the maintainers ran for this one. It is not ranked, and if its results
-    agree, that entry is T3."""
+    """For accepted entries: the entry whose system the maintainers ran again.
+
+    The rerun is not ranked; if its results agree, the original entry is T3.
+    """
     deleted: bool = False
-    """For removed: the bundle's files were deleted."""
+    """For removed entries: True if the bundle's files were deleted."""
 
 
 def entry_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry. Raises DataError if the way there leads through a symbolic link."""
+    """Return the folder of an entry. Raises DataError if its path contains a symbolic link."""
     return _unlinked(store, store / ENTRIES / bundle)
 
 
@@ -70,7 +72,7 @@ def bundle_folder(store: Path, bundle: str) -> Path:
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt with this hash and the files that it names; raises as `entry_folder`."""
+    """Return the folder of an entry's receipt with this hash; raises like `entry_folder`."""
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

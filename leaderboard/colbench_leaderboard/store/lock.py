@@ -1,6 +1,6 @@
-"""The lock of a store: while an entry is verified against the others and decided about, none can be added.
+"""The lock of a store: while an entry is being verified against the others, no entry can be added.
 
-The operating system keeps it, and releases it however the process ends.
+The operating system releases the lock when the process ends in any way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from colbench_leaderboard.store.log import read_log
 def locked(store: Path) -> Iterator[None]:
     """Lock a store from the verification of an entry to its record.
 
-    Raises UserError if another process has it, DataError if it is not a store.
+    Raises UserError if another process has locked it, DataError if it is not a store.
     """
     read_log(store)
     path = store / LOCK

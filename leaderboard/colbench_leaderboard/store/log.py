@@ -1,8 +1,8 @@
 """The log of decisions: read with every check, appended to by one process at a time.
 
-Each line holds the hash of the line before, so that no line can be changed, moved, added or removed without rewriting
-all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated log:
-see `head` in `read_log`. A last line without a line break was left by a killed process; it is not a decision.
+Each line contains the hash of the previous line, so that no line can be changed, moved, added or removed without
+rewriting all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated
+log: see `head` in `read_log`. A last line without a line break was left by a killed process and does not count.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ AFTER: dict[str, tuple[Decision, ...]] = {
     "rescored": ("rescored", "removed", "kept"),
     "kept": ("rescored", "removed", "kept"),
 }
-"""Decisions that may follow the last one about a bundle."""
+"""Decisions that may follow a bundle's last decision."""
 
 
 class Log(Struct, frozen=True, kw_only=True):
-    """A consistent log."""
+    """A log that has passed all checks."""
 
     records: tuple[Record, ...]
     head: str
@@ -50,7 +50,7 @@ class Log(Struct, frozen=True, kw_only=True):
         return self.head if number == len(self.records) else self.records[number].previous
 
     def latest(self) -> dict[str, Record]:
-        """Return the last record of each bundle, in the order of their first."""
+        """Return the last record of each bundle, in the order of their first records."""
         return {record.bundle: record for record in self.records}
 
     def standing(self) -> dict[str, Record]:
@@ -189,7 +189,7 @@ class LogWriter:
         return record
 
     def _write(self, whole: bytes) -> None:
-        """Write the last line, over an incomplete one that a killed process may have left."""
+        """Write the last line, replacing an incomplete line of a killed process."""
         start = whole.rfind(b"\n", 0, -1) + 1
         try:
             os.ftruncate(self._file, start)
@@ -204,7 +204,7 @@ class LogWriter:
 def writing(store: Path) -> Iterator[LogWriter]:
     """Lock the log of a store to append to it.
 
-    Raises UserError if another process has it, DataError if there is no log or it is damaged (`read_log`).
+    Raises UserError if another process has locked it, DataError if there is no log or it is damaged (`read_log`).
     """
     path = store / LOG
     try:
@@ -246,12 +246,15 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     if decision == "accepted" and like:
         raise UserError(
             f"bundle {bundle} begins with the same {ADDRESS} digits as {like[0]}, and the site "
-            "names entries by these digits; this cannot be chance: check who sent the two"
+            "names entries by these digits; this is unlikely to be a coincidence: check who submitted both"
         )
 
 
 def find(log: Log, prefix: str) -> str:
-    """Return the digest of the one bundle in the log with this prefix. Raises UserError unless there is exactly one."""
+    """Return the digest of the only bundle in the log with this prefix.
+
+    Raises UserError unless there is exactly one.
+    """
     found = [bundle for bundle in log.latest() if bundle.startswith(prefix)]
     if len(found) != 1:
         many = f"{len(found)} bundles start" if found else "no bundle in the log starts"

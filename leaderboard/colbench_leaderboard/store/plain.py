@@ -1,4 +1,4 @@
-"""Reading the files of a store as plain files: a symbolic link in it could lead anywhere, and is refused."""
+"""Reading the files of a store as plain files: a symbolic link could lead anywhere, so links are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from colbench.errors import DataError
 def read_plain(path: Path, most: int | None = None) -> bytes:
     """Return the content of a plain file.
 
-    `most`: bytes that it may have. Raises DataError if it cannot be read, is larger, or is a link, folder or device.
+    `most`: maximum size in bytes. Raises DataError if the file cannot be read, is larger, or is a link, folder or
+    device.
     """
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -33,7 +34,7 @@ def read_plain(path: Path, most: int | None = None) -> bytes:
 
 
 def require_no_links(store: Path, path: Path) -> None:
-    """Raise DataError if any existing folder or file on the way from a store to `path` is a symbolic link."""
+    """Raise DataError if any existing folder or file on the path from a store to `path` is a symbolic link."""
     way = path.relative_to(store)
     for part in (*reversed(way.parents[:-1]), way):
         if (store / part).is_symlink():

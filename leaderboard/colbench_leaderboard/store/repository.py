@@ -1,4 +1,4 @@
-"""Making an empty store, ready to be a git repository with workflows on GitHub that verify entries and audit it."""
+"""Creating an empty store, ready to be a git repository whose GitHub workflows verify entries and audit the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/verify-entries.yml"
 AUDIT_WORKFLOW = f"{WORKFLOWS}/audit-store.yml"
 PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
-"""A package as the workflow's shell may be given it."""
+"""The form of a package that is safe to pass to the workflow's shell."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
 """Git changes no line ending and runs no filter, because a bundle's digest is over its bytes."""
@@ -35,10 +35,10 @@ IGNORED = ".gitignore"
 
 
 def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None = None) -> None:
-    """Make an empty store in a new or empty folder, whose workflow installs these packages besides ColBench.
+    """Create an empty store in a new or empty folder; its workflow installs these packages in addition to ColBench.
 
-    `signers`: the file of the keepers' public keys (see `signing`), which is copied. Raises UserError if the folder is
-    not empty, a package is not written as `NAME==VERSION`, or the keys cannot be read.
+    `signers`: a file with the keepers' public keys (see `signing`), which is copied into the store. Raises UserError if
+    the folder is not empty, a package is not written as `NAME==VERSION`, or the keys cannot be read.
     """
     keys = Keepers(signers).content if signers else b""
     for package in packages:
@@ -70,7 +70,7 @@ def _workflow(path: str, packages: Sequence[str]) -> str:
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
-    """Write the missing ones of the repository's own files, and return their paths.
+    """Write those of the repository's own files that are missing, and return their paths.
 
     `packages`: see `make_store`.
     """

@@ -49,9 +49,9 @@ class Signatures(Struct, frozen=True, kw_only=True):
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures count: those in the file `trusted`, or else those of the store.
+    """Return the keepers whose signatures are accepted: those in the file `trusted`, or else those of the store.
 
-    None: the store has none, and is unsigned.
+    None: the store names no keepers and is unsigned.
     """
     path = trusted or store / SIGNERS
     return Keepers(path) if trusted or path.is_symlink() or path.exists() else None
@@ -70,16 +70,16 @@ def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatur
     faults = [*_faults_of_heads(store, log, heads, keepers, names)]
     signed = heads[-1].records if heads and not faults else 0
     if signed < len(log.records):
-        faults.append(f"not signed since record {signed + 1}: {_how(store)}")
+        faults.append(f"unsigned from record {signed + 1}: {_how(store)}")
     faults += _faults_of_receipts(store, log, keepers)
     return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
 
 
 def sign_store(store: Path, key: Path) -> Head:
-    """Sign all that is not signed yet: receipts, then the head of the log. Return the signed head.
+    """Sign everything unsigned: first receipts, then the head of the log. Return the signed head.
 
     Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
-    what was signed before.
+    earlier signatures.
     """
     keepers = read_keepers(store)
     if keepers is None:

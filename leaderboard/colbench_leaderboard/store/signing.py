@@ -24,14 +24,14 @@ MOST_SIGNATURE = 16 * 1024
 MOST_SIGNERS = 1 << 20
 SIGNER = re.compile(r"[^\s#]\S* .*\b(?:ssh-|ecdsa-sha2-|sk-)\S+ AAAA[A-Za-z0-9+/]+=*(?: .*)?")
 Namespace = Literal["colbench-head", "colbench-receipt"]
-"""The kind of content that a signature is about; a signature of one kind is not valid for another."""
+"""The kind of content that a signature covers; a signature of one kind is not valid for another."""
 
 
 class Keepers:
     """The people whose signatures count."""
 
     def __init__(self, path: Path) -> None:
-        """Read an allowed-signers file. Raises UserError if it cannot be read, or has a line that is not a key."""
+        """Read an allowed-signers file. Raises UserError if it cannot be read, or has a line without a valid key."""
         self.path = path
         self.content = read_plain(path, MOST_SIGNERS)
         lines = self.content.decode("utf-8", "replace").splitlines()
@@ -48,8 +48,8 @@ class Keepers:
     def signer(self, content: bytes, signature: str, namespace: Namespace, time: str) -> str:
         """Return the name of the keeper who signed.
 
-        `time`: ISO 8601, in UTC; the key must have been valid then. Raises DataError if the signature is not valid
-        for this content, or not by a keeper.
+        `time`: ISO 8601, in UTC; the key must have been valid then. Raises DataError if the signature is not valid for
+        this content, or was not made by a keeper.
         """
         if len(signature) > MOST_SIGNATURE or not SIGNATURE.fullmatch(signature):
             raise DataError("is not a signature by ssh-keygen")
@@ -70,10 +70,10 @@ class Keepers:
 
 
 def sign(content: bytes, key: Path, namespace: Namespace) -> str:
-    """Return the signature of a content by a key.
+    """Return a key's signature of some content.
 
-    `key`: the private key, or the public one if an agent has the private one. Raises UserError if ssh-keygen cannot
-    sign with it.
+    `key`: the file of the private key, or of the public key if an SSH agent holds the private one. Raises UserError if
+    ssh-keygen cannot sign with it.
     """
     if not key.is_file():
         raise UserError(f"--key {key}: does not exist; create a key with `ssh-keygen -t ed25519`")
@@ -90,7 +90,7 @@ def _is_key(line: str) -> bool:
 
 
 def _digits(time: str) -> str:
-    """Return a time in UTC as ssh-keygen takes it."""
+    """Return a UTC time in the format that ssh-keygen expects."""
     return re.sub(r"\D", "", time)
 
 

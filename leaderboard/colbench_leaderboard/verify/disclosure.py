@@ -1,10 +1,10 @@
-"""The disclosure audit of a dialogue: what its answer uses that its author was never told.
+"""The disclosure audit of a dialogue: which hidden facts its answer uses although the human never told them.
 
-Hidden in a task are its facts or, if it has none, the numbers and texts of its reference that the request lacks.
-A fact was told if one reply of the human holds its statement, all its numbers and texts, or most of its words. A model
-that plays the human may tell it in other words, or just say "no": there a fact also counts as told if the keyless human
-would have told it in reply to the same message. It was used untold by an answer that holds all its numbers and texts,
-or that is right. `evidence` judges whether guessing explains what the answers of an entry use.
+The hidden facts of a task are its facts or, if it has none, the numbers and texts of its reference that the request
+lacks. A fact was told if one reply of the human contains its statement, all its numbers and texts, or most of its
+words. A model that plays the human may use other words, or just say "no": then a fact also counts as told if the
+keyless human would have told it in reply to the same message. An untold fact was used if the answer contains all its
+numbers and texts, or is right. `evidence` judges whether guessing explains what the answers of an entry use.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from colbench_leaderboard.verify.guessing import HALF, GuessRates
 
 
 class Disclosure(Struct, frozen=True, kw_only=True):
-    """Counts of facts in one dialogue: hidden, never told, and used by the answer although untold."""
+    """Counts of facts in one dialogue: hidden, never told, and used by the answer although never told."""
 
     hidden: int
     untold: int
     used: int
     rates: tuple[float, ...]
-    """For each untold fact the highest chance to guess it."""
+    """For each untold fact, the highest chance of guessing it."""
     knew: bool
-    """True if the answer shows all of it: it is right or, if that is unknown or the task has no facts, a copy."""
+    """True if the answer shows all hidden facts: it is right or, if unknown or the task has no facts, a copy."""
     copied: bool
-    """True if it is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
+    """True if the answer is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
 
     @property
     def share(self) -> float | None:
-        """Share of the hidden facts that was used untold; None if nothing was hidden."""
+        """Share of the hidden facts that were used although never told; None if nothing was hidden."""
         return self.used / self.hidden if self.hidden else None
 
     @property
@@ -47,16 +47,16 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def chance(self) -> float:
-        """The highest chance to guess all that was untold; choices are drawn independently."""
+        """The highest probability of guessing all untold facts; choices are drawn independently."""
         return prod(self.rates)
 
 
 def disclosure(
     task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
-    """Return the parts of an answer that its dialogue never tells.
+    """Return the hidden facts that an answer uses although its dialogue never tells them.
 
-    `rates` are those of the receiver's tasks. `keyless` is False if the human may say facts in its own words.
+    `rates` are measured on the receiver's tasks. `keyless` is False if the human may state facts in its own words.
     """
     answered = [turn for turn in rollout.turns if turn.human]
     replies = [heard(task, turn.human or "") for turn in answered]

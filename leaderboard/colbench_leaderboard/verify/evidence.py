@@ -2,12 +2,12 @@
 
 *Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
 (`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
-trials with these chances, the Poisson binomial one: apart for dialogues with one, two, and three or more untold
-facts, so that a few of the improbable kind are not lost among many of the probable one, and apart for each trial, as
-the trials of a task are not independent. The least probability counts, times the number of such groups (Bonferroni).
+trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more untold facts
+are tested separately, so that a few improbable successes are not lost among many probable ones; so are trials, because
+the trials of a task are not independent. The smallest p-value counts, times the number of groups (Bonferroni).
 
-*Used though untold.* Of the untold facts of a dialogue guessing uses, on average, at most the sum of their chances. The
-mean excess over the tasks, as a share of what is hidden, is judged by Hoeffding's inequality.
+*Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances.
+The mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """Probability below which an entry is flagged, for each of the tests."""
 MANY = 3
-"""Number of untold facts from which on dialogues are grouped together."""
+"""Number of untold facts from which dialogues are grouped together."""
 
 Group = tuple[int, int]
 """A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
@@ -36,9 +36,9 @@ class _Dialogues:
 
     def __init__(self) -> None:
         self.chances = array("d")
-        """For each, the highest chance to guess all that was untold."""
+        """For each dialogue, the highest chance of guessing all untold facts."""
         self.knew = self.copied = 0
-        """Answers that are right, and those that are nearly the reference (`Disclosure`)."""
+        """Answers that show all hidden facts: those that are right or nearly the reference (`Disclosure.knew`)."""
 
     def add(self, told: Disclosure) -> None:
         """Count a dialogue."""
@@ -48,7 +48,7 @@ class _Dialogues:
 
 
 Shown = Callable[[_Dialogues], int]
-"""Returns the number of answers that show all that was untold."""
+"""A function that returns the number of answers that show all untold facts."""
 
 
 class Excess(Struct, frozen=True, kw_only=True):
@@ -59,13 +59,13 @@ class Excess(Struct, frozen=True, kw_only=True):
     expected: float
     """The answers that guessing explains at most, on average."""
     untold: int
-    """The number of untold facts in each dialogue; see `Group`."""
+    """Number of untold facts in each dialogue; see `Group`."""
     p: float
     """The probability that guessing gives as many, times the number of groups; 1 unless `count` is above `expected`."""
 
     @property
     def points(self) -> str:
-        """The number of untold facts in words."""
+        """Describe the number of untold facts."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
 
@@ -85,7 +85,7 @@ class Evidence:
             self._excess[task_id].append(told.share - told.guessed_share)
 
     def report(self, findings: Findings) -> None:
-        """Flag what guessing does not explain."""
+        """Add a finding for each test whose result guessing does not explain."""
         self._report_right(findings, "audit.undisclosed", "are right", lambda found: found.knew)
         self._report_right(
             findings,
@@ -105,7 +105,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group in which guessing least explains the answers that show all; None without untold facts."""
+        """Return the group whose answers with all facts guessing explains least; None without untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
@@ -114,7 +114,7 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean share that was used untold beyond what guessing explains, and its probability at most."""
+        """Return the mean share used untold in excess of guessing, and an upper bound of its probability."""
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0
         return mean, hoeffding_tail(mean, len(tasks))

@@ -1,6 +1,7 @@
 """Rules for bundles, and the collection of their violations, limited to a readable number.
 
-docs/leaderboard.md explains the rules. Those for the form of its files are all refusals, which `bundle` raises.
+docs/leaderboard.md explains the rules. The rules on the form of the files are all refusals, which the package `bundle`
+raises.
 """
 
 from __future__ import annotations
@@ -52,15 +53,15 @@ RULES: dict[str, Severity] = {
 SUSPECT = "audit."
 """Prefix of the rules whose flags may indicate cheating; see `awaits_decision`."""
 MOST = 20
-"""Findings of one rule that are kept; the others are only counted."""
+"""Maximum number of findings kept for one rule; further ones are only counted."""
 LONGEST = 400
-"""Characters of a message."""
+"""Maximum number of characters of a message."""
 
 
 def awaits_decision(finding: Finding) -> bool:
     """Return True if an entry with this finding has no rank until a keeper of the leaderboard has decided about it.
 
-    These are the flags of the audits. Other flags cost an entry its points by themselves, or are about versions.
+    These are the flags of the audits. Other flags only lower the entry's score, or concern versions.
     """
     return finding.severity == "flag" and finding.rule.startswith(SUSPECT)
 
@@ -73,7 +74,7 @@ class Findings:
         self._counts: Counter[tuple[str, Severity]] = Counter()
 
     def add(self, rule: str, message: str, file: str = "", line: int | None = None) -> None:
-        """Add a violation of a rule of `RULES`; the message may hold text of strangers."""
+        """Add a violation of a rule in `RULES`; the message may contain untrusted text."""
         self._append(
             Finding(
                 rule=rule,
@@ -104,11 +105,11 @@ class Findings:
 
     @property
     def refused(self) -> bool:
-        """True if there is a refusal among them."""
+        """True if one of the findings is a refusal."""
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings, and for each rule with more than `MOST` a last one with the number of the others."""
+        """Return the findings; each rule with more than `MOST` ends with one that states how many were left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

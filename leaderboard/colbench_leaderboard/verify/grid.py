@@ -62,14 +62,14 @@ class Grid:
         return None
 
     def missing(self) -> Iterator[tuple[Task, int]]:
-        """Yield the cells that were not seen, by task and trial."""
+        """Yield the cells not seen so far, by task and trial."""
         for name, task in sorted(self._tasks.items()):
             for trial in range(self._trials):
                 if trial not in self._seen[name]:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:
-        """Add a finding for each cell that was not seen."""
+        """Add a finding for each cell not seen so far."""
         for task, trial in self.missing():
             findings.add(
                 "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"

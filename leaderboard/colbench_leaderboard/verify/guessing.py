@@ -1,8 +1,9 @@
 """Chances to guess a hidden decision, measured on the receiver's own tasks.
 
-A guesser who knows how often each choice of a decision occurs takes the most usual one. How often that is right is
-measured for each decision of each family, and shrunk to one half by Laplace's rule of succession, so that a few tasks
-prove little. Decisions that no installed package knows leave two choices or more: one half.
+A guesser who knows how often each choice of a decision occurs takes the most frequent one. The share of tasks on which
+this choice is right is measured for each decision of each family, and shrunk toward one half by Laplace's rule of
+succession, so that a few tasks prove little. A decision that no installed package knows has at least two choices: its
+chance is one half.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from colbench.plugins import find_design
 from colbench.task import Fact, Task
 
 HALF = 0.5
-"""The chance to guess what nothing is known of."""
+"""The chance of guessing a decision about which nothing is known."""
 
 
 class GuessRates:

@@ -37,13 +37,13 @@ class Judged(Struct, frozen=True, kw_only=True):
     scorer: str
     """Name of the scorer; "" without an answer."""
     told: Disclosure | None
-    """None without an answer."""
+    """Disclosure of the hidden facts; None without an answer."""
     replayed: bool
-    """True if the human was asked again."""
+    """True if the human was asked again for its replies."""
     same: int
-    """Replies that it gave again."""
+    """Number of replies that the human repeated."""
     differs: str
-    """Description of the first reply that it did not give again, or ""."""
+    """Description of the first reply that the human did not repeat, or ""."""
 
 
 class Judge:
@@ -55,7 +55,7 @@ class Judge:
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """Yield the result of each dialogue in order; given are its task, and True to ask the human again.
+        """Yield the result of each dialogue in order; each comes with its task, and True to ask the human again.
 
         Raises UserError if this machine fails.
         """
@@ -106,7 +106,7 @@ class Judge:
 async def judge(
     config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
 ) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain; `keyless`: the dialogues are with the keyless human.
+    """Start a judge for tasks of a domain; `keyless`: the human of the dialogues is the keyless one.
 
     Raises UserError if this machine lacks something.
     """

@@ -27,9 +27,9 @@ MOST = {"trials": 100, "max_turns": 1000}
 DEAREST = 1e6
 """Greatest price, in US dollars for a million tokens."""
 LONGEST = 300
-"""Characters of one text of the lock."""
+"""Maximum number of characters of one text in the lock."""
 OURS = "colbench itself"
-"""The package of a domain that no other one provides."""
+"""Stands for the package of a domain that comes with ColBench."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -67,7 +67,7 @@ def check(
     track: Track,
     packages: Sequence[str],
 ) -> None:
-    """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
+    """Add a finding for each rule that the lock breaks; `packages`: what answers may import on this machine."""
     flaws = (
         *_texts(lock),
         *_itself(lock, config),
@@ -134,7 +134,7 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
 
 
 def own_package(lock: Lock) -> str:
-    """Return the receiver's own package of the run's domain; "" for a domain of ColBench, or an unknown one."""
+    """Return the receiver's own package of the run's domain; "" if ColBench provides the domain or it is unknown."""
     return package_of(lock.tasks.domain) if lock.tasks.domain in domain_names() else ""
 
 

@@ -1,6 +1,6 @@
 """Checks of the protocol: a transcript must be one that `colbench.dialogue` could have written.
 
-The harness's own code reads again from the agent's raw output what the human saw and what is scored.
+The harness's own code derives from the agent's raw output again what the human saw and what is scored.
 """
 
 from __future__ import annotations

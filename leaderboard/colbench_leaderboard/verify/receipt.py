@@ -1,10 +1,10 @@
-"""The result of verifying a bundle: three files, the same byte for byte wherever it is verified with the same tasks.
+"""The result of verifying a bundle: three files, byte-identical on every machine with the same tasks.
 
     verified/scores.jsonl   `CellScore`: canonical JSON, one line for each cell of the grid, by task and trial
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-No time, machine or path is in them. Values are rounded to `Metric.digits` first.
+They contain no time, machine or path. Values are rounded to `Metric.digits` first.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ from colbench_leaderboard.bundle.encoding import canonical, sha256
 SCHEMA = "colbench.receipt/1"
 SCORES, SUMMARY, RECEIPT = "scores.jsonl", "summary.json", "receipt.json"
 Tier = Literal["T0", "T1", "T2", "T3"]
-"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers ran it again."""
+"""T0: well-formed. T1: rescored. T2: the simulated human was replayed. T3: the maintainers repeated the run."""
 Severity = Literal["refusal", "flag", "note"]
-"""A refusal keeps an entry out; a note is for the record. A flag is shown with the entry; one of an audit costs it its
-rank until a keeper decides."""
+"""A refusal rejects an entry; a note is only recorded.
+
+A flag is shown with the entry; a flag from an audit takes away the entry's rank until a keeper decides.
+"""
 
 
 class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,9 +39,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its short name, such as `grid.missing-cell`; docs/leaderboard.md lists all of them."""
     severity: Severity
     file: str
-    """In the bundle; "" for the whole bundle."""
+    """Path of the file in the bundle; "" for the whole bundle."""
     line: int | None = None
-    """From 1."""
+    """Line number, from 1."""
     message: str
 
 
@@ -59,13 +61,13 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_words: int
     human_words: int
     agent_tokens: int | None = None
-    """Tokens as stated by the bundle; None if it states none."""
+    """Number of the agent's tokens as stated by the bundle; None if it states none."""
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
     outcome: str = ""
     """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
     asking: dict[str, float] = {}
-    """Measures of the questions, derived again: `ask_precision`, `ask_recall`, `ask_f1`, as far as defined."""
+    """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, where defined."""
     by_turn: tuple[float, ...] = ()
     """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
 
@@ -90,7 +92,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None
-    """Mean share of the hidden facts that an answer used before the human had told them."""
+    """Mean share of the hidden facts that answers used although the human had not told them."""
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -100,14 +102,14 @@ class Receipt(Struct, frozen=True, kw_only=True):
     bundle: str
     """Digest of the bundle."""
     colbench: str
-    """The version that verified."""
+    """The version of ColBench that verified the bundle."""
     domain_package: str | UnsetType = UNSET
     """Distribution and version of the domain that verified; not set for a domain of ColBench itself."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
     tier: Tier | None
-    """None: refused."""
+    """The tier; None if the bundle is refused."""
     findings: tuple[Finding, ...]
     replayed: int
     """Replies of the human that were generated again and are the same."""
@@ -118,7 +120,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """A receipt and the files that it names; if the bundle is refused, `summary` is None and `scores` is empty."""
+    """A receipt and the files that it names; for a refused bundle, `summary` is None and `scores` is empty."""
 
     receipt: Receipt
     summary: Summary | None = None

@@ -17,11 +17,11 @@ from colbench_leaderboard.bundle.tracks import HUMAN
 CLASS = "colbench.simulators.keyless:KeylessHuman"
 """The class that `keyless` resolves to."""
 SHOWN = 80
-"""Characters of a reply in a finding."""
+"""Maximum number of characters of a reply to show in a finding."""
 
 
 def is_keyless(lock: Lock) -> bool:
-    """Return True if the human of a run is the keyless one, unchanged."""
+    """Return True if the human of a run is the unmodified keyless one."""
     resolved = lock.pins.get("human")
     named = resolved.get("class") if isinstance(resolved, dict) else None
     changed = lock.config.get("human_args") or lock.config.get("human_prompt")
@@ -33,7 +33,7 @@ def sample(
 ) -> frozenset[tuple[str, int]]:
     """Draw the cells (task and trial) whose human is asked again: `share` of them, rounded up.
 
-    The bundle's digest decides, so that everybody draws the same.
+    The draw depends only on the bundle's digest, so everybody draws the same cells.
     """
     drawn = sorted(cells, key=lambda cell: _lot(bundle, *cell))
     return frozenset(drawn[: math.ceil(round(share * len(drawn), 6))])
@@ -46,7 +46,7 @@ def _lot(bundle: str, task_id: str, trial: int) -> bytes:
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
     """Ask the human again for each reply of a dialogue.
 
-    Returns how many replies are the same, and a description of the next one that is not, or "". Raises RenderError.
+    Returns how many replies are the same, and a description of the first one that differs, or "". Raises RenderError.
     """
     dialogue = [Message(role="user", content=task.request)]
     for number, turn in enumerate(rollout.turns):

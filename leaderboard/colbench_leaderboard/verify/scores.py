@@ -19,7 +19,7 @@ from colbench.task import Task
 from colbench_leaderboard.verify.receipt import CellScore, Summary
 
 ABSENT = "absent"
-"""Stands for the boundary of the failure in cells that the bundle lacks."""
+"""The failure boundary of cells that the bundle lacks."""
 
 ASKING = ("ask_precision", "ask_recall", "ask_f1")
 """Measures of the asking that an entry shows."""
@@ -29,7 +29,7 @@ Measure = Callable[[CellScore], float]
 
 
 def absent_cell(task: Task, trial: int) -> CellScore:
-    """Return the line of a cell that the bundle lacks: 0."""
+    """Return the line of a cell that the bundle lacks; it scores 0."""
     domain = get_domain(task.domain)
     return CellScore(
         task_id=task.id,
@@ -46,9 +46,9 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 
 
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
-    """Return the line of a cell that was judged; without an answer it counts 0.
+    """Return the line of a cell that was judged; it scores 0 without an answer.
 
-    None if the receiver's own scorer cannot judge the task. `judges_turns`: the scorer judges single turns as well.
+    None if the receiver's own scorer cannot judge the task. `judges_turns`: the scorer also judges single turns.
     """
     domain = get_domain(rollout.domain)
     score = rollout.scores.get("default")
@@ -120,7 +120,7 @@ def summarize(
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
 ) -> Summary:
-    """Summarize cells that are sorted by task; `undisclosed` holds a sequence of shares for each task."""
+    """Summarize cells that are sorted by task; `undisclosed` contains a sequence of shares for each task."""
     rows = [list(row) for _, row in groupby(cells, key=lambda cell: cell.task_id)]
     primary, success = get_domain(domain).primary, get_domain(domain).success
     digits = DIGITS if primary.digits is None else primary.digits

@@ -16,7 +16,7 @@ def runs(parts: Sequence[str], size: int) -> Shingles:
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return the pairs of each part with one of its `reach` next parts; most survive an inserted part."""
+    """Return pairs of each part with each of the next `reach` parts; an inserted part leaves most pairs intact."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)
@@ -25,7 +25,7 @@ def pairs(parts: Sequence[str], reach: int) -> Shingles:
 
 
 def containment(one: Shingles, other: Shingles) -> float:
-    """Return the share of the smaller set that is in the larger one; 1 for two empty ones."""
+    """Return the share of the smaller set contained in the larger one; 1 if both are empty."""
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else float(len(one) == len(other))
 

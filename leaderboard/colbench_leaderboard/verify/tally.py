@@ -1,4 +1,4 @@
-"""Totals over the dialogues of an entry, as they are judged."""
+"""Totals over the dialogues of an entry, updated as dialogues are judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Tally:
-    """Adds up judged dialogues, which come in order, and reports violations to `findings`."""
+    """Adds up judged dialogues, in order, and reports violations to `findings`."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -35,7 +35,7 @@ class Tally:
         self.same = 0
         """Replies that the human gave again."""
         self.replayed = 0
-        """Dialogues whose human was asked again."""
+        """Number of dialogues whose human was asked again."""
 
     def add(self, judged: Judged) -> None:
         """Count a dialogue."""
@@ -53,7 +53,7 @@ class Tally:
             self._compare(judged, judged.told)
 
     def _shared(self, score: CellScore) -> CellScore:
-        """Return a score whose values that many have alike are kept once."""
+        """Return a score in which values that many scores have in common are stored once."""
         return replace(
             score,
             task_id=self._same(score.task_id),
@@ -86,7 +86,7 @@ class Tally:
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
-        """Add the cells that the bundle lacks, and judge the whole."""
+        """Add the cells that the bundle lacks, and compute the final result."""
         self._scores += (absent_cell(task, trial) for task, trial in missing)
         self._evidence.report(self._findings)
 
@@ -98,7 +98,7 @@ class Tally:
 
     @property
     def undisclosed(self) -> list[array[float]]:
-        """For each task the shares of the hidden facts that its answers used untold."""
+        """For each task, the shares of the hidden facts that its answers used although never told."""
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void
         ]

@@ -1,8 +1,8 @@
 """Finding transcripts that occur more than once: in other bundles, word for word or nearly, or as trials of one task.
 
-Two dialogues about a task are alike if half of the pairs of close words of the agent's questions in the one are in the
-other, and nearly all runs of parts of the answers' syntax (`Domain.shape`). Comments, names, layout and some words more
-or less make no difference.
+Two dialogues on a task are alike if they share half of the pairs of nearby words in the agent's questions, and nearly
+all runs of parts of the answers' syntax (`Domain.shape`). Comments, names, layout and a few added or removed words make
+no difference.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
 MOSTLY, NOTED = 0.5, 0.1
 """Shares of an entry's dialogues that must resemble another entry for a flag and for a note."""
 HELD = 20_000
-"""Transcripts of a bundle that are in memory while others are read."""
+"""Maximum number of transcripts of a bundle in memory while others are read."""
 LEAST_WORDS = 20
 """Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
-"""Words that a pair spans besides its first, and parts of an answer's syntax in a run."""
+"""Maximum distance of the words in a pair, and number of parts of an answer's syntax in a run."""
 SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
-"""Shares of common pairs and common runs above which two dialogues count as alike."""
+"""Shares of common pairs and of common runs above which two dialogues count as alike."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
@@ -67,7 +67,7 @@ Numbered = tuple[int, Transcript]
 def transcript(rollout: Rollout) -> Transcript | None:
     """Return the parts of a dialogue that are compared; None if the agent says too little.
 
-    These are the words that the human saw and those of the answer; layout and private parts are ignored.
+    These parts are the words that the human saw and the words of the answer; layout and private parts are ignored.
     """
     said = [WORD.findall(turn.said.casefold()) for turn in rollout.turns]
     answer = (rollout.answer or "") if rollout.ended_by == "answer" else ""
@@ -84,12 +84,13 @@ class Transcripts:
     """Compares the transcripts of a bundle with each other and with those of other bundles."""
 
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
-        """Compare a bundle, given by its digest, with others. It may be one of them, and is left out.
+        """Compare a bundle, given by its digest, with others.
 
-        At most `held` transcripts are in memory; the others are read again for every so many.
+        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory; the other bundles
+        are read again for each such group.
         """
         self.count = 0
-        """Transcripts that are compared."""
+        """Number of transcripts compared."""
         self._own, self._others, self._most = own, others, held
         self._trials: dict[str, tuple[int, str]] = {}
         self._held: dict[str, list[Numbered]] = {}
@@ -113,14 +114,14 @@ class Transcripts:
         """Add a finding if all trials of a task are the same dialogue."""
         same = sum(number == trials > 1 and exact != "" for number, exact in self._trials.values())
         if same:
-            message = f"in {same:,} tasks all {trials} trials are the same dialogue, and so say nothing of chance"
+            message = f"in {same:,} tasks all {trials} trials are the same dialogue, so chance cannot be measured"
             findings.add("audit.same-trials", message)
 
     def report_shared(self, findings: Findings) -> None:
-        """Report transcripts that other bundles hold as well.
+        """Report transcripts that other bundles also contain.
 
-        Half or more are a flag, fewer a note, very few are not reported. Only the bundles that share most are named,
-        so that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
+        Half or more are a flag, fewer are a note, and very few are not reported. Only the bundles that share most are
+        named, so that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
         """
         self._compare()
         reported = (
@@ -137,7 +138,7 @@ class Transcripts:
             )
 
     def _compare(self) -> None:
-        """Compare the transcripts in memory with the other bundles, and forget them."""
+        """Compare the transcripts in memory with the other bundles, and discard them."""
         found: dict[str, tuple[str, Shared]] = {}
         for path in self._others if self._held else ():
             try:
@@ -168,16 +169,16 @@ class Shared(Struct, frozen=True, kw_only=True):
     """How many transcripts two bundles share."""
 
     exact: int
-    """Word for word."""
+    """Transcripts that are equal word for word."""
     alike: int
-    """These, and those that are nearly the same."""
+    """Identical and nearly identical transcripts."""
 
     def __add__(self, other: Shared) -> Shared:
         return Shared(exact=self.exact + other.exact, alike=self.alike + other.alike)
 
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
-    """Return the numbers of the own transcripts that are like another one."""
+    """Return the numbers of the bundle's own transcripts that are like another one."""
     near = [
         (number, each)
         for number, each in own

@@ -1,7 +1,7 @@
-"""Verifying a bundle: first its files are checked, and only if they hold are its answers run and its human asked.
+"""Verifying a bundle: its files are checked first; if they are valid, answers are run and the human is replayed.
 
-Dialogues are read one at a time, twice. In memory are the receiver's tasks, a line of numbers for each cell, and the
-few dialogues that are being judged.
+Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a line of numbers for each cell, and the
+few dialogues being judged.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
-"""Called with a stage, how much of it is done, and how much there is."""
+"""Called with a stage, the number of finished items, and the total."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Choices of the receiver."""
+    """The receiver's settings."""
 
     config: RunConfig = RunConfig()
-    """How answers are scored on this machine; its other fields are ignored."""
+    """Configuration of the scoring on this machine; its other fields are ignored."""
     replay: float = 1.0
-    """Share of the dialogues whose human is asked again."""
+    """Share of the dialogues whose human is replayed."""
     against: tuple[Path, ...] = ()
     """Other bundles, whose transcripts must not be the same."""
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
-    """Verify a bundle by the receiver's `own` tasks.
+    """Verify a bundle with the receiver's `own` tasks.
 
     Raises UserError if it cannot be judged on this machine, which says nothing about the bundle.
     """
@@ -83,7 +83,7 @@ class _Verification:
         self.keyless = is_keyless(bundle.lock)
 
     def read(self) -> None:
-        """Check everything that needs neither sandbox nor human."""
+        """Check everything that requires neither a sandbox nor the human."""
         transcripts = Transcripts(self.bundle.digest, self.settings.against)
         try:
             for number, (cell, task) in enumerate(self._cells(), start=1):
@@ -120,7 +120,7 @@ class _Verification:
         self._report_replay(number)
 
     def _again(self) -> Callable[[Cell], bool]:
-        """Return what tells whether the human of a cell is asked again."""
+        """Return a function that decides whether the human of a cell is replayed."""
         if not self.keyless or self.settings.replay in (0.0, 1.0):
             return lambda _: self.keyless and self.settings.replay == 1.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))
@@ -129,11 +129,11 @@ class _Verification:
 
     def _report_replay(self, dialogues: int) -> None:
         if not self.keyless:
-            message = f"the human is {self.config.human!a}, a model or a program, which cannot be asked again offline"
+            message = f"the human is {self.config.human!a}, a model or a program, and cannot be replayed offline"
             self.findings.add("replay.model", message)
         elif self.tally.replayed < dialogues:
             message = (
-                f"in {self.tally.replayed:,} of {dialogues:,} dialogues the human was asked again"
+                f"in {self.tally.replayed:,} of {dialogues:,} dialogues the human was replayed"
             )
             self.findings.add("replay.sample", message)
 

@@ -1,5 +1,5 @@
-"""Estimators of turn credit: each gives every candidate message of a state a score; only their order within it counts.
+"""Estimators of turn credit: each scores every candidate message of a state; only the order within the state counts.
 
-`rules` and `returns` need no model, `groups` none either; `policy` needs a language model, and `critic` one that was
-trained by preferences between dialogues.
+`rules`, `returns` and `groups` need no model; `policy` needs a language model, and `critic` a model trained on
+preferences between dialogues.
 """

@@ -48,7 +48,7 @@ def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
-    """Return the mean log-ratio over the tokens of all replies so far and the candidate."""
+    """Return the mean log-ratio over the tokens of all replies so far, including the candidate."""
     tokens = lengths(replies(bench, reference, told=True))
     sums = total(bench, critic, reference)
     found = list[Scores]()

@@ -11,7 +11,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 Scores = tuple[float | None, ...]
 """Scores of the candidates of a state, in order; None if a candidate cannot be scored."""
 Score = Callable[[Bench], Sequence[Scores]]
-"""Returns the scores of each of a task's states."""
+"""A function that returns the scores of each of a task's states."""
 
 
 class Estimator(Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class Estimator(Struct, frozen=True, kw_only=True):
     about: str
     """The formula, in a few words, for the page."""
     key: str = ""
-    """Dependencies of the scores besides the states and the name, such as the digest of a model."""
+    """What the scores depend on besides the states and the name, such as the digest of a model."""
     costly: bool = False
-    """True if it is run on some of the states only, since a model reads every candidate."""
+    """True if the estimator is run on only some of the states, because a model reads every candidate."""
     score: Score

@@ -1,7 +1,8 @@
 """Group-relative advantages: a candidate in one sampled dialogue, compared with other dialogues about its task.
 
-The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state: one that has the
-state's turns, then the candidate, then a continuation, and n − 1 from the request on. t is the turn of the candidate.
+The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state: one consists of the
+state's turns, the candidate, and a continuation; the other n − 1 start from the request. t is the turn of the
+candidate.
 
 | estimator | A of the candidate |
 |---|---|
@@ -31,9 +32,9 @@ from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 from sweet_rl_trainer.creditbench.truths import COST
 
 SIZE = 8
-"""n."""
+"""Number n of dialogues in a group."""
 SMALL = 1e-4
-"""Added to standard deviations."""
+"""Small constant added to standard deviations."""
 WEIGHT = 0.5
 """w of the unbiased form."""
 
@@ -54,7 +55,7 @@ Advantage = Callable[[Sequence[Group], int, int], Sequence[float]]
 
 
 def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noqa: ARG001
-    """Return the advantages of one outcome."""
+    """Return advantages computed from one outcome per dialogue."""
     return [_standard([each.reward for each in group]) for group in groups]
 
 
@@ -94,7 +95,7 @@ def unbiased(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
 
 
 def advantages(bench: Bench, advantage: Advantage, name: str) -> list[Scores]:
-    """Return the advantage of each candidate in a separate group."""
+    """Return the advantage of each candidate, each in its own group."""
     player = player_of(bench.task)
     hidden = max(1, len(player.open))
     return [

@@ -12,8 +12,8 @@ a is the candidate, L its tokens, o the dialogue, o′ the dialogue with the hum
 | `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
 | `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
-Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model told more, arXiv 2601.20802
-and 2605.24432. Those of their authors differ in the rest of the training.
+Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model with more information, arXiv
+2601.20802 and 2605.24432. The published methods differ in the rest of the training.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State
 
 NO_REPLY = "(no reply)"
-"""Stands in the place of the human's reply."""
+"""Placeholder for the human's reply."""
 
 
 def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the mean log-probability of a token of each candidate."""
+    """Return the mean log-probability per token of each candidate."""
     return _rows(policy.sums(replies(bench, policy, told=False)))
 
 
@@ -61,7 +61,7 @@ def pmi(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def self_teacher(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return by how much the same model, told every open decision at the start, finds each candidate likelier."""
+    """Return the gain in likelihood of each candidate when the same model is told every open decision at the start."""
     told = opening(bench.task, "all")
     return _differences(bench, policy, informed_replies(bench, policy, told))
 
@@ -80,9 +80,9 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
-    """Return the same by the potential in units of the reward, fitted to the answers of all states.
+    """Return the same for the potential in units of the reward, fitted to the answers of all states.
 
-    Raises UserError if the reward of answers does not rise with the potential.
+    Raises UserError if the reward of answers does not increase with the potential.
     """
     scaled = Scaled(_potential(policy), line(policy, benches), relative=True)
     return _advantages(bench, policy, scaled)
@@ -156,7 +156,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return by how much the human's reply makes the answer likelier that follows it, and the reward of answers."""
+    """Return how much the human's reply raises the likelihood of the answer that follows, and the reward of answers."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)
@@ -179,7 +179,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer after a question and a reply; it has the choices that the real reply tells."""
+    """Return the answer after a question and a reply; it uses the choices that the real reply tells."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}

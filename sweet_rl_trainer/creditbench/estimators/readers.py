@@ -42,22 +42,22 @@ from sweet_rl_trainer.train.scorer import Scorer, group_values
 ATTENTION = "sdpa"
 PRECISION: Precision = "float32"
 BUDGET = 4096
-"""Tokens of a row."""
+"""Maximum number of tokens in a row."""
 MAX_LENGTH = 4096
-"""Tokens of a dialogue, at most; a longer one has no score."""
+"""Maximum number of tokens of a dialogue; a longer one has no score."""
 
 
 class Reader:
-    """A language model or a value model, and the cache of what it computed, which a later run reads."""
+    """A language model or a value model, with a cache of computed values that later runs reuse."""
 
     def __init__(self, folder: Path, base: Path, cache: Path, *, system: str | None = None) -> None:
-        """Prepare a model, which is loaded when it is first needed. Raises UserError if a folder has no model.
+        """Prepare a model, which is loaded on first use. Raises UserError if a folder contains no model.
 
         Args:
             folder: The model, or adapters.
             base: The model of adapters, whose tokenizer is used; the model itself if there are none.
             cache: The folder of computed values.
-            system: The system prompt, "" for none; None: the built-in one of the task's domain.
+            system: The system prompt, "" for none; None for the built-in one of the task's domain.
         """
         self._folder, self._base, self._cache = folder, base, cache
         self._system = system
@@ -110,7 +110,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share their beginning."""
+        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share their beginnings."""
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 
@@ -119,7 +119,7 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return the candidates of a task's states, each with the mean over its tokens; `told`, c is stated before."""
+    """Return the candidates of a task's states, each with the mean over its tokens; if `told`, c is stated first."""
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
@@ -140,7 +140,7 @@ def _encoded(
 
 
 def ranked(task: Task, state: BenchState, system: str) -> Candidates:
-    """Return a state's candidates as the ranking's scorers read them, after a system message, if it is not empty."""
+    """Return a state's candidates in the form that the ranking's scorers read, after a nonempty system message."""
     trajectory = trajectory_of(task, state.id, state.heard, (*state.said, ""), system)
     turn = Turn(trajectory=trajectory, number=len(state.said))
     return Candidates(turn=turn, replies=tuple(Reply(text=each.text) for each in state.candidates))
@@ -149,7 +149,7 @@ def ranked(task: Task, state: BenchState, system: str) -> Candidates:
 def trajectory_of(
     task: Task, name: str, heard: tuple[str, ...], said: tuple[str, ...], system: str
 ) -> Trajectory:
-    """Return a dialogue as the trainer reads it; `heard` and `said` are equally many."""
+    """Return a dialogue in the form that the trainer reads; `heard` and `said` have the same length."""
     return Trajectory(
         id=name,
         task_id=task.id,
@@ -169,7 +169,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the replies before a state, told c, with weight 1 for each of their tokens; None in the first turn."""
+    """Return the replies before a state, with c stated first and weight 1 for each token; None in the first turn."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

@@ -13,7 +13,7 @@ from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 
 COUNTS = (4, 16, 64)
-"""Continuations of each candidate."""
+"""Numbers of continuations for each candidate."""
 
 
 def returns(bench: Bench, count: int) -> list[Scores]:

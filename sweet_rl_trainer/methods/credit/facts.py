@@ -1,7 +1,7 @@
 """`facts`: the share of the task's tests that a guess passes, by the facts that the dialogue has told.
 
     share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
-               K, the facts told by the request or a reply; for all others the family's most usual choice
+               K, the facts told by the request or a reply; the family's most frequent choice for all others
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
 Φ_0(o) is share(K): what an answer now would pass. Φ_p is what an answer would pass if each other fact is told before it
@@ -40,7 +40,7 @@ class FactsPotential:
     """Φ by the facts that were told; None for tasks whose decisions are not known."""
 
     def __init__(self, *, told_later: float) -> None:
-        """`told_later` is p."""
+        """Create the potential; `told_later` is p."""
         self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
@@ -53,7 +53,7 @@ class FactsPotential:
 
 
 def facts_told(state: State) -> Facts:
-    """Return the decisions that the human's replies have told (`colbench.asking.telling`)."""
+    """Return the decisions that the human's replies have told; see `colbench.asking.telling`."""
     replies = zip(state.said, state.heard[1:], strict=True)
     return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
 
@@ -64,7 +64,7 @@ def _told(task: Task, said: str, reply: str) -> Facts:
 
 
 class GuessTable:
-    """The share of a task's tests that a guess passes, by the facts that are known; each is computed once."""
+    """The share of a task's tests that a guess passes, by the known facts; each share is computed once."""
 
     def __init__(self, task: Task, design: FamilyDesign) -> None:
         """Prepare the table. Raises DataError if a test of the task is not a call with literal arguments."""
@@ -73,7 +73,7 @@ class GuessTable:
         self._unusual = tuple(
             name for name in self.hidden if design.chosen[name] != design.usual[name]
         )
-        """Those decisions that change the guess when they are told."""
+        """Decisions that change the guess when they are told."""
         self._design = design
         self._calls = [_arguments(task, call) for call in task.hidden.tests]
         self._stated = frozenset(design.chosen) - frozenset(self.hidden)
@@ -91,7 +91,7 @@ class GuessTable:
         return self._shares[facts]
 
     def expected(self, known: Collection[str], told_later: float) -> float:
-        """Return Φ_p if these decisions are known: each other one is told later with the chance `told_later`."""
+        """Return Φ_p if these decisions are known: each other one is told later with probability `told_later`."""
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
             rest = [name for name in self._unusual if name not in facts]
@@ -115,7 +115,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the chance that exactly these of some facts are told, each with the same chance."""
+    """Return the probability that exactly these of some facts are told, each with the same probability."""
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 
@@ -128,13 +128,13 @@ def subsets(names: Sequence[str]) -> Iterator[Facts]:
 
 @lru_cache(maxsize=TABLES)
 def guess_table(task: Task) -> GuessTable | None:
-    """Return the table of a task; None unless an installed family made it."""
+    """Return the table of a task; None unless the task is from an installed family."""
     design = designs.of(task)
     return GuessTable(task, design) if design and task.hidden.tests else None
 
 
 def _arguments(task: Task, call: str) -> CodeType:
-    """Return code that makes a call's arguments, new ones each time. Raises DataError unless they are literals."""
+    """Return code that creates a call's arguments, newly each time. Raises DataError unless they are literals."""
     try:
         body = ast.parse(call, mode="eval").body
         assert isinstance(body, ast.Call)  # noqa: S101 - caught below
@@ -157,5 +157,5 @@ def _outcome(function: Any, arguments: CodeType) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return True if both are the same value, as the scorer compares them; an error passes no test."""
+    """Return True if both are the same value by the scorer's comparison; an error passes no test."""
     return not isinstance(one, type) and bool(one == other)

@@ -1,11 +1,11 @@
-"""`gain`: how likely the reference model finds the privileged information after the dialogue so far.
+"""`gain`: the likelihood of the privileged information under the reference model, after the dialogue so far.
 
     Φ(o) = (1/|c|) Σ_i log π_ref(c_i | o, c_{<i})
 
 c is the task's reference, read as the agent's answer to the dialogue: the prompt of the state o by the chat template,
-the answer marker, then c. The mean is over the tokens of c alone. It fits any task with a reference, and needs no
-critic: one forward pass a state that is not in the cache. The gain of a question, Φ(o_{t+1}) − Φ(o_t), is what the
-human's answer tells about c. PMI, log π(a|o,c) − log π(a|o), asks instead how well c predicts the question.
+the answer marker, then c. The mean is over the tokens of c alone. This applies to any task with a reference, and needs
+no critic: only one forward pass per uncached state. The gain of a question, Φ(o_{t+1}) − Φ(o_t), is the information
+about c in the human's answer. PMI, log π(a|o,c) − log π(a|o), asks instead how well c predicts the question.
 
 Nearest published: information gain as a turn's reward in IGPO (arXiv 2510.14967) and InfoPO (arXiv 2603.00656).
 """
@@ -61,7 +61,7 @@ class GainPotential:
 def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
     """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or one example.
 
-    What an example begins with in common with the one before it is counted once.
+    The common beginning of an example and the previous one is counted once.
     """
     from sweet_rl_trainer.model.packing import common_beginning
 
@@ -80,7 +80,7 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state and of c as the answer to it; the weights make the mean over c."""
+    """Return the tokens of a state and of c as its answer; the weights give the mean over the tokens of c."""
     where = f"{state.task.id}, turn {len(state.said) + 1}"
     before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
     reference = chat.encode(state.task.hidden.reference.strip("\n"))

@@ -1,13 +1,12 @@
-"""A potential on the scale of the reward, so that questions can be held against answers.
+"""A potential on the scale of the reward, so that questions can be compared with answers.
 
     Φ'(o) = a + b Φ(o),   a and b by least squares of R on Φ(o_T) over dialogues that answered
 
-Φ' is the reward to expect of an answer now, by the policy that wrote the dialogues, and a question is worth what it
-adds to that reward. The order among questions is that of Φ. An affine function of a potential is a potential: the sums
-telescope as before. `facts` with p > 0 takes the line of p = 0: the mean of a line is the line of the mean.
-
-With `relative`, Φ(o) − Φ(o_1) is in the place of Φ(o), o_1 being the request alone: how likely a reference is before
-anything was said differs between tasks, and says little about the dialogue.
+Φ' is the expected reward of an answer now, by the policy that wrote the dialogues, and the value of a question is its
+increase of that reward. The order among questions is that of Φ. An affine function of a potential is a potential: the
+sums telescope as before. `facts` with p > 0 uses the line of p = 0, because the mean of a linear function is the
+function of the mean. With `relative`, Φ(o) − Φ(o_1) replaces Φ(o), where o_1 is the request alone: the likelihood of a
+reference before the dialogue differs between tasks, and says little about the dialogue.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ FEWEST = 10
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """a + b Φ."""
+    """The linear function a + b Φ."""
 
     intercept: float
     slope: float
@@ -57,14 +56,14 @@ class _Relative:
 
 
 def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: bool) -> Line:
-    """Return the line by least squares.
+    """Return the line fitted by least squares.
 
-    Raises UserError if there are too few dialogues, or the reward does not rise with the potential.
+    Raises UserError if there are too few dialogues, or the reward does not increase with the potential.
 
     Args:
         potential: Φ.
         ends: The state before the answer of each dialogue, and its reward.
-        relative: True to take Φ(o) − Φ(o_1).
+        relative: True to use Φ(o) − Φ(o_1).
     """
     read = _Relative(potential) if relative else potential
     values = read([state for state, _ in ends])

@@ -1,6 +1,6 @@
-"""Best of N: the reward of choosing by a critic as the number of candidates grows.
+"""Best of N: the reward of the candidate that a critic chooses, as the number of candidates grows.
 
-`of_dialogues` chooses among the whole dialogues that there are of each held-out task.
+`of_dialogues` chooses among all recorded dialogues of each held-out task.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class BestOf(Struct, frozen=True, kw_only=True):
     """Reward of the best of n by score: the mean over groups, with the interval over them."""
 
     count: int
-    """n."""
+    """Number n of candidates."""
     reward: Interval
 
 
@@ -30,8 +30,8 @@ def best_of_n(
 ) -> list[BestOf]:
     """Return the curve over `counts`, from the rewards and scores of each group's candidates, such as a task's answers.
 
-    It is unbiased (`expected_best`). `bounds` are those of the rewards; None: unbounded. Raises UserError for a count
-    below 1 or above the number of candidates of some group.
+    It is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None: unbounded. Raises UserError for a
+    count below 1 or above the number of candidates of some group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:
@@ -75,7 +75,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
     """Reward of the best of n dialogues of a task; n = 1 is a random dialogue."""
 
     curve: tuple[BestOf, ...]
-    """For n = 1, 2, 4, … up to the fewest dialogues that a task has."""
+    """Points for n = 1, 2, 4, … up to the smallest number of dialogues of a task."""
     tasks: int
     left_out: int
     """Tasks with fewer than two dialogues."""

@@ -1,4 +1,4 @@
-"""How scores go with sizes: whether a critic likes replies for their length, or dialogues for their number of turns."""
+"""Correlation of scores with sizes: does a critic prefer replies for their length, or dialogues for their turns?"""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
     """Return the correlation among the candidates of one turn: scores and sizes are centered by turn.
 
-    Ranking compares within a turn only. Ranks are the turn's own.
+    Ranking compares within a turn only. Ranks are also computed within the turn.
     """
     import numpy as np
 

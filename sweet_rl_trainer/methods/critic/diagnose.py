@@ -1,8 +1,8 @@
 """Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
-- `correlation`: if its scores follow the length of replies, or the number of turns of dialogues. Those of a critic that
-  is not normalized do, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. This happens to a
+  critic without normalization, and its actor's replies collapse (arXiv 2503.15478, Table 3).
 - `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
 - `states`: how often it prefers another question to the answer where everything is known.
 - `montecarlo`: how well it agrees with the rewards of continued dialogues.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TOO_MUCH = 0.5
-"""From this correlation on, with either sign, and above this share of states, there is an alarm."""
+"""Thresholds of alarms: the absolute value of a correlation, and a share of states."""
 
 DIAGNOSIS = "diagnosis.json"
 """The file in the folder of a stage."""
@@ -50,7 +50,7 @@ def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, fl
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """Measures of a critic on held-out dialogues and ranked candidates; None: not measured."""
+    """Measures of a critic on held-out dialogues and ranked candidates; None if not measured."""
 
     accuracy: Interval
     pairs: int
@@ -80,7 +80,7 @@ def diagnose(
     """Return the diagnosis of a critic from the scores of pairs; a dialogue in many pairs counts once.
 
     `scores` are `ranking.score.score_pairs`, `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, and
-    `continuations` is `montecarlo.agreement`; `missing` says why one of them is None.
+    `continuations` is `montecarlo.agreement`; `missing` has the reason for each that is None.
     """
     sides = {
         side.trajectory: (score, side)

@@ -42,20 +42,23 @@ from sweet_rl_trainer.settings import Count
 from sweet_rl_trainer.train.scorer import Scorer
 
 RANKED = "ranked"
-"""The input with ranked candidates, where they are there already."""
+"""The input with ranked candidates, if they already exist."""
 
 
 class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The measurements of a critic before an actor is trained on its scores. Ours."""
+    """Settings of the measurements of a critic before an actor is trained on its scores.
+
+    They are not from the paper.
+    """
 
     questions: Count = 4
-    """Further questions that the answer is compared with, where everything is known."""
+    """Number of further questions to compare with the answer when everything is known."""
     continuations: Annotated[int, Meta(ge=0)] = 0
     """Dialogues continued after each of some candidates, for their Monte-Carlo returns; 0: none."""
     turns: Count = 50
     """Turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
-    """Candidates of such a turn."""
+    """Number of candidates for each of these turns."""
     agent: str = ""
     """The agent that continues; "": the agent of the first run."""
     seed: int = 0
@@ -130,7 +133,7 @@ def _continuations(
     job: Job,
     missing: dict[Part, str],
 ) -> Agreement | None:
-    """Return the agreement with Monte-Carlo returns, if it is asked for."""
+    """Return the agreement with Monte-Carlo returns, if requested."""
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
@@ -153,7 +156,7 @@ def summary(found: Diagnosis) -> dict[str, Any]:
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """A critic that is asked for scores."""
+    """A critic that can be asked for scores."""
 
     recipe: Recipe
     row_tokens: int
@@ -163,12 +166,12 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @property
     def table(self) -> CriticSettings:
-        """How it was trained."""
+        """The table of settings with which the critic was trained."""
         return self.recipe.table(CriticSettings)
 
     @property
     def budget(self) -> int:
-        """Tokens at once."""
+        """Maximum number of tokens processed at once."""
         return self.row_tokens
 
     def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
@@ -220,7 +223,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
-        """Return scores of replies, by the critic as it was trained."""
+        """Return the scores of replies, computed in the way the critic was trained."""
         return score_candidates(
             candidates,
             self.chat,
@@ -234,7 +237,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def preset_of(table: CriticSettings) -> Preset:
-    """Return a turn's score, as the critic was trained for it."""
+    """Return the preset for a turn's score with which the critic was trained."""
     if table.train.score == "value":
         return "value" if template_of(table) else "value-unprivileged"
     if table.token_weights == "sum":

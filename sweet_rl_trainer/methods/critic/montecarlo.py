@@ -1,7 +1,7 @@
 """Monte-Carlo returns: do a critic's scores agree with the rewards of continued dialogues?
 
 The return of a candidate is the mean reward of several continuations of its dialogue by a policy, the run's human and
-the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it in part.
+the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it only partly.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Agreement(Struct, frozen=True, kw_only=True):
     spearman: Interval
     """Rank correlation within a turn, if scores and returns vary."""
     turns: int
-    """With returns that vary."""
+    """Number of turns whose returns vary."""
     candidates: int
-    """With a score and a return, in all turns."""
+    """Number of candidates with a score and a return, over all turns."""
 
 
 def sample_turns(
@@ -55,10 +55,10 @@ def sample_turns(
     candidates: int,
     seed: int = 0,
 ) -> list[tuple[Scored, list[int]]]:
-    """Draw at most `turns` turns, and of each at most `candidates` scored candidates of different wording, by number.
+    """Draw at most `turns` turns, and from each at most `candidates` scored candidates with different wordings.
 
-    `tasks` are by their hash; a turn of an unknown task, or with fewer than two such candidates, is not drawn. Raises
-    UserError for fewer than one turn or two candidates.
+    They are returned as indices. `tasks` is keyed by task hash; a turn of an unknown task, or with fewer than two such
+    candidates, is not drawn. Raises UserError for fewer than one turn or two candidates.
     """
     if turns < 1 or candidates < 2:
         raise UserError(
@@ -86,7 +86,7 @@ def compare(
 ) -> list[Returns]:
     """Return the returns of a sample (`sample_turns`), each from `count` continuations, next to the scores.
 
-    A candidate without any continuation that has a reward is left out and counted in `dropped`. Raises UserError for
+    A candidate none of whose continuations has a reward is left out and counted in `dropped`. Raises UserError for
     fewer than one continuation.
     """
     if count < 1:
@@ -157,7 +157,7 @@ def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | 
 
 
 def _distinct(scored: Scored) -> list[int]:
-    """Return the numbers of the scored candidates, the first of each wording."""
+    """Return the indices of the scored candidates, only the first of each wording."""
     first: dict[str, int] = {}
     for number, (reply, score) in enumerate(
         zip(scored.candidates.replies, scored.scores, strict=True)

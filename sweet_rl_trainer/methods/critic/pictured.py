@@ -28,15 +28,15 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 
 SEEN = 11
-"""Pictures of a dialogue in the estimate of memory: the hidden page, and one for each of ten turns."""
+"""Number of pictures in a dialogue for the estimate of memory: the hidden page, and one for each of ten turns."""
 PATCH = 14 * 14
-"""Pixels of a patch."""
+"""Edge of a patch in pixels."""
 Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]
 """Makes the examples. Raises DataError if there are none to train on."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
-    """Render the pages of all dialogues, and write the examples that `maker` makes of them."""
+    """Render the pages of all dialogues, and write the examples that `maker` builds from them."""
     data = load(recipe.data, job.inputs)
     sight = Sight(_vision(recipe), recipe.domain, job.inputs[BASE], job.shared / PICTURES)
     sight.take([*data.train, *data.held_out, *data.negatives])

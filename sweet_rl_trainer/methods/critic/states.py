@@ -1,12 +1,12 @@
 """States with everything known: does the critic prefer another question to the right answer?
 
 A critic that does so teaches its actor to keep asking and never to answer. A state is a turn of a held-out dialogue at
-which the human has stated every hidden decision of the task, in the words of its facts. So there are states only if
-tasks have facts and the human speaks from them, as the keyless one does.
+which the human has stated every hidden decision of the task, in the words of its facts. So such states exist only if
+tasks have facts and the human uses their words, as the keyless one does.
 
-At each state the right answer, which is the marker and the task's reference, stands against further questions: those
-that agents asked earlier in other dialogues about the task or, where those are too few, about others of its family.
-All of them are without private parts, which a reference does not have.
+At each state the right answer, which is the marker and the task's reference, is compared with further questions: those
+that agents asked in other dialogues on the task or, if these are too few, on other tasks of its family. Private parts
+are removed from all of them, because a reference has none.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def known_states(
 ) -> list[Candidates]:
     """Return the states, each with the right answer as its first reply and up to `questions` questions as the others.
 
-    `tasks` are by their hash. The answer is in a fence if most recorded ones are. Questions that the dialogue has
-    already asked do not count as further ones. Dialogues and turns without a state are counted in `dropped`, by reason.
-    Raises UserError for fewer than one question.
+    `tasks` is keyed by task hash. The answer is put into a fence if most recorded answers are. Questions that the
+    dialogue has already asked do not count as further ones. Dialogues and turns without a state are counted in
+    `dropped`, by reason. Raises UserError for fewer than one question.
     """
     if questions < 1:
         raise UserError(f"states: {questions} questions; expected at least 1")
@@ -91,7 +91,7 @@ def known_states(
 
 
 def right_answer(task: Task, *, fenced: bool) -> str:
-    """Return the reference as an agent would give it."""
+    """Return the reference in the form of an agent's answer."""
     reference = task.hidden.reference.strip("\n")
     if fenced:
         reference = f"```{get_domain(task.domain).language}\n{reference}\n```"
@@ -127,7 +127,7 @@ def preference(scored: Sequence[Scored]) -> Preference | None:
 
 
 def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
-    """Yield, for each turn, the number of facts that are hidden before it."""
+    """Yield, for each turn, the number of facts that are still hidden before it."""
     _request, *replies = [each.content for each in trajectory.messages if each.role == "user"]
     return facts.still_hidden(task, replies)
 

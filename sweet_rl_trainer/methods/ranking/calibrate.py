@@ -1,9 +1,9 @@
 """A constant offset for the scores of answers, so that they are comparable with other replies at the same turn.
 
-Preferences between dialogues say which questions are better, and which answers. How good an answer is against a
-question they hardly say: every dialogue has one answer, and the better of two has more questions, so a critic may like
-questions as such. What came of the recorded answers does tell: where a dialogue ended with a success it was time to
-answer, where it ended with a failure it mostly was not. The constant is the one with which scores say this best.
+Preferences between dialogues show which questions are better, and which answers. They hardly show how an answer
+compares with a question: every dialogue has one answer, and the better of two has more questions, so a critic may favor
+questions in general. The outcomes of the recorded answers do show it: where a dialogue ended with a success it was time
+to answer, where it ended with a failure it mostly was not. The constant is chosen so that scores agree with this best.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
-    It is fitted to the last turns of answered dialogues that have both answers and other replies among their
+    The offset is fitted to the last turns of answered dialogues that have both answers and other replies among their
     candidates. With the offset, answers score above the others (by their means) where the dialogue succeeded and below
     where it failed, in the greatest share of successes plus share of failures (balanced accuracy); among equally good
-    offsets, it is the middle of the widest range. None if all succeeded, all failed, or all are alike.
+    offsets, it is the middle of the widest range. None if all dialogues succeeded, all failed, or all scores are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -44,7 +44,7 @@ def offset(turns: Iterable[Scored]) -> float | None:
 
 
 def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
-    """Yield the same candidates, with that much added to the score of each answer."""
+    """Yield the same candidates, with the offset added to the score of each answer."""
     for turn in turns:
         scores = tuple(
             score + by if score is not None and answers else score
@@ -74,6 +74,6 @@ def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
 
 
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
-    """Yield for each candidate True if it answers, and its score."""
+    """Yield, for each candidate, its score and True if it is an answer."""
     for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
         yield ANSWER_MARKER in reply.text, score

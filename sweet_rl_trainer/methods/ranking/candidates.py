@@ -1,10 +1,10 @@
 """N candidate replies for each turn, sampled without c and kept on disk.
 
-    FILE        JSONL; a line for each turn's candidates, in the order in which they were finished
+    FILE        JSONL; a line for each turn's candidates, in the order of completion
 
-A line is found by what its candidates depend on: the context, the sampler, the seed and N. So a run that was killed
-continues where it stopped, and turns with the same context (the first turns of a task's dialogues) share their
-candidates. They are read from the file when they are asked for. `server` samples from any OpenAI-compatible server,
+The key of a line is a hash of everything that its candidates depend on: the context, the sampler, the seed and N. So an
+interrupted run continues where it stopped, and turns with the same context (the first turns of a task's dialogues)
+share their candidates. Candidates are read from the file on access. `server` samples from any OpenAI-compatible server,
 `local` from a model in this process.
 """
 
@@ -30,7 +30,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
     model: str
     """Identity of its weights: `model.digest.model_digest`, or the model's name on the server."""
     count: int = 16
-    """N."""
+    """Number N of candidates for each turn."""
     temperature: float = 1.0
     max_tokens: int = 1024
     """New tokens of a reply, at most."""
@@ -50,7 +50,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line."""
+    """A line of the file."""
 
     key: str
     replies: tuple[Reply, ...]
@@ -62,12 +62,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CandidateFile:
-    """The candidates so far. Raises DataError naming file and line of a damaged one."""
+    """The file of candidates found so far. Raises DataError naming file and line of a damaged one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._starts = dict(_index(path))
-        """Where the line of each key starts."""
+        """The position of each key's line."""
         self._lines: LineWriter | None = None
 
     def __contains__(self, key: str) -> bool:
@@ -89,7 +89,7 @@ class CandidateFile:
                 self._lines = None
 
     def add(self, record: Record) -> None:
-        """Keep one more."""
+        """Store the candidates of one more turn."""
         if self._lines is None:
             raise RuntimeError("candidates are added outside `with file.writing()`")
         start = self.path.stat().st_size
@@ -97,13 +97,13 @@ class CandidateFile:
         self._starts[record.key] = start
 
     def collect(self, turns: Iterable[Turn], keys: Iterable[str]) -> Found:
-        """Return the candidates of those turns that have any; `keys` are theirs."""
+        """Return the candidates of the turns that have any; `keys` are the keys of the turns."""
         pairs = zip(turns, keys, strict=True)
         return Found(self, [(turn, key) for turn, key in pairs if key in self])
 
 
 class Found:
-    """Candidates of some turns, in order, each read when it is asked for."""
+    """Candidates of some turns, in order, each read on access."""
 
     def __init__(self, file: CandidateFile, turns: list[tuple[Turn, str]]) -> None:
         self._file = file
@@ -118,7 +118,7 @@ class Found:
 
 
 def _index(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield each key and where its line starts. Raises DataError naming file and line of a damaged one."""
+    """Yield each key and the position of its line. Raises DataError naming file and line of a damaged one."""
     for number, (start, line) in enumerate(places(path), 1):
         try:
             yield _decode(line).key, start

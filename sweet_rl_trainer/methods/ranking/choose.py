@@ -1,4 +1,4 @@
-"""Pairs of replies that the actor learns from: of each turn's candidates, which is chosen and which rejected.
+"""Pairs of replies that the actor learns from: which of a turn's candidates is chosen, and which is rejected.
 
 | rule | chosen | rejected |
 |---|---|---|
@@ -6,7 +6,8 @@
 | `best-worst` | the best | the worst |
 | `margin` | any | any whose score is smaller by the margin or more |
 
-Replies with equal scores and replies with equal words are never a pair. An odd one in the middle is in neither half.
+Replies with equal scores and replies with equal words are never paired. If the number is odd, the middle reply is in
+neither half.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 Imitate = Literal["chosen", "successes"]
-"""The chosen replies that NLL is of: all of them, or only successful answers."""
+"""The chosen replies that are included in the NLL: all of them, or only successful answers."""
 
 ROUNDING = 1e-6
 """Possible float32 difference between equal scores."""
@@ -47,7 +48,7 @@ def choose(
 ) -> list[Choice]:
     """Draw at most `pairs_per_turn` different pairs of a turn's candidates from all that the rule allows.
 
-    The draw depends on the seed and the turn alone. Raises UserError for an unknown rule, fewer than one pair per turn
+    The draw depends only on the seed and the turn. Raises UserError for an unknown rule, fewer than one pair per turn
     or a margin below 0.
     """
     if rule not in RULES:

@@ -1,12 +1,12 @@
-"""Credit by consequence as scores: each candidate is said once, and the human answers it once.
+"""Credit by consequence as scores: each candidate is sent once, and the human answers it once.
 
 | the candidate | its score |
 |---|---|
 | is answered by the human | Φ(o_{t+1}) − Φ(o_t) − κ |
 | ends the dialogue, as an answer or at the turn limit | R − Φ(o_t) |
 
-Φ is a potential (`methods.credit`). No dialogue is continued further, so the price is one message of the human, or one
-run of the hidden tests, for each different candidate: returns of N continuations cost N dialogues each.
+Φ is a potential (`methods.credit`). No dialogue is continued further, so the cost is one message of the human, or one
+run of the hidden tests, for each different candidate. In comparison, the return of N continuations costs N dialogues.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""Returns the outcomes of the last reply of each opening."""
+"""A function that returns the outcome of the last reply of each opening."""
 ByWording = Mapping[str, Consequence | None]
 
 
@@ -45,10 +45,10 @@ def score_by_consequences(
     cost: float,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the credit of each candidate; the same words are said once.
+    """Return the credit of each candidate; equal candidates are sent only once.
 
-    `tasks` are by their hash, and `cost` is κ. Turns of other tasks have None. A candidate without a consequence or a
-    potential has no score. All are counted in `dropped`.
+    `tasks` is keyed by task hash, and `cost` is κ. Turns of other tasks get None. Candidates without a consequence or a
+    potential have no score. All of these are counted in `dropped`.
     """
     came = list(by_wording(turns, tasks, play))
     states = [

@@ -1,4 +1,4 @@
-"""The critic's settings. Reading a recipe needs them, and no PyTorch."""
+"""The critic's settings, in a separate module so that reading a recipe does not import PyTorch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: str
     """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub. Paper: Qwen2-VL-7B."""
     max_pixels: Count = PIXELS
-    """Pixels of a picture, at most; there is an image token for each 28 x 28. Ours."""
+    """Maximum number of pixels of a picture; there is an image token for each 28 x 28 pixels. Ours."""
     read_pages: bool = True
-    """The critic reads the source of pages, too. Without it dialogues are shorter. Ours."""
+    """The critic also reads the source of pages; without it, dialogues are shorter. Ours."""
 
 
 class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 1: how the critic is trained, and so how it scores."""
+    """Phase 1: how the critic is trained, which also determines how it scores."""
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()

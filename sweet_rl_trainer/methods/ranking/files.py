@@ -1,6 +1,6 @@
 """The files of candidates.
 
-FOLDER/sampled.jsonl   of each turn, in order, as they were sampled
+FOLDER/sampled.jsonl   the candidates of each turn, in order, as sampled
 FOLDER/scored.jsonl    the same with their scores
 """
 
@@ -57,7 +57,7 @@ def read_scored(folder: Path, trajectories: Mapping[str, Trajectory]) -> list[Sc
 
 
 def write_scored(folder: Path, scored: Iterable[Scored]) -> None:
-    """Write candidates with their scores; all of them or nothing."""
+    """Write candidates with their scores, atomically."""
     path = folder / SCORED
     part = path.with_suffix(".part")
     with part.open("wb") as file:
@@ -74,7 +74,7 @@ def write_scored(folder: Path, scored: Iterable[Scored]) -> None:
 
 
 def write_sampled(folder: Path, found: Iterable[Candidates]) -> None:
-    """Write sampled candidates; all of them or nothing."""
+    """Write sampled candidates, atomically."""
     path = folder / SAMPLED
     part = path.with_suffix(".part")
     with part.open("wb") as file:
@@ -90,7 +90,7 @@ def write_sampled(folder: Path, found: Iterable[Candidates]) -> None:
 
 
 class SampledFile:
-    """The candidates in `sampled.jsonl`, each read when it is asked for; `trajectories` are by id."""
+    """The candidates in `sampled.jsonl`, each read on access; `trajectories` is keyed by id."""
 
     def __init__(self, folder: Path, trajectories: Mapping[str, Trajectory]) -> None:
         self._path = folder / SAMPLED

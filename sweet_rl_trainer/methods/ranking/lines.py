@@ -1,4 +1,4 @@
-"""Lines of a file that are read when they are asked for, so that a file need not fit in memory."""
+"""Lines of a file that are read on access, so that the file need not fit in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def places(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def line_at(path: Path, start: int) -> bytes:
-    """Return the line that starts at a place."""
+    """Return the line that starts at a position."""
     with path.open("rb") as file:
         file.seek(start)
         return file.readline()

@@ -16,7 +16,7 @@ from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 from sweet_rl_trainer.model.generate import context_of, ends_of, generate
 
 ROWS = 64
-"""Replies in a batch."""
+"""Number of replies in a batch."""
 
 
 def sample_in_process(
@@ -30,8 +30,8 @@ def sample_in_process(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not sampled again.
 
-    Each reply has its own seed, so it does not depend on what else is sampled. Replies follow the very tokens that
-    the agent saw, recorded ones where there are. Turns that leave no room for a reply of `max_tokens` in the model's
+    Each reply has its own seed, so it does not depend on other replies. Replies follow exactly the tokens that the
+    agent saw; recorded ones are used if they exist. Turns that leave no room for a reply of `max_tokens` in the model's
     context are left out and counted in `dropped`. The model is put into evaluation mode.
     """
     prompts = [array("i", encode_prompt(turn.trajectory, turn.number, chat)) for turn in turns]

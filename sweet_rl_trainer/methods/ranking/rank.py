@@ -1,10 +1,10 @@
 """The stage that scores the candidates, and pairs them for the actor.
 
-FOLDER/scored.jsonl                        each turn's candidates and their scores
+FOLDER/scored.jsonl                        each turn's candidates with their scores
 FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
 FOLDER/shown.json                          a few of them with their words (`pipeline.view`)
 
-A critic that sees is shown the candidates' pages, whose pictures are next to those that it was trained on.
+A vision critic is shown the candidates' pages, whose pictures are stored next to those of its training.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ Scale = Literal["fit", "none"]
 
 
 class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Scores, and pairs of replies by them."""
+    """Settings for scoring replies and for pairing them by score."""
 
     scores: Preset = "critic"
     continuations: Count = 8
     """Dialogues that the first run's agent continues after each candidate, if scores are `returns`."""
     cost: NotNegative = 0.01
-    """κ, the price of a question in units of the reward, if scores are `facts` or `gain`. Ours."""
+    """κ, the price of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
-    """p of `facts`: the chance that a fact that is still hidden is told later (`credit.facts`). Ours."""
+    """p of `facts`: the probability that a still hidden fact is told later (`credit.facts`). Ours."""
     scale: Scale = "fit"
-    """The unit of `facts` and `gain`: "fit", that of the reward (`credit.scale`); "none", their own. Ours."""
+    """The unit of `facts` and `gain`: "fit" for that of the reward (`credit.scale`), "none" for their own. Ours."""
     pairs: Rule = "halves"
     pairs_per_turn: Count = 4
-    """Paper."""
+    """Number of pairs for each turn. Paper."""
     margin: NotNegative = 0.0
     calibrate: bool = False
-    """Shift the scores of answers by the outcomes of the recorded ones (`calibrate`). Ours."""
+    """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
     """Tokens that are scored at once, the unit of memory."""
@@ -80,13 +80,13 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     train: TrainSettings
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The chosen replies that NLL is of; "successes": answers that succeed, as in RFT (`facts` and `gain`). Ours."""
+    """The chosen replies included in the NLL; "successes": successful answers, as in RFT (`facts` and `gain`). Ours."""
     max_length: Count = 16_384
     """Tokens; a pair with a longer reply and context is left out. Paper."""
 
 
 class Ranked:
-    """Candidates with their scores, which are all that is in memory; those without scores are left out."""
+    """Candidates with their scores; only the scores are in memory. Candidates without scores are left out."""
 
     def __init__(self, candidates: Iterable[Candidates], scores: Sequence[Scores | None]) -> None:
         self._candidates = candidates
@@ -138,7 +138,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 class _Pairing:
-    """Writes the pairs of turns, one turn after the other, and counts."""
+    """Writes the pairs of turns, one turn after another, and counts them."""
 
     def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
         self._chat = chat
@@ -147,7 +147,7 @@ class _Pairing:
         self._actor = recipe.table(ActorSettings)
         self.turns = self.pairs = self.held_out = self.tokens = 0
         self._to_train = 0
-        """Turns to train on."""
+        """Turns of training tasks."""
         self.shown: list[ShownPair] = []
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()
@@ -284,7 +284,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores by a potential, and the line that put it on the scale of the reward."""
+    """Return the scores by a potential, and the line that converts the potential to the scale of the reward."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
@@ -307,7 +307,7 @@ def _by_consequences(
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
     """Yield the potential of a recipe's scores, and the potential of answers, to which rewards are fitted.
 
-    The reference of `gain`, which has one potential, is the model that training starts from.
+    For `gain`, these are the same, and its reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":
@@ -328,7 +328,7 @@ def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potentia
 def _ends(
     candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
 ) -> list[tuple[State, float]]:
-    """Return the state before the answer and the reward of each dialogue to train on that answered."""
+    """Return the state before the answer, and the reward, of each training dialogue that answered."""
     dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
     return [
         (states_of(each, tasks[each.task_hash])[-1], each.reward)

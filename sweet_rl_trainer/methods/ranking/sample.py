@@ -1,7 +1,7 @@
-"""The stage that samples the candidates of phase 2, by the model that training starts from.
+"""The stage that samples the candidates of phase 2 from the model with which training starts.
 
-FOLDER/candidates.jsonl   as they come (`candidates`)
-FOLDER/sampled.jsonl      of each turn, in order
+FOLDER/candidates.jsonl   in the order of completion (`candidates`)
+FOLDER/sampled.jsonl      in the order of turns
 """
 
 from __future__ import annotations
@@ -39,23 +39,28 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     count: Annotated[int, Meta(ge=2)] = 16
     """Replies for each turn. Paper."""
     temperature: Positive = 1.0
-    """Paper."""
+    """Sampling temperature. Paper."""
     max_tokens: Count = 1024
     """Tokens of a reply, at most. Paper."""
     data_fraction: Fraction = 0.1
     """Share of the trajectories, at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Sample at the last turn of every other dialogue that answered, too, so that answers compete everywhere. Ours."""
+    """Also sample at the last turn of every other dialogue that answered, so that answers are compared everywhere.
+
+    Ours.
+    """
     server: str = IN_PROCESS
-    """Where: `in-process` by transformers, `vllm` on a server that is started for it, or `MODEL@URL` of a server, which
-    has the model that training starts from, is given `model.template_args`, and draws from all of its distribution
-    (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`)."""
+    """Where to sample: `in-process` with transformers, or `vllm` on a server started for this, or `MODEL@URL`.
+
+    A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
+    the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
+    """
     record_tokens: bool = True
-    """Keep the tokens that the server sampled; false for one that returns none: its replies are tokenized again."""
+    """Keep the tokens that the server sampled; false if it returns none: replies are then tokenized again."""
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64
-    """Requests in flight."""
+    """Maximum number of requests in flight."""
     seed: int = 0
 
 
@@ -80,7 +85,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the recipe's table sets the server."""
+    """Sample at these turns, write the candidates, and return a summary; the server is set in the recipe's table."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
@@ -139,10 +144,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def check_prompts(data: Data, recipe: Recipe) -> None:
-    """Raise UserError if a server is to sample but official files give no system prompt.
+    """Raise UserError if a server must sample but the system prompt of official files is unknown.
 
-    A server makes its prompts from messages, and official files hold the system prompt in prompt strings alone. This is
-    checked before the critic is trained, as another system prompt would mean training it again.
+    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. This
+    is checked before the critic is trained, because another system prompt would require training it again.
     """
     here = recipe.table(SampleSettings).server == IN_PROCESS
     if here or recipe.data.system is not None:

@@ -1,6 +1,6 @@
 """Scores of candidates and trajectories: the difference of two models' weighted log-probabilities, or one's values.
 
-| preset | score of a reply of L tokens, its end among them |
+| preset | score of a reply of L tokens, including its end token |
 |---|---|
 | `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
@@ -10,17 +10,17 @@
 | `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
-| `facts`, `gain` | what it adds to a potential, by the human's one answer to it (`ranking.consequences`) |
+| `facts`, `gain` | the change of a potential by the human's answer to the reply (`ranking.consequences`) |
 
-`released` is A and `pmi` together, and a bonus for short replies from its unequal denominators. Its first mean is over
-the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1 tokens t
-of its text, without the token that ends it. With 10 tokens of text, each 0.35 nats, as the end is, the bonus is
+`released` is the sum of A and `pmi`, plus a bonus for short replies caused by its unequal denominators. Its first mean
+is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1
+tokens t of its text, without the end token. With 10 tokens of text and the end token at 0.35 nats each, the bonus is
 3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
 
-Every other preset is 0 if both of its models are the same and see the same, or if the value model's head has not been
-trained.
+Every other preset is 0 if both of its models are equal and have the same input, or if the value model's head is
+untrained.
 
-A turn's candidates are one group: where the model can (`attention.can_share`) their context is computed once for all.
+A turn's candidates form one group: if the model supports it (`attention.can_share`), their context is computed once.
 Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
 """
 
@@ -79,7 +79,7 @@ class Term(Struct, frozen=True, kw_only=True):
     """True if the model sees c."""
     token_weights: Rule = "turn-mean"
     header: bool = False
-    """True if the mean is over the reply's header and text, without the token that ends it (the released code)."""
+    """True if the mean is over the reply's header and text, without the end token (the released code)."""
     score: Score = "log-ratio"
     """The score that the model must have been trained for."""
 
@@ -105,11 +105,11 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "facts": (),
     "gain": (),
 }
-"""The second term, if there is one, is subtracted from the first; without terms, a reply is scored by its outcome."""
+"""The second term, if any, is subtracted from the first; a preset without terms scores a reply by its outcome."""
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
 """Credit by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
-"""Scores that continue dialogues after each candidate: they need the dialogues' run, with its tasks and human."""
+"""Presets that continue dialogues after each candidate, which requires the dialogues' run with its tasks and human."""
 
 
 def score_candidates(
@@ -134,10 +134,10 @@ def score_turns(
 ) -> list[Scores]:
     """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
 
-    The turns are read once for each model, and only some are in memory at a time. Rows hold at most `budget` tokens, or
-    one turn. Replies that make more than `max_length` tokens with what is before them have no score and are counted in
-    `dropped`. Raises UserError for another preset, one that needs a model that is missing or is of the other kind (with
-    or without a value head), or values that are not finite.
+    The turns are read once for each model, and only some are in memory at a time. Rows have at most `budget` tokens, or
+    one turn. Replies that, together with their prompt, exceed `max_length` tokens have no score and are counted in
+    `dropped`. Raises UserError for an unknown preset, for one whose model is missing or of the wrong kind (with or
+    without a value head), and for values that are not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -169,7 +169,7 @@ def _batches(
     term: Term,
     template: Template | None,
 ) -> Iterator[list[list[Example]]]:
-    """Yield the candidates of some turns at a time, in tokens."""
+    """Yield batches of turns, with their candidates as tokens."""
     sequences = (_weighted(each, chat, term, template) for each in turns)
     while batch := list(islice(sequences, TURNS)):
         yield batch
@@ -191,7 +191,7 @@ def score_pairs(
 ) -> list[tuple[float, float]]:
     """Return S of both sides of each pair, chosen first, as in training; `critic.diagnose` uses them on held-out tasks.
 
-    A value model takes no reference. Raises UserError if another critic has none.
+    A value model has no reference. Raises UserError if another critic lacks its reference.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)
@@ -215,7 +215,7 @@ def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
-    """Return S of each of the `Parts` of each group."""
+    """Return S of each of the `Parts` of each group, computed as in training."""
     first = group_values(groups, critic, budget)
     if critic.score == "value":
         return first
@@ -251,7 +251,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many tokens at the end of a prompt are the header's; the words before may change the first of them."""
+    """Return how many tokens at the end of a prompt belong to the header; text before may affect the first."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -275,7 +275,7 @@ def _fitting(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """Return the first minus the second, if there is one."""
+    """Return the first values minus the second, if there are second ones."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

@@ -1,7 +1,7 @@
 """The two models of a ranking, critic and reference; only one is in memory at a time.
 
-They are loaded and run as in training, and values are kept in the training's cache: so what training computed of the
-reference is not computed again, and a critic that was not trained scores 0.
+They are loaded and run as in training, and values are kept in the training's cache: so reference values from training
+are not computed again, and an untrained critic scores 0.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ ATTENTION = "sdpa"
 
 
 class Scorers:
-    """Scorers by `base` and by the critic that a recipe's training made of it, for as long as `with` is open.
+    """Scorers with `base` and with the critic trained from it, available inside `with`.
 
-    Then their memory is given back, the accelerator's too: vLLM and trainings are processes of their own and need it.
+    Afterwards their memory is freed, including the accelerator's, because vLLM and trainings are separate processes
+    that need it.
     """
 
     def __init__(

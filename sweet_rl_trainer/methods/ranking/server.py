@@ -1,6 +1,6 @@
-"""Candidates from any OpenAI-compatible server, vLLM first: many requests in flight, one for each reply.
+"""Candidates from any OpenAI-compatible server, mainly vLLM: many requests in flight, one for each reply.
 
-All replies of a turn are asked for at once, so a server with a prefix cache computes their context once.
+All replies of a turn are requested at once, so a server with a prefix cache computes their context once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Re
 from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 
 AHEAD = 2
-"""Turns are begun until this many times as many requests wait as may be in flight."""
+"""New turns are started until the waiting requests exceed the allowed requests in flight by this factor."""
 
 
 async def sample_from_server(
@@ -32,12 +32,12 @@ async def sample_from_server(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not requested again.
 
-    `chat` is entered already. With `tokens` the ids of prompts and replies are recorded, which vLLM returns from
-    0.10.2 on; without, replies are tokenized again for scoring, and one that was cut at `max_tokens` gets an end. The
-    server renders the messages with its own template: where a trajectory has recorded prompts of another make, record
-    tokens or sample in-process. Turns whose context is too long for the server are left out and counted in `dropped`.
-    Raises EndpointError when the server does not answer after all retries, UserError when it refuses us or returns no
-    tokens; what was finished is kept.
+    `chat` must already be entered. With `tokens` the ids of prompts and replies are recorded, which vLLM returns since
+    0.10.2; without it, replies are tokenized again for scoring, and one that was cut at `max_tokens` gets an end token.
+    The server renders the messages with its own template: if a trajectory's recorded prompts have another format,
+    record tokens or sample in-process. Turns whose context is too long for the server are left out and counted in
+    `dropped`. Raises EndpointError if the server does not answer after all retries, UserError if it refuses requests or
+    returns no tokens; finished candidates are kept.
     """
     asker = _Asker(chat, sampler, tokens)
     keys = [asker.key(turn) for turn in turns]

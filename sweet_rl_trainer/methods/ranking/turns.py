@@ -1,7 +1,7 @@
 """Turns at which candidates are sampled, and candidates in tokens.
 
-A candidate is its own sequence: the prompt as the agent saw it, then the reply. In training it would have been
-the same tokens with the same weights, had it been said (layout `exact`; see `tokens`).
+A candidate is its own sequence: the prompt as the agent saw it, then the reply. If it had been the agent's reply,
+training would use the same tokens with the same weights (layout `exact`; see `tokens`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     trajectory: Trajectory
     number: int
-    """From 0."""
+    """Number of the turn, from 0."""
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str
     ids: tuple[int, ...] = ()
-    """Its sampled tokens, including the one that ended it; empty if they were not recorded."""
+    """The candidate's sampled tokens, including the end token; empty if they were not recorded."""
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
@@ -56,21 +56,21 @@ class Candidates(Struct, frozen=True, kw_only=True):
     turn: Turn
     replies: tuple[Reply, ...]
     prompt: tuple[int, ...] = ()
-    """The prompt they were sampled after; empty if it was not recorded."""
+    """The prompt from which the candidates were sampled; empty if it was not recorded."""
 
 
 class Scores(Struct, frozen=True, kw_only=True):
     """The scores of a turn's candidates."""
 
     scores: tuple[float | None, ...]
-    """Score of each reply; None if it is too long to be scored."""
+    """Score of each reply; None if the reply is too long to be scored."""
     lengths: tuple[int, ...]
-    """Tokens of each reply."""
+    """Number of tokens of each reply."""
     solved: tuple[bool, ...] = ()
-    """True for each reply that ended the dialogue with a success; empty where that is not known."""
+    """True for each reply that ended the dialogue with a success; empty if unknown."""
 
     def of(self, candidates: Candidates) -> Scored:
-        """Return the candidates with these scores."""
+        """Return the candidates combined with these scores."""
         return Scored(candidates=candidates, **asdict(self))
 
 
@@ -89,8 +89,8 @@ def turns_of(
 ) -> list[Turn]:
     """Return all turns of a share of the trajectories, in their order.
 
-    With `all_answers` the turns at which the others answered are among them. The share is rounded up to a whole
-    trajectory, and a greater one contains every smaller one. (The paper takes about a tenth, since turn-wise DPO
+    With `all_answers`, also return the turns at which the other trajectories answered. The share is rounded up to a
+    whole trajectory, and a greater one contains every smaller one. (The paper takes about a tenth, since turn-wise DPO
     overfits.) Raises UserError for a share outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
@@ -119,10 +119,10 @@ def encode_candidates(
     *,
     privileged: Template | None = None,
 ) -> list[Example]:
-    """Return each reply after the same prompt.
+    """Return each reply after the same prompt, as tokens.
 
-    `privileged` is the template that states c before it, if it is stated; its own encoder states c itself.
-    Raises DataError naming the turn where recorded tokens are another tokenizer's, or a reply cannot be written.
+    `privileged` is the template that states c before the prompt, if any; a custom encoder states c itself. Raises
+    DataError naming the turn if recorded tokens come from another tokenizer, or a reply cannot be encoded exactly.
     """
     if not isinstance(chat, Chat):
         return _encoded(candidates, chat, token_weights)
@@ -158,7 +158,7 @@ def _encoded(
 
 
 def reply_lengths(examples: Sequence[Example]) -> tuple[int, ...]:
-    """Return the number of tokens of each reply (`encode_candidates`), its end among them."""
+    """Return the number of tokens of each reply (`encode_candidates`), including its end token."""
     return tuple(sum(weight != 0 for weight in each.token_weights) for each in examples)
 
 
@@ -180,8 +180,8 @@ def by_wording(
 ) -> Iterator[dict[str, T] | None]:
     """Yield the result for each wording of each turn's candidates, without surrounding whitespace.
 
-    `tasks` are by their hash; turns of other tasks have None. `play` is called once, with the dialogues of all turns up
-    to each wording, and returns what came of each.
+    `tasks` is keyed by task hash; turns of other tasks get None. `play` is called once, with the dialogues up to each
+    wording in each turn, and returns the outcome of each.
     """
     openings = [
         opening(each.turn, text, tasks)

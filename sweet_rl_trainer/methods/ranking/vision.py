@@ -20,7 +20,7 @@ BASE = "critic-model"
 
 
 class Sight:
-    """Pictures of pages for a critic: rendered as the human sees them, shrunk, and kept in a folder."""
+    """Pictures of pages for a critic: rendered as the human sees them, shrunk, and stored in a folder."""
 
     def __init__(self, settings: VisionSettings, domain: str, base: Path, folder: Path) -> None:
         """Prepare the camera. `base` is the folder of the critic's model, `folder` that of the pictures."""
@@ -28,7 +28,7 @@ class Sight:
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
         self._camera = Camera(domain, album)
         self.chat = VisionChat(processor, self._camera, read_pages=settings.read_pages)
-        """Dialogues with these pictures."""
+        """Encoder of dialogues with these pictures."""
 
     def take(self, trajectories: Iterable[Trajectory]) -> None:
         """Render the pages of dialogues together."""

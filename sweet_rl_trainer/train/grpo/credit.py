@@ -5,17 +5,17 @@
     A_{i,t} = G_{i,t} − (1/n) Σ_j G_{j,t}        over all n dialogues j of the group
 
 R is the dialogue's reward and Φ(s_t) the share of the task's hidden facts that the human has told before turn t
-(`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized, whatever w and Φ are (shaping by a
-potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its end, G_{j,t} = R_j −
-w Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R, and without facts so have
-all turns.
+(`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized for every w and Φ (shaping by a
+potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its end, G_{j,t} = R_j − w
+Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R; without facts, all turns
+have it.
 
 Unbiased, up to a constant factor that belongs to the learning rate:
 
     E[(1/n) Σ_i Σ_t A_{i,t} ∇ log π(a_{i,t} | s_{i,t})] = (1 − 1/n) ∇ E[R]
 
-1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of them has a
-   value for each t, so the factor is the same at all turns, and b does not depend on dialogue i at all.
+1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of these has a
+   value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
 2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}, and E[∇ log π(a | s) | s] = 0: both vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
 
@@ -25,16 +25,17 @@ The policy ends the dialogue itself, by answering. This makes two usual forms bi
   on when the dialogue ends, so each further turn is charged the mean reward of a turn, or paid for it.
 - A mean over the dialogues that have a turn t: the factor 1 − 1/(their number) scales later turns down.
 
-To count an ended dialogue as 0 from then on is unbiased, too (`test_credit`), but then tasks without facts would not
+Counting an ended dialogue as 0 from then on is unbiased, too (`test_credit`), but then tasks without facts would not
 have GRPO's advantages, and rewards of late turns would not be centered.
 
-Φ costs variance, never bias. It lowers the variance as far as w Φ(s) follows the expected reward in s, so the best w is
-about the slope of that reward over the share of facts told, which is between 0 (facts do not help) and 1 (they are
-all); the default is halfway. Where a human tells a fact in other words than its statement, Φ does not see it.
+Φ affects the variance, never the bias. It lowers the variance to the extent that w Φ(s) follows the expected reward in
+s, so the best w is about the slope of that reward over the share of facts told. This slope is between 0 (facts do not
+help) and 1 (only facts matter); the default is halfway. If a human tells a fact in words other than its statement, Φ
+does not count it.
 
-`scale` and `loss` of the settings apply as in GRPO: exactly unbiased are "none" and "dr_grpo" in the first of the
-iterations. "group" and "batch" divide by one standard deviation for all turns (`_deviation`), and the other losses by
-numbers of sampled tokens (arXiv 2503.20783 on both).
+`scale` and `loss` of the settings apply as in GRPO: only "none" with "dr_grpo" in the first of the iterations is
+exactly unbiased. "group" and "batch" divide by one standard deviation for all turns (`_deviation`), and the other
+losses by numbers of sampled tokens (arXiv 2503.20783 on both).
 """
 
 from __future__ import annotations
@@ -47,13 +48,16 @@ from sweet_rl_trainer.data.facts import still_hidden
 from sweet_rl_trainer.train.grpo.settings import Scale
 
 REWARD, SETTLED, TURNS = "reward", "settled", "turns"
-"""Fields that rollouts give TRL for each dialogue: R, w Φ before each turn, and the turn of each token, from 0."""
+"""Fields that rollouts pass to TRL for each dialogue: R, w Φ before each turn, and the turn of each token, from 0."""
 SMALL = 1e-4
 """Added to standard deviations, as by TRL."""
 
 
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
-    """Return Φ before each of `turns` turns; after the dialogue's end it stays. It is 0 for a task without facts."""
+    """Return Φ before each of `turns` turns; it stays constant after the dialogue's end.
+
+    It is 0 for a task without facts.
+    """
     first, *later = still_hidden(task, [turn.human or "" for turn in rollout.turns])
     told = [0.0, *(1 - hidden / first if first else 0.0 for hidden in later)]
     return [told[min(turn, len(told) - 1)] for turn in range(turns)]
@@ -63,7 +67,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
     """Return A for each of N dialogues and H turns, [N, H].
 
     Args:
-        rewards: [N]: R, group after group; nan where a dialogue was not scored, whose A is 0.
+        rewards: [N]: R, group after group; nan for an unscored dialogue, whose A is 0.
         settled: [N, H]: w Φ before each turn.
         group_size: n.
         scale: What A is divided by.
@@ -81,7 +85,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 def _deviation(groups: Tensor) -> Tensor:
     """Return the root of the mean over turns of the variance over dialogues, [groups, 1, 1].
 
-    Without potentials it is the standard deviation of the rewards.
+    Without potentials, this is the standard deviation of the rewards.
     """
     known = (~groups.isnan()).sum(dim=1, keepdim=True)
     squares = (groups - groups.nanmean(dim=1, keepdim=True)).square().nansum(dim=1, keepdim=True)

@@ -22,8 +22,8 @@ from colbench.task import Task
 class Environment:
     """A session for some tasks with its own event loop; while it is entered, dialogues can be run.
 
-    `config` names the human, the turns, and what else `colbench eval` needs to know; its agent, tasks and trials do not
-    count. The constructor raises UserError as `colbench eval` does.
+    `config` defines the human, the turns, and other settings of `colbench eval`; its agent, tasks and trials are
+    ignored. The constructor raises UserError in the same cases as `colbench eval`.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
@@ -59,9 +59,9 @@ class Environment:
     ) -> list[Rollout]:
         """Return a scored dialogue on each task, all at once, in the order of the tasks; keys are `name` and a number.
 
-        `agent` is a StatefulAgent that gives its tokens, and is entered for these dialogues. A dialogue
-        in which the agent failed has the score 0, and one in which the human or the scorer failed has
-        none. Raises UserError, and EndpointError when a model server is gone.
+        `agent` is a StatefulAgent that returns its tokens, and is entered for these dialogues. A dialogue in which the
+        agent failed has the score 0, and one in which the human or the scorer failed has none. Raises UserError, and
+        EndpointError if a model server does not respond.
         """
         cells = [
             Cell(task=task, trial=n, key=f"{name}.{n:05d}", seed=derive_seed("grpo", name, n))

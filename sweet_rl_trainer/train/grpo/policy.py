@@ -1,12 +1,13 @@
-"""The model that is trained, as an agent of the harness that knows the tokens of its dialogue.
+"""The model in training, as an agent of the harness that keeps the tokens of its dialogue.
 
-Where the chat template allows it, a dialogue is one sequence: each prompt is what the model was given last, what it
-said, and what the template writes after a reply (the end of the turn, the human's words, the beginning of the next
-turn). So no reply is tokenized again. One thing differs from `colbench eval`: private parts stay in the prompts.
+If the chat template allows it, a dialogue is one sequence: each prompt is the previous prompt, the model's reply, and
+what the template writes after a reply (the end of the turn, the human's words, the beginning of the next turn). So no
+reply is tokenized again. One thing differs from `colbench eval`: private parts stay in the prompts.
 
-Where the template does not keep a reply (it strips earlier thoughts, say) or does not continue its own prompts, the
-next prompt is the template's text for the dialogue so far, as in `colbench eval`; each turn is then a sequence of its
-own (`sequences`). In both cases the gradient is that of the sampled tokens, after their own prompt.
+If the template does not keep a reply (for example, it strips earlier thoughts) or does not continue its own prompts,
+the next prompt is the template's text for the dialogue so far, as in `colbench eval`; each turn is then its own
+sequence (`sequences`). In both cases the gradient is over the sampled tokens, given the prompts from which they were
+sampled.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sweet_rl_trainer.data.chat import PROBE, Chat
 
 
 class Said(Struct, frozen=True, kw_only=True):
-    """A sampled reply: its ids, the end of the turn included, and their log-probabilities if they are known."""
+    """A sampled reply: its ids, including the end of the turn, and their log-probabilities if known."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...] = ()
@@ -41,12 +42,12 @@ class Sampler(Protocol):
         ...
 
     def left(self) -> None:
-        """Note that a dialogue is over."""
+        """Record that a dialogue is over."""
         ...
 
 
 class Episode(Protocol):
-    """A dialogue as the harness announces it (`colbench.interfaces.Episode`)."""
+    """A dialogue as the harness describes it to the agent (`colbench.interfaces.Episode`)."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -114,7 +115,7 @@ class _Speaker:
         return [*self._ids, *(after[1:] if ended else after)]
 
     def _keeps_reply(self, messages: Sequence[Message], where: str) -> bool:
-        """Return True if the template writes the last reply as it was said, thoughts included."""
+        """Return True if the template writes the last reply unchanged, including thoughts."""
         text = self._chat.render(_with_reply(messages, self._last), where=where)
         return self._last.strip() in text
 
@@ -125,7 +126,7 @@ def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
-    """Return what the template writes between the last reply and the next; the last message is the human's."""
+    """Return the text that the template writes between the last reply and the next; the last message is the human's."""
     rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
     return ids

@@ -1,8 +1,8 @@
-"""Where replies are sampled: in this process, in rounds, or on a vLLM server, each as soon as it is asked for.
+"""Where replies are sampled: in this process, in rounds, or on a vLLM server, each as soon as it is requested.
 
-The server is asked for completions of token ids, so it never sees a chat template. It is started as TRL wants it
+The server receives token ids to complete, so it never uses a chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
-processed_logprobs`), which sends it the weights before each batch of dialogues.
+processed_logprobs`), and TRL sends it the weights before each batch of dialogues.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """Samples for all dialogues at once: as soon as each one that is not over waits for a reply.
+    """Samples for all dialogues at once, as soon as all unfinished dialogues wait for a reply.
 
-    `generate` makes a reply for each prompt, of at most `room` tokens, in its own thread. Which dialogues are in
-    a round, and in which order, does not depend on time. Leaving it raises what `generate` raised.
+    `generate` returns a reply of at most `room` tokens for each prompt, and runs in its own thread. The dialogues in a
+    round and their order do not depend on timing. Leaving the context raises any error of `generate`.
     """
 
     def __init__(self, generate: Generate, *, dialogues: int, room: float) -> None:
@@ -53,7 +53,7 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply once all other dialogues wait too. Raises AgentError if the model has no room for it."""
+        """Return a reply once all other dialogues also wait. Raises AgentError if the model has no room for it."""
         if len(prompt) > self._room:
             raise AgentError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context",
@@ -65,7 +65,7 @@ class Rounds:
         return await answer
 
     def left(self) -> None:
-        """Note that a dialogue is over, so that the others do not wait for it."""
+        """Record that a dialogue is over, so that the others do not wait for it."""
         self._talking -= 1
         self._begin()
 
@@ -131,7 +131,10 @@ class _Completion(Struct):
 
 
 class Server:
-    """Samples from a vLLM server, at most `concurrency` replies at once. `model` is the name that it serves."""
+    """Samples from a vLLM server, at most `concurrency` replies at a time.
+
+    `model` is the server's name for the model.
+    """
 
     def __init__(
         self, address: str, model: str, chat: Chat, settings: GrpoSettings, *, concurrency: int

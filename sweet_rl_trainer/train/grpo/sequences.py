@@ -1,7 +1,7 @@
-"""From a dialogue to a row for TRL's trainer: its sequences one after the other, and which tokens the agent wrote.
+"""From a dialogue to a row for TRL's trainer: its sequences one after another, with a mask of the agent's tokens.
 
-A dialogue is one sequence if every prompt continues the one before and the reply to it. If not, as with a chat template
-that strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
+A dialogue is one sequence if every prompt continues the previous prompt and reply. If not, as with a chat template that
+strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Part = tuple[int, int]
 
 
 class DialogueRow(Struct, frozen=True, kw_only=True):
-    """A dialogue in tokens: the first prompt, and everything after it, further sequences included."""
+    """A dialogue in tokens: the first prompt, and everything after it, including further sequences."""
 
     prompt: list[int]
     completion: list[int]
     mask: list[int]
-    """Mask of the completion: 1 for tokens the agent wrote, 0 for the rest."""
+    """Mask of the completion: 1 for tokens that the agent wrote, 0 for others."""
     logprobs: list[float]
     """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]
-    """For each token of the completion: the number of the turn, from 0, in which the agent wrote it; 0 for the rest."""
+    """For each token of the completion: the number (from 0) of the agent's turn that wrote it; 0 for others."""
     parts: list[Part]
     """The part of each sequence in the row."""
 
@@ -36,14 +36,14 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
 def dialogue_row(rollout: Rollout) -> DialogueRow:
     """Return the row of a dialogue whose turns have recorded tokens.
 
-    Raises DataError, or EndpointError where a server was to blame, if nothing was said.
+    Raises DataError, or EndpointError if a server was the cause, if the agent sent nothing.
     """
     turns = [turn.sampled for turn in rollout.turns if turn.sampled]
     if not turns:
         reason = rollout.failure.reason if rollout.failure else "it has no tokens"
         lost = rollout.failure is not None and rollout.failure.boundary == "endpoint"
         kind = EndpointError if lost else DataError
-        raise kind(f"{rollout.task_id}: nothing of its dialogue can be trained: {reason}")
+        raise kind(f"{rollout.task_id}: its dialogue cannot be trained on: {reason}")
     _, sequences = arrange(
         [TurnTokens(prompt=list(turn.prompt), reply=list(turn.ids)) for turn in turns]
     )

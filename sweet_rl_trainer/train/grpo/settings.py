@@ -24,16 +24,16 @@ Scale = Literal["group", "batch", "none"]
 
 
 class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to train by GRPO. Dialogues themselves are had as `colbench.config.RunConfig` says."""
+    """Settings of a GRPO training. The dialogues themselves are configured by `colbench.config.RunConfig`."""
 
     group_size: Group = 8
-    """G: dialogues on each task, whose rewards are compared with one another. TRL; paper 64."""
+    """G: number of dialogues on each task, whose rewards are compared with each other. TRL; paper 64."""
     batch_size: Count = 64
-    """Dialogues in an optimizer step, over all processes: whole groups. Ours; paper 1,024."""
+    """Number of dialogues in an optimizer step, over all processes, in whole groups. Ours; paper 1,024."""
     rows: Count = 1
-    """Dialogues of a forward pass in each process, padded to the longest: the unit of memory. Ours."""
+    """Number of dialogues in a forward pass of each process, padded to the longest: the unit of memory. Ours."""
     steps: Count = 100
-    """Optimiser steps. Ours."""
+    """Number of optimizer steps. Ours."""
     iterations: Count = 1
     """μ: optimizer steps on the same dialogues. Paper and TRL."""
 
@@ -42,23 +42,27 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     beta: NotNegative = 0.0
     """Weight of the KL divergence from the initial model, which costs a second model. TRL; paper 0.04."""
     epsilon: Positive = 0.2
-    """How far from 1 the ratio to the probability when sampled counts; at the first of the iterations it is 1. TRL."""
+    """Clipping range of the probability ratio around 1; the ratio is 1 in the first of the iterations. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
-    """How tokens are averaged: over each dialogue and then over these (paper), or as TRL's `loss_type` says."""
+    """How tokens are averaged: within each dialogue and then over dialogues (paper), or by TRL's `loss_type`."""
     scale: Scale = "group"
     """Divisor of a reward minus its group's mean: the standard deviation of the group, or of the batch. TRL, paper."""
 
     credit: Literal["dialogue", "turn"] = "dialogue"
-    """The advantage of a turn: that of its dialogue, or of what the dialogue has still to gain from this turn on, which
-    differs for tasks with facts (`credit`). TRL, paper: dialogue."""
+    """The advantage of a turn: that of its dialogue, or that of what the dialogue gains from this turn on.
+
+    The two differ for tasks with facts (`credit`). TRL, paper: dialogue.
+    """
     facts_weight: NotNegative = 0.5
-    """The weight of the share of facts told in the credit of turns; 0: turns have the credit of their dialogue.
-    Ours."""
+    """The weight of the share of facts told in the credit of turns. 0: turns have the credit of their dialogue.
+
+    Ours.
+    """
 
     temperature: Positive = 1.0
     """Temperature of sampling, and of the trained log-probabilities. TRL, and the agent of the harness."""
     max_new_tokens: Count = 1024
-    """Maximum tokens of one reply. The agent of the harness."""
+    """Maximum tokens of one reply. As in the harness's agent."""
     server: str | None = None
     """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None: in this
     process. See `samplers`."""
@@ -66,7 +70,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     adam: tuple[Share, Share] = (0.9, 0.999)
     """β₁ and β₂. TRL."""
     weight_decay: NotNegative = 0.0
-    """TRL."""
+    """Weight decay. TRL."""
     clip: Positive = 1.0
     """The norm that gradients are clipped to. TRL."""
     optimizer: str = "adamw_torch_fused"
@@ -74,18 +78,18 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. TRL."""
     gradient_checkpointing: bool = True
-    """Compute activations again instead of keeping them. TRL."""
+    """Recompute activations instead of storing them. TRL."""
 
     save_every: Count = 50
-    """Optimiser steps between two checkpoints, a multiple of `iterations`. Ours."""
+    """Number of optimizer steps between two checkpoints, a multiple of `iterations`. Ours."""
     keep: Count = 2
-    """Checkpoints to keep. Ours."""
+    """Number of checkpoints to keep. Ours."""
     log_every: Count = 1
-    """Optimiser steps between two lines of the log. Ours."""
+    """Number of optimizer steps between two lines of the log. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
-    """Where else to log to: one or several of tensorboard, wandb and trackio. Ours: nowhere."""
+    """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0
-    """Seed of the order of the tasks, and of sampling in this process. Ours."""
+    """Seed for the order of the tasks, and for sampling in this process. Ours."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "report_to", trackers(self.report_to))
@@ -105,7 +109,7 @@ def require_trl() -> None:
 
 
 def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
-    """Raise UserError where numbers do not fit one another, or the tasks are too few for one batch."""
+    """Raise UserError if numbers are inconsistent, or there are too few tasks for one batch."""
     whole = settings.rows * processes
     for name, value, part, of in (
         ("batch_size", settings.batch_size, settings.group_size, "group_size"),

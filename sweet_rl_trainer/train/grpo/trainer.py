@@ -1,7 +1,7 @@
-"""TRL's trainer on rows that hold several sequences, which do not see one another.
+"""TRL's trainer on rows with several sequences that are isolated from each other.
 
-To TRL a dialogue is one row: a prompt, a completion, and one advantage for all that the agent wrote in it. The loss,
-the masks and the means over a dialogue's tokens stay TRL's. Only the forward pass differs: a dialogue of several
+For TRL, a dialogue is one row: a prompt, a completion, and one advantage for everything that the agent wrote. The loss,
+the masks and the means over a dialogue's tokens are TRL's own. Only the forward pass differs: a dialogue of several
 sequences (`sequences.DialogueRow`) is run as that many rows, and their log-probabilities are put back in place.
 """
 
@@ -22,7 +22,7 @@ Forward = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
 class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
-    """TRL's GRPO trainer, whose rows are dialogues. `hold` is called with each batch of dialogues."""
+    """TRL's GRPO trainer with dialogues as rows. `hold` is called with each batch of dialogues."""
 
     _parts: Tensor
 
@@ -68,7 +68,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     def _batch(
         self, rows: Sequence[Tensor], parts: Sequence[Sequence[Part]]
     ) -> tuple[Tensor, Tensor, int]:
-        """Return the sequences of some dialogues as a batch as TRL has it: ids, mask, and tokens to keep."""
+        """Return the sequences of some dialogues as a batch in TRL's form: ids, mask, and tokens to keep."""
         sizes = [size for row in parts for part in row for size in part]
         pieces: tuple[Tensor, ...] = torch.split(torch.cat(list(rows)), sizes)
         ids = _padded(pieces, self._tokenizer.pad_token_id)

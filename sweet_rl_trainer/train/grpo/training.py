@@ -1,13 +1,13 @@
 """A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or resumed.
 
-FOLDER/run.json            what is trained: settings, the environment, a digest of the tasks, the model to start from
+FOLDER/run.json            the definition: settings, the environment, a digest of the tasks, the initial model
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
 FOLDER/checkpoint-STEP/    transformers' checkpoints
 FOLDER/log.jsonl           a line for each logged step
 FOLDER/model/              the trained model (or adapters), once training is over
 
-TRL is handed one function that has the dialogues (`rollout_func`, which it calls experimental; `env_mask` says which
-tokens are the agent's) and one that hands on their scores. See docs/grpo.md.
+TRL gets one function that runs the dialogues (`rollout_func`, which TRL calls experimental; `env_mask` marks the
+agent's tokens) and one that returns their scores. See docs/grpo.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 SEQUENCES = "sequences"
-"""Logged: sequences of a dialogue. More than one where prompts do not continue one another."""
+"""Logged: number of sequences of a dialogue. More than one if prompts do not continue each other."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -78,13 +78,13 @@ def train_grpo(
     template_args: Mapping[str, ArgValue] | None = None,
     callbacks: Sequence[Any] = (),
 ) -> Path:
-    """Train a model, all of it or `adapters`, by GRPO on dialogues about tasks, and say where it, or they, are saved.
+    """Train a model, or `adapters` for it, by GRPO on dialogues about tasks, and return the folder of the result.
 
-    The reward of a dialogue is the value of the harness's default score; `config` says who the human is and what else
-    the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template. `model` is
-    as training starts, also when a run resumes, and `origin` its `model.digest.model_digest`. Under `accelerate launch`
-    each process calls this, and has its own share of the dialogues. Raises UserError without TRL, if the folder holds
-    another run, and for a model, a template or settings that cannot be trained so.
+    The reward of a dialogue is the value of the harness's default score; `config` defines the human and everything else
+    that the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template.
+    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. Under
+    `accelerate launch` each process calls this and runs its own share of the dialogues. Raises UserError if TRL is
+    missing, if the folder contains another run, or if the model, the template or the settings are unsuitable.
     """
     require_trl()
     state = PartialState(cpu=use_cpu())
@@ -159,7 +159,7 @@ class _Run:
             continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
-        """Run a dialogue on each of the tasks of these ids; return tokens, masks and rewards as TRL wants them."""
+        """Run a dialogue on each task with these ids; return tokens, masks and rewards in TRL's form."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]
@@ -328,6 +328,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """Return transformers' name of gradient checkpointing; it warns of the older name."""
+    """Return the current transformers name of gradient checkpointing; the older name causes a warning."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

@@ -1,4 +1,4 @@
-"""TRL's trainer with an advantage for each turn (`credit`), where it has one for each dialogue."""
+"""TRL's trainer with an advantage for each turn (`credit`) instead of one for each dialogue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 
 class TurnTrainer(DialogueTrainer):
-    """GRPO with the credit of each turn. TRL's loss takes advantages of tokens from a subclass."""
+    """GRPO with the credit of each turn. TRL's loss accepts token-level advantages from a subclass."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)

@@ -1,6 +1,6 @@
-"""The decisions that a request leaves open and that only the hidden page settles: `decisions.txt`.
+"""The decisions that a request leaves open and that only the hidden page determines: `decisions.txt`.
 
-They are in the notation of the backend families (`colbench_tasks.notation`). An option's code is its key in `design`;
+The file uses the notation of the backend families (`colbench_tasks.notation`). An option's code is its key in `design`;
 `sections` has one option, whose value lists the parts of the page.
 """
 
@@ -19,7 +19,7 @@ Choices = Mapping[str, Choice]
 
 _ALL = decisions(files(__package__).joinpath("decisions.txt").read_text("utf-8"))
 *DECISIONS, SECTIONS = _ALL
-"""The decisions of a design, and the one about the parts of the page, which follows from its kind."""
+"""The decisions of a design, and the one about the parts of the page, which depends on the page's kind."""
 _CHOICES = {
     decision.name: [option.choices() for option in decision.options] for decision in DECISIONS
 }

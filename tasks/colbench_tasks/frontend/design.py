@@ -1,4 +1,4 @@
-"""A design: the decisions about a page's look, and the Tailwind classes that follow from them."""
+"""A design: the decisions about a page's look, and the Tailwind classes derived from them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def accent(self) -> str:
-        """Return classes for a ground in the main color and the text on it."""
+        """Return classes for an area with the main color as background, and for the text on it."""
         ink = "text-gray-900" if self.tone == "300" else "text-white"
         return f"bg-{self.hue}-{self.tone} {ink}"
 
@@ -206,7 +206,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """Build the design of these choices, with the number of its first picture."""
+    """Build a design from these choices and the number of its first picture."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(

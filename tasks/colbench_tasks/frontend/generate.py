@@ -1,8 +1,8 @@
 """Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are nearly alike.
 
-Two pages of a kind never share their face: main color, ground, bar, navigation, opening and sections. A page without
-a visible main color is skipped, and so is a page with too many lines of another. Designs and requests are on one side
-of the split between training and test (`colbench_tasks.splits`).
+Two pages of a kind never have the same main color, background, bar, navigation, opening and sections. Pages without a
+visible main color are skipped, as are pages that share too many lines with another one. Designs and requests are on one
+side of the split between training and test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typefa
 """Decisions that show on every page."""
 FACE = ("accent", "ground", "bar", "navigation", "opening")
 TRIES = 1000
-"""How often a design, or a request, is drawn to find one on the right side."""
+"""Maximum number of attempts to draw a design, or a request, on the right side of the split."""
 MOST_ALIKE = 0.5
-"""The largest share of lines that two pages of one kind have in common (Jaccard index)."""
+"""Maximum share of lines that two pages of one kind may have in common (Jaccard index)."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     domain: ClassVar[Literal["frontend"]] = "frontend"
     name: str
     version: int = 1
-    """Raised by every change of the kind that changes a task. Frozen sets name the version that they draw from."""
+    """Incremented by every change that affects tasks of this kind. Frozen sets name the version that they use."""
     plans: tuple[Sections, ...]
     extras: Sections
     fewest: int

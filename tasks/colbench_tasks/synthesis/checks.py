@@ -13,7 +13,7 @@ from colbench.interfaces import Reason, RejectedError
 
 CALLS = 10
 LONGEST_CALLS = 10_000
-"""The largest number of characters of all calls together."""
+"""Maximum total number of characters of all calls."""
 
 
 def check_function(reference: str, signature: str) -> ast.FunctionDef:

@@ -5,8 +5,8 @@ compared by their Jaccard index, the size of their intersection divided by that 
 first: names that it defines are numbered; comments, docstrings, annotations and layout are removed.
 
 MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997): for each set the least
-value of each of 256 hash functions, in bands; sets that agree in a band are compared exactly. The usual library
-depends on SciPy, for a dozen lines of NumPy.
+value of each of 256 hash functions, in bands; sets that agree in a band are compared exactly. The usual library is not
+used because it depends on SciPy; a dozen lines of NumPy are enough.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHINGLE = 3
 SAME_REQUEST = 0.5
 """No two of 400 official requests have more than 0.33 in common."""
 SAME_CODE = 0.8
-"""Seven of 400 official references are this similar to an earlier one: the same formula with other names."""
+"""Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """Values in a band. Of sets exactly at the threshold 1.6 % and 0.3 % are missed, at 0.1 more 0.01 % or fewer."""
@@ -60,7 +60,7 @@ class NearDuplicates:
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Return the task that this one nearly duplicates, with the reason; empty if there is none."""
+        """Return the task of which this one is a near-duplicate, with the reason; empty if there is none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request is {found[1]:.0%} the same as {found[0]}"
@@ -86,7 +86,7 @@ class _Index:
         self._sets.append((name, shingles))
 
     def nearest(self, shingles: frozenset[Shingle]) -> tuple[str, float] | None:
-        """Return the most similar set with its similarity if that reaches the threshold; the first one of several."""
+        """Return the most similar set with its similarity, if this reaches the threshold; the first one wins a tie."""
         candidates = {n for band in self._bands(shingles) for n in self._holders.get(band, ())}
         best, likeness = "", 0.0
         for name, other in (self._sets[n] for n in sorted(candidates)):
@@ -97,13 +97,13 @@ class _Index:
         return (best, likeness) if likeness >= self._threshold else None
 
     def _bands(self, shingles: frozenset[Shingle]) -> list[bytes]:
-        """Return the number and the values of each band."""
+        """Return the number of each band, and the band's values."""
         least = minhash(shingles).reshape(-1, self._rows)
         return [number.to_bytes(2, "big") + band.tobytes() for number, band in enumerate(least)]
 
 
 def minhash(shingles: frozenset[Shingle]) -> NDArray[np.uint64]:
-    """Return the least value of each hash function, (FUNCTIONS,): x -> (a x + b) mod a prime, over shingles' CRC-32."""
+    """Return the minimum of each hash function, (FUNCTIONS,): x -> (a x + b) mod a prime, over shingles' CRC-32."""
     import numpy as np
 
     values = [zlib.crc32(" ".join(shingle).encode()) % PRIME for shingle in shingles]

@@ -20,7 +20,7 @@ LONGEST_TEXT = 4_000
 """The largest number of characters of a seed text in the prompt."""
 LONGEST_REQUEST = 4_000
 LONGEST_CODE = 10_000
-"""The largest number of characters of a reference, and of all calls together."""
+"""Maximum number of characters of a reference, and of all calls in total."""
 FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 SIGNATURE = "The signature of the function is: "

@@ -80,7 +80,7 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     )
     assert not bundle_folder(made, bundle).exists()
     assert main(["leaderboard", "audit", store, "--head", head]) == 0
-    assert "2 records, 0 entries that stand, 0 faults" in capsys.readouterr().out
+    assert "2 records, 0 current entries, 0 faults" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--head", head[:8]]) == 2
     assert "--head: expected 64 hexadecimal digits" in capsys.readouterr().err
 
@@ -169,7 +169,7 @@ def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken
     capsys.readouterr()
     take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
     assert main(take) == 2
-    assert "was not made against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
+    assert "was not verified against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 

@@ -97,12 +97,12 @@ def without_a_head(store, keys):
 
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
-    return "not signed since record 2: `colbench leaderboard sign"
+    return "unsigned from record 2: `colbench leaderboard sign"
 
 
 def appended(store, keys):
     remove(store, read_log(store).records[0].bundle, "by somebody without a key")
-    return "not signed since record 4"
+    return "unsigned from record 4"
 
 
 def changed_statement(store, keys):

@@ -117,7 +117,7 @@ def test_dialogues_without_runs_are_refused(small_recipe, tmp_path):
     )
     recipe = read(str(small_recipe), ["data.runs=[]", f'data.chats=["{chats}"]', "data.held_out=0"])
     with pytest.raises(
-        UserError, match="fic: no dialogue has a task whose decisions can be told at once"
+        UserError, match="fic: no dialogue has a task whose decisions can be stated in one message"
     ):
         plan(recipe, "fic")[0].run(tmp_path / "out")
 

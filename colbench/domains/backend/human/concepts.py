@@ -38,7 +38,7 @@ ASKED_WITH = {
     "start": "start starting initial initially begin base baseline",
 }
 SPECIFIC = frozenset({"round", "sort", "case", "random", "error", "empty"})
-"""A question about one of these is not answered by a fact about something else."""
+"""Concepts so specific that a question about one is not answered by a fact about something else."""
 CONCEPTS: dict[str, frozenset[str]] = {}
 for _concept, _words in ASKED_WITH.items():
     for _word in _words.split():
@@ -87,7 +87,7 @@ ERROR_WORDS = (
 def telling(text: str) -> list[str]:
     """Return stems of the words of a text that distinguish it from others.
 
-    A longer word that says little in most questions ("current") may be what tells two variables apart.
+    Even a common longer word ("current") may be what distinguishes two variables.
     """
     return [
         stem(word)

@@ -88,7 +88,7 @@ def _several(node: ast.BoolOp, speaker: Says, negated: bool) -> str:
 
 
 def _shared(node: ast.BoolOp) -> tuple[ast.expr, list[ast.expr], bool] | None:
-    """Return the subject, the objects and whether it contains them, of `x == 1 or x == 2` and `1 in x or 2 in x`."""
+    """Return the subject, the objects, and True for membership, for `x == 1 or x == 2` and `1 in x or 2 in x`."""
     pairs = [_subject_and_object(value) for value in node.values]
     known = [pair for pair in pairs if pair]
     same = len({(ast.dump(subject), contains) for subject, _, contains in known}) == 1

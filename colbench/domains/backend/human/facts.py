@@ -1,6 +1,7 @@
 """A reference taken apart: every decision in it as one sentence, with the words a question about it may use.
 
-Read, never run. Conditions keep their outcomes, branches and loops their context, tables their entries.
+The reference is parsed and never run. Conditions keep their outcomes, branches and loops their context, tables their
+entries.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class CodeFact(Struct, frozen=True, kw_only=True):
 
     sentence: str
     terms: dict[str, float]
-    """Stems of the words it is about, and how much each tells."""
+    """Stems of the words that the fact is about, and how distinctive each is."""
     concepts: frozenset[str]
-    """The kinds of question it answers; see `concepts`."""
+    """The kinds of question that the fact answers; see `concepts`."""
 
 
 class Context(Struct, frozen=True):
@@ -177,7 +178,7 @@ class _Reader:
                 yield from self._entries(node, table)
 
     def _entries(self, node: ast.stmt, table: ast.Dict) -> Iterator[CodeFact]:
-        """Yield each entry of a table; a question about one entry is not answered with all of them."""
+        """Yield each entry of a table separately, so that a question about one entry does not get all of them."""
         owner = [node.targets[0]] if isinstance(node, ast.Assign) else []
         whole = f" of {self._speaker.say(owner[0])}" if owner else ""
         for key, value in zip(table.keys, table.values, strict=True):
@@ -234,7 +235,7 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Return True if the code after a statement is reached only if its condition fails."""
+    """Return True if a statement always leaves the block, so later code runs only if its condition fails."""
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):
@@ -250,7 +251,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Say the context in words, conditions in a row joined; only the innermost if all is too long."""
+    """Describe the context in words, consecutive conditions joined; only the innermost if the text is too long."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 
@@ -297,7 +298,7 @@ def _fact(
 
 
 def _table(node: ast.AST) -> ast.Dict | None:
-    """Return the table that a statement sets or returns, if that is all it does."""
+    """Return the table that a statement sets or returns, if it does nothing else."""
     value = getattr(node, "value", None)
     return value if isinstance(value, ast.Dict) and len(value.keys) >= TABLE_MIN else None
 

@@ -1,4 +1,4 @@
-"""The keyless human for rows without facts: reads the reference code, and tells the one decision asked about.
+"""The keyless human for rows without facts: reads the reference code, and tells the one decision that is asked for.
 
 Each question of the agent's last message is compared with every fact of the reference by its words and by the kind of
 thing it asks for (a threshold, an order, an error). The best facts are told if they match well enough, at most two. The
@@ -25,9 +25,9 @@ from colbench.task import Fact, Task
 
 MOST_FACTS = 2
 LIMIT = 400
-"""Characters of a reply."""
+"""Maximum number of characters in a reply."""
 GOOD_ENOUGH = 0.4
-"""Share of a question that a fact must match to answer it."""
+"""Minimum share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
 """Weights of an unmatched word of a question: a word unknown to the task, and a word of the request."""
@@ -38,7 +38,7 @@ AGREEMENT = 0.05
 OFF_CONCEPT = 0.4
 """Remaining share of a match if the question asks for something special that the fact is not about."""
 OFF_TOPIC = 0.5
-"""Remaining share of a match with a fact about none of the things that the question names."""
+"""Factor on a match if the fact concerns none of the things that the question names."""
 SHAPE_UNASKED = 0.5
 """The remaining share of a match with a parameter's format when the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
@@ -48,10 +48,10 @@ NEUTRAL = frozenset(
     map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
 )
 LONGEST_HEARD = 20_000
-"""Characters of a message that are read, and the questions in it that are considered."""
+"""Maximum number of characters of a message that are read, and of questions in it that are considered."""
 MOST_QUESTIONS = 20
 NAME_LENGTH = 60
-"""Characters of a sentence that name its decision."""
+"""Maximum number of characters of the sentence that names a decision."""
 
 
 class CodeHuman:
@@ -69,7 +69,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return the human's reply to a message: one fact per question, at most two, or that it is not known."""
+    """Return the human's reply to a message: one fact per question, at most two, or a reply that it does not know."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -92,7 +92,7 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the estimated decisions that a message asks for, as the human hears it."""
+    """Return the estimated decisions that a message asks for, as the human understands it."""
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 
@@ -110,7 +110,7 @@ def _decisions(reference: str) -> tuple[Fact, ...]:
 
 
 def _parts(said: str) -> list[str]:
-    """Return the questions in a message, taken apart."""
+    """Return the questions in a message, each analyzed into words and concepts."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
     return [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
 
@@ -137,7 +137,7 @@ class _Matcher:
         self._kinds = Counter(concept for fact in facts for concept in fact.concepts)
 
     def best(self, question: str) -> CodeFact | None:
-        """Return the fact that a question is about, the earlier of two equals; None if it is about no fact."""
+        """Return the fact that a question is about; the earlier one wins a tie; None if there is no such fact."""
         kinds = self._asked(question)
         words = self._words(question)
         plain = (word for word in words if word in self._spread or word not in CONCEPTS)
@@ -151,8 +151,8 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the concept words of a question.
 
-        A word that names something here is not a concept, unless a special one. Who asks how the result is
-        calculated asks for the formula, if there is one, and not for the kind of result.
+        A word that names something in this reference is not a concept, unless the concept is in `SPECIFIC`. The
+        question how the result is calculated asks for the formula, if there is one, and not for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {
@@ -186,7 +186,7 @@ class _Matcher:
         return score * SHAPE_UNASKED if given and not meant & ABOUT_INPUT else score
 
     def _weight(self, word: str) -> float:
-        """Return how much a word of a question tells."""
+        """Return how distinctive a word of a question is."""
         if word in self._spread:
             return self._rarity(self._spread[word])
         return IN_REQUEST if word in self._request else FOREIGN
@@ -211,6 +211,6 @@ class _Matcher:
         return max((BY_CONCEPT * self._rarity(self._kinds[kind]) for kind in shared), default=0.0)
 
     def _rarity(self, spread: int) -> float:
-        """Return a weight: 1 for what one fact has, down to a third for what all have."""
+        """Return a weight: 1 for a word that only one fact has, down to a third for a word that all facts have."""
         total = len(self._facts)
         return math.log(1 + total / max(spread, 1)) / math.log(1 + total) if total > 1 else 1.0

@@ -1,4 +1,4 @@
-"""Identifiers, values and lists as a person would say them. Strings in, strings out; no syntax trees here."""
+"""Identifiers, values and lists as a person would say them. Functions take and return strings, not syntax trees."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def be(phrase: str, *, negated: bool = False) -> str:
 
 
 def quoted(text: str) -> str:
-    """Quote a text value; the empty one and blanks are named."""
+    """Quote a text value; describe an empty or blank one in words."""
     if not text:
         return "an empty text"
     if text == " ":
@@ -119,7 +119,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """Format a clause with a capital and a full stop; one that is too long ends in "and so on"."""
+    """Format a clause as a sentence with a capital letter and a period; one that is too long ends in "and so on"."""
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

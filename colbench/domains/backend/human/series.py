@@ -1,4 +1,4 @@
-"""Many things at once, as a person would say them: counts, sums, extremes, sorting, comprehensions, loops."""
+"""Code that handles many items at once, as a person would describe it: counts, sums, sorting, comprehensions, loops."""
 
 from __future__ import annotations
 
@@ -174,4 +174,4 @@ SPECIAL: dict[str, Callable[[Says, ast.Call], str]] = {
     "min": _extreme,
     "sorted": _sorted,
 }
-"""Functions that need more than a template; "" when theirs does not fit."""
+"""Functions that need more than a template; they return "" if theirs does not apply."""

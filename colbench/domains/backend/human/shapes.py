@@ -62,7 +62,7 @@ def outputs(function: Function) -> Iterator[Shape]:
 
 
 def _in_order(function: Function) -> list[ast.AST]:
-    """Return the nodes of a function as they are written."""
+    """Return the nodes of a function in source order."""
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.expr | ast.stmt)]
     loops = [node for node in ast.walk(function) if isinstance(node, ast.comprehension)]
     return [*sorted(nodes, key=lambda node: (node.lineno, node.col_offset)), *loops]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Says(Protocol):
-    """Says expressions; see `words.Speaker`."""
+    """Describes expressions in words; see `words.Speaker`."""
 
     names: dict[str, str]
 

@@ -1,6 +1,6 @@
 """Python expressions as a person would say them: `Speaker.say` gives a noun phrase, `state` a clause.
 
-What has no rule of its own is paraphrased by its words; nothing is ever said as code.
+Expressions without a rule are paraphrased with the words in them; code itself is never quoted.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ TRAILING = frozenset(
 
 
 class Speaker:
-    """Says expressions; `names` are phrases for variables that would mean little by themselves."""
+    """Describes expressions in words; `names` maps variables with unclear names to phrases."""
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
         self.names = dict(names or {})

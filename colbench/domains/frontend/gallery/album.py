@@ -1,6 +1,6 @@
-"""The pictures of a run: taken from the store of renders, made small, kept next to the report.
+"""The pictures of a run: read from the store of renders, reduced in size, and kept next to the report.
 
-A picture is made once; where it exists, the store is not asked for it.
+A picture is made once; if it exists, the store is not read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Shot(Struct, frozen=True, kw_only=True):
 class Album:
     """The pictures of one run's pages, in the default viewport.
 
-    `folder`: the run's; the pictures are in `gallery/` within. `environment`: the one that `run.json` records.
+    `folder`: the run's folder; the pictures are in its subfolder `gallery/`. `environment`: as recorded in `run.json`.
     """
 
     def __init__(self, folder: Path, store: RenderStore, environment: str) -> None:
@@ -52,7 +52,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if the pictures of a pair and its difference exist, or the store has the renders for them."""
+        """Return True if the pictures of a pair and of its difference exist, or can be made from stored renders."""
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:
@@ -61,9 +61,10 @@ class Album:
         return made or all(self._store.get(key) for key in keys)
 
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
-        """Make the pictures of these pages, and of how the target and the page of these pairs differ.
+        """Make the pictures of these pages, and pictures of the differences in these pairs of target and page.
 
-        The album forgets those that were taken before. Uses every core. Raises UserError if they cannot be written.
+        They replace the pictures that the album returned before. Uses every core. Raises UserError if they cannot be
+        written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
@@ -79,11 +80,11 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """Return the picture of a page that was taken last."""
+        """Return the picture of a page from the last `take`."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the difference of a pair that was taken last."""
+        """Return the difference of a pair from the last `take`."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:
@@ -100,7 +101,7 @@ class Album:
         return self._kept(pair, pictures.difference)
 
     def _kept(self, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """Return the picture that belongs to the renders of these keys; make it from them unless it exists."""
+        """Return the picture made from the renders of these keys; make it unless it exists."""
         name = _name(*keys)
         path = self._folder / name
         if not path.exists():

@@ -41,7 +41,7 @@ class PageComparison:
         )
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return target, render and difference of an answer, as far as there are renders."""
+        """Return target, render and difference of an answer, as far as renders exist."""
         found = self.compare(task, None if answer is None else extract_page(answer))
         return [each for each in (found.target, found.shown, found.difference) if each.file]
 

@@ -1,4 +1,4 @@
-"""`gallery.html`: for each dialogue the target, every page that was shown, and how the last one differs.
+"""`gallery.html`: for each dialogue the target, every page that was shown, and the differences of the last one.
 
 The pages of agents come in as pictures and as escaped text, never as markup. There is no script.
 """
@@ -27,13 +27,13 @@ TEMPLATES = page_templates(PACKAGE)
 TASKS = 50
 """Maximum number of tasks on a page of the gallery."""
 DIALOGUES = 100
-"""Dialogues on one page at most, unless a task has more trials."""
+"""Maximum number of dialogues on one page, unless a task has more trials."""
 NEAR = 10
-"""Pages before and after a page that it links to."""
+"""Number of neighboring pages before and after a page that it links to."""
 Row = Sequence[Rollout | None]
-"""The planned dialogues about a task; None for one that has not finished."""
+"""The planned dialogues on a task; None for an unfinished one."""
 WORDS = 300
-"""Characters of a message without a page that are shown."""
+"""Maximum number of characters to show of a message without a page."""
 
 
 class Picture(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ def page_name(number: int) -> str:
 
 
 class Gallery(Mapping[str, str]):
-    """The pages of a gallery as HTML, by file name; each is made when it is asked for, after its pictures are taken."""
+    """The pages of a gallery as HTML, by file name; each is built on access, after its pictures are made."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def address(self, place: int) -> str:
-        """Return the address of the task at a place, from 0."""
+        """Return the address of the task at an index, counted from 0."""
         return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
     def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:
@@ -193,7 +193,7 @@ class Gallery(Mapping[str, str]):
 
 
 def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
-    """Return the planned dialogues about a task; None for one that has not finished."""
+    """Return the planned dialogues on a task; None for an unfinished one."""
     found = {rollout.trial: rollout for rollout in rollouts}
     trials = range(config.trials)
     return [
@@ -202,13 +202,13 @@ def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
 
 
 def _linked(here: int, pages: int) -> list[int]:
-    """Return the numbers of the pages that a page links to: the first, the last, and those near it."""
+    """Return the numbers of the pages that a page links to: the first, the last, and its neighbors."""
     near = range(here - NEAR, here + NEAR + 1)
     return [n for n in sorted({1, pages, *near}) if 1 <= n <= pages]
 
 
 def _pages_and_pairs(tasks: Sequence[Task], grid: Sequence[Row]) -> tuple[list[str], list[Pair]]:
-    """Return the pages that are shown, and those that are compared."""
+    """Return the pages to show, and the pairs of pages to compare."""
     pages, pairs = [], []
     for task, row in zip(tasks, grid, strict=True):
         pages.append(_target(task))
@@ -229,7 +229,7 @@ def _final(rollout: Rollout) -> str | None:
 
 
 def shown_pages(rollout: Rollout) -> Iterator[tuple[Turn, str | None]]:
-    """Yield each turn with the page that it showed; on the last turn that is the answer's."""
+    """Yield each turn with the page that it showed; the last turn has the page of the answer."""
     for turn in rollout.turns[:-1]:
         yield turn, extract_page(turn.said)
     if rollout.turns:

@@ -13,13 +13,13 @@ WIDTH = 640
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
 """WebP options; see Pillow's manual."""
 FADING = 0.6
-"""How far a difference is faded to white, so that its colors stand out."""
+"""How far the areas of a difference are faded to white, so that its colors stand out."""
 CONTRAST = 3
-"""How much stronger than it is a difference is shown."""
+"""Factor by which a difference is amplified for display."""
 NEAR = 4
-"""Pixels around a point that it is compared with."""
+"""Radius in pixels of the surroundings that a point is compared with."""
 DETAIL = 8
-"""Levels of gray by which one page must differ from its background more than the other to own a difference."""
+"""Gray levels by which one page must stand out from its background more than the other to be assigned a difference."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colors of areas that only the target has, that only the final page has, and that differ in color."""
 
@@ -32,9 +32,9 @@ def thumbnail(picture: bytes) -> bytes:
 def difference(target: bytes, final: bytes) -> bytes:
     """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller one.
 
-    Pale gray where they agree; where they do not, `TARGET` if something stands out there on the target only,
-    `FINAL` if on the final page only, and `BOTH` if on neither more than on the other: then it is an area of
-    another color. Below its end a page counts as white.
+    Points are pale gray where both agree. Elsewhere the color is `TARGET` if something stands out on the target only,
+    `FINAL` if on the final page only, and `BOTH` if on neither more than on the other, as in an area of another color.
+    Below its end a page counts as white.
     """
     from PIL import Image, ImageChops
 

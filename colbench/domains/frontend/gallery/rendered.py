@@ -1,4 +1,4 @@
-"""Pictures of the pages of a dialogue, rendered when they are first looked at."""
+"""Pictures of the pages of a dialogue, rendered when they are first viewed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ WORKERS = 2
 class RenderedPages:
     """Target, page and difference of every turn with a page.
 
-    They come from the run's renders in the user's store or, where these are gone, from a browser that starts at the
-    first page that needs it. Pictures are kept in `gallery/` of the run's folder.
+    They come from the run's renders in the user's store or, if these were deleted, from a browser that starts with the
+    first page that needs it. Pictures are kept in `gallery/` in the run's folder.
     """
 
     legend = LEGEND
@@ -88,7 +88,7 @@ class RenderedPages:
             return self._renderer
 
     async def close(self) -> None:
-        """End the browser."""
+        """Close the browser."""
         await self._stack.aclose()
 
 

@@ -42,7 +42,7 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """Name the color wanted; if it has the same name as the present one, say if it is lighter or darker."""
+    """Name the wanted color; if the present one has the same name, add whether it is lighter or darker."""
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"
@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Return True if both stand on their page's own background, which is reported separately."""
+    """Return True if both areas have the color of their page's background, which is reported separately."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background
@@ -95,7 +95,7 @@ def _share(area: float, page: Page) -> float:
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of areas that hold nothing on one page; on the other there may be something in them."""
+    """Yield differences of areas that are empty on one page; on the other they may contain something."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)
@@ -135,7 +135,7 @@ def _is_empty(area: Block, page: Page) -> bool:
 
 
 def _overlap(one: Block, other: Block) -> float:
-    """Return the overlap of their sizes if they are about equally far across and down the page; 0 to 1."""
+    """Return the overlap of two sizes, 0 to 1; 0 unless both are at about the same position on the page."""
     width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
     apart = abs(one.y - other.y) / 2000
     tall = min(one.height, other.height) / max(1, one.height, other.height)

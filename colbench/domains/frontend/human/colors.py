@@ -33,7 +33,7 @@ Lab = tuple[float, float, float]
 
 @lru_cache(maxsize=4096)
 def name(color: str) -> str:
-    """Return the name that fits `#rrggbb` best: by its hue above all, then by how light and how strong it is."""
+    """Return the color name that fits `#rrggbb` best: mainly by hue, then by lightness and strength."""
     lightness, a, b = oklab(color)
     grey = math.hypot(a, b) < _GREYISH * (1 - lightness) + _GREY
     names = _GREYS if grey else sorted(NAMES.keys() - set(_GREYS))

@@ -25,7 +25,7 @@ _REST = 0.3
 def differences(target: Render, made: Render) -> list[Difference]:
     """Return what a person would say about the agent's page; nothing if both look alike.
 
-    Of differences that go together only the first is said. The height of the page is said if nothing else differs.
+    Of related differences only the first is reported. The height of the page is reported only if nothing else differs.
     """
     theirs, mine = take_in(target), take_in(made)
     scene = Scene(theirs, mine, match(theirs, mine))

@@ -23,7 +23,7 @@ def all_followed(
     """Return, for each turn, the outcomes of the differences that the reply to its page names word for word.
 
     `pages` has the page of each turn, None for a turn without one. None is returned for a turn whose reply names no
-    difference or is not followed by a page. On a page that does not show, everything is worse.
+    difference or is not followed by a page. On a page that cannot be rendered, every outcome is worse.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -52,7 +52,7 @@ def _followed(
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return the outcome of a difference, given the remaining ones.
 
-    If what it is about is now missing altogether, it has become worse.
+    If its subject is now missing altogether, the outcome is worse.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

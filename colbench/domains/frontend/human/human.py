@@ -1,4 +1,4 @@
-"""The human without a model who looks at pages: compares their layouts and describes the differences."""
+"""The keyless human for pages: compares the layouts of two pages and describes the differences."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _AGAIN = 0.6
 class PageHuman:
     """Reports the most noticeable differences between the agent's page and the target, four at a time.
 
-    Deterministic. What was said before and is still so comes later each time, so that the human gets to the rest.
-    The forms of the sentences are in docs/frontend.md.
+    Deterministic. Differences that were mentioned before and remain get a lower priority each time, so that the human
+    also reports the others. The forms of the sentences are in docs/frontend.md.
     """
 
     def __init__(self) -> None:

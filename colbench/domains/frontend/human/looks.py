@@ -54,7 +54,7 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _further_on(theirs: str, mine: str) -> str:
-    """Return the continuation of the text wanted, for two long texts that begin alike, from two words before."""
+    """Return where the wanted text differs, for two long texts with the same beginning, from two words before."""
     words, others = theirs.split(), mine.split()
     alike = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), None)
     if alike is None and len(words) <= len(others):

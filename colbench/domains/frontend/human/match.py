@@ -14,14 +14,14 @@ from colbench.pages.render import Block
 Band = tuple[Block, ...]
 
 SAME_TEXT = 0.75
-"""From here on two texts are the same one, changed a little."""
+"""Similarity above which two texts count as the same text, slightly changed."""
 _UNRELATED = 0.25
 """Similarity that two texts have by chance."""
 _SAME_PLACE = 0.45
 _BAND_ENOUGH = 0.2
 _NEAR = 100
 _SAME_BACKDROP = 250
-"""Pixels down the page."""
+"""Maximum vertical distance in pixels between matching backdrops."""
 _CHARS = 300
 _SHORT_WORDS = 8
 _ALIKE = {
@@ -37,9 +37,9 @@ class Pair(Struct, frozen=True, kw_only=True):
     """Two matched blocks."""
 
     theirs: Block
-    """The target's."""
+    """The block on the target page."""
     mine: Block
-    """The agent's."""
+    """The block on the agent's page."""
 
 
 class Matching(Struct, frozen=True, kw_only=True):
@@ -48,9 +48,9 @@ class Matching(Struct, frozen=True, kw_only=True):
     bands: tuple[tuple[Pair, ...], ...]
     """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""
     moved: tuple[Pair, ...]
-    """The same text in quite another place."""
+    """Blocks with the same text in quite another place."""
     backdrops: tuple[Pair, ...]
-    """Pictures with texts on them, on one of the pages at least."""
+    """Pictures with texts on them, on at least one of the pages."""
     missing: tuple[Block, ...]
     surplus: tuple[Block, ...]
 
@@ -128,7 +128,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """Return how well two bands agree: their blocks' best scores; a little more if they are equally far down."""
+    """Return how well two bands match: their blocks' best scores, plus a bonus if they are equally far down."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -157,7 +157,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how near they are across the page, by their left edges, middles or right edges; 0 to 1."""
+    """Return the horizontal closeness of two blocks, by their left edges, middles or right edges; 0 to 1."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
@@ -177,7 +177,7 @@ def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
 
 
 def _nth(band: Band, at: int) -> tuple[str, int]:
-    """Return its text, and how many before it in the band have the same."""
+    """Return the block's text, and how many earlier blocks of the band have the same text."""
     text = band[at].text
     return text, sum(block.text == text for block in band[:at])
 

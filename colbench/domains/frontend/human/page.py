@@ -25,7 +25,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
     height: int
     background: str
     bands: tuple[tuple[Block, ...], ...]
-    """Its content from top to bottom; blocks side by side are in one band, in reading order."""
+    """The page's contents from top to bottom; blocks side by side are in one band, in reading order."""
     areas: tuple[Block, ...]
     backdrops: tuple[Block, ...]
     """Pictures with texts on them."""
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Return all text on it, without names of pictures."""
+        """Return all text on the page, without names of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property
@@ -98,7 +98,7 @@ def _reading(block: Block) -> tuple[int, int]:
 
 
 def holds(area: Block, block: Block) -> bool:
-    """Return True if the middle of the block is in the area, and the area is the larger one."""
+    """Return True if the area contains the middle of the block and is larger than it."""
     x, y = middle(block)
     inside = area.x <= x <= area.x + area.width and area.y <= y <= area.y + area.height
     return inside and block is not area and area_of(area) > area_of(block)
@@ -115,7 +115,7 @@ def area_of(block: Block) -> int:
 
 
 def weight(block: Block, page: Page) -> float:
-    """Return how much of the eye's attention it takes: about the root of its share of a window, 0 to 1."""
+    """Return how much a block attracts the eye: about the square root of its share of a window, 0 to 1."""
     share = area_of(block) / (max(1, page.width) * SCREEN)
     louder = 1.3 if block.kind == "heading" else 1.0
     return min(1.0, math.sqrt(share) * louder)

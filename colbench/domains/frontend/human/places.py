@@ -10,16 +10,16 @@ from colbench.pages.render import Block
 
 _NEAR_BESIDE = 260
 _NEAR_BELOW = 260
-"""Maximum pixels between two things for one to be described as next to or below the other."""
+"""Maximum distance in pixels between two blocks for one to be described as next to or below the other."""
 _WIDE = 0.6
 _EDGE = 120
 """Distance in pixels within which a block counts as being at the top or the bottom of the page."""
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Say where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
+    """Describe where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
 
-    The anchors are blocks of the same page whose text is on the other page too.
+    The anchors are blocks of the same page whose text also occurs on the other page.
     """
     others = [anchor for anchor in anchors if anchor is not block and anchor.text]
     if block.width < _WIDE * page.width:
@@ -37,7 +37,7 @@ def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
 
 
 def spot(block: Block, page: Page) -> str:
-    """Return one of nine places of the page."""
+    """Return the block's position, as one of nine places on the page."""
     x, y = middle(block)
     across = x / max(1, page.width)
     side = "left" if across < 0.36 else "right" if across > 0.64 else ""
@@ -64,7 +64,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """Return the gap between two blocks that stand side by side."""
+    """Return the gap between two blocks that are side by side."""
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None

@@ -13,7 +13,7 @@ from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Block
 
 _SEEN = 10
-"""Pixels."""
+"""Minimum offset in pixels that a person would notice."""
 _FAR = 300.0
 _CENTRED = 0.02
 _NARROW = 0.9
@@ -32,7 +32,7 @@ def position_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def _whole(scene: Scene, at: int, band: Sequence[Pair]) -> bool:
-    """Return True if nothing is missing or surplus in a band that would have moved the rest of it."""
+    """Return True if nothing is missing or surplus in a band that would have moved the rest of the band."""
     missing = {id(block) for block in scene.matching.missing}
     top = min((pair.mine.y for pair in band), default=0)
     bottom = max((pair.mine.y + pair.mine.height for pair in band), default=0)
@@ -67,14 +67,14 @@ def _across(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]
 
 
 def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
-    """Return how far to the right something should go: the smallest offset of its edges and its middle."""
+    """Return how far to the right a block should move: the smallest offset of its edges and its middle."""
     scale = scene.mine.width / scene.theirs.width
     left, right = theirs.x * scale - mine.x, (theirs.x + theirs.width) * scale - mine.x - mine.width
     return min((left, right, (left + right) / 2), key=abs)
 
 
 def _alignment(block: Block, page: Page) -> str:
-    """Return `centred` and the like, if something narrow is placed so across the page."""
+    """Return `centred` or a similar word if a narrow block is aligned in this way on the page."""
     if block.width > _NARROW * page.width:
         return ""
     left, right = block.x, page.width - block.x - block.width
@@ -86,7 +86,7 @@ def _alignment(block: Block, page: Page) -> str:
 
 
 def _within(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]:
-    """Yield blocks that are higher or lower than the rest of their band."""
+    """Yield blocks that are higher or lower than the other blocks of their band."""
     if len(band) < 2:
         return
     whole = median(_rise(pair) for pair in band)
@@ -105,7 +105,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield bands that are nearer to the one above, or farther from it, with nothing missing or surplus in between."""
+    """Yield bands closer to the one above, or farther from it, if nothing is missing or surplus in between."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}

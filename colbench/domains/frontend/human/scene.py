@@ -18,20 +18,20 @@ Aspect = Literal["missing", "surplus", "background", "words", "color", "size", "
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """One thing that a person would say."""
+    """One difference that a person would mention."""
 
     severity: float
-    """How much it matters to the eye; about 1 for half a window."""
+    """How noticeable the difference is to the eye; about 1 for half a window."""
     sentence: str
     aspect: Aspect
     subjects: frozenset[str]
-    """Its blocks, as `identify` names them: of the target, or of the agent's page if they are surplus."""
+    """The difference's blocks, as `identify` names them: of the target, or of the agent's page if they are surplus."""
     group: str = ""
     """Differences of one group belong together: only the first is mentioned."""
     rewords: str = ""
-    """The text that should become another one."""
+    """The text that should be changed to another one."""
     about: str = ""
-    """The text it concerns."""
+    """The text that the difference concerns."""
 
 
 class Scene:
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """Return pairs whose text identifies a position on either page: it is the same, and occurs only once."""
+        """Return pairs whose text identifies a position on both pages: the same text, occurring only once."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair

@@ -1,4 +1,4 @@
-"""Things that are missing on the agent's page, and things that should not be there."""
+"""Blocks that are missing on the agent's page, and blocks that should not be there."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _CLOSE = 40
 _SEEN = 5.0
 _DARK = 25.0
 _MISSING, _ROW, _SURPLUS = 0.25, 0.2, 0.12
-"""Severities of a missing thing, of a missing row of things, and of a surplus thing."""
+"""Severities of a missing block, of a missing row of blocks, and of a surplus block."""
 
 Where = Callable[[Block], str]
 
 
 def missing(scene: Scene) -> Iterator[Difference]:
-    """Yield the things on the target that the agent's page lacks."""
+    """Yield the blocks on the target that the agent's page lacks."""
     yield from wanted(scene.matching.missing, scene.theirs, scene.wanted_place)
 
 
 def surplus(scene: Scene) -> Iterator[Difference]:
-    """Yield the things on the agent's page that the target lacks."""
+    """Yield the blocks on the agent's page that the target lacks."""
     headings = [block for block in scene.matching.surplus if block.kind == "heading"]
     for block in scene.matching.surplus:
         heading = block if block.kind == "heading" else _heading_of(block, headings)
@@ -61,7 +61,7 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
 
 
 def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
-    """Return the heading right above a paragraph, which belongs to it."""
+    """Return the heading right above a paragraph, if it belongs to the paragraph."""
     above = [
         heading
         for heading in headings
@@ -84,7 +84,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """Yield a row in parts, split where the gap is far larger than the others."""
+    """Split a row into parts wherever a gap is far larger than the others."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0
@@ -139,7 +139,7 @@ def article(word: str) -> str:
 
 
 def _row(group: Sequence[Block]) -> Block:
-    """Return one block around all of them."""
+    """Return one block that encloses all of them."""
     left, top = min(block.x for block in group), min(block.y for block in group)
     right = max(block.x + block.width for block in group)
     bottom = max(block.y + block.height for block in group)
@@ -147,7 +147,7 @@ def _row(group: Sequence[Block]) -> Block:
 
 
 def _looks(block: Block, page: Page) -> str:
-    """Say size and colors, if they are not the usual ones."""
+    """Describe size and colors if they are unusual."""
     words = size(block) if block.kind != "button" else ""
     own_ground = distance(block.background, page.background) > _SEEN
     if own_ground or distance(block.color, "#000000") > _DARK:

@@ -1,7 +1,7 @@
-"""What a page may ask for and gets from the package instead of the network: Tailwind, pictures, fonts.
+"""Assets that a page gets from the package instead of the network: Tailwind, pictures, fonts.
 
-`prepare` makes a page ready for the browser, `respond` answers what it then asks for, and
-`fonts_environment` lets the browser see the vendored fonts alone. See docs/frontend.md.
+`prepare` prepares a page for the browser, `respond` answers the page's requests, and `fonts_environment` restricts the
+browser to the vendored fonts. See docs/frontend.md.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
-"""Addresses that a page may ask for, and what it gets.
+"""Addresses that a page may request, and the responses.
 
-- Tailwind's stylesheet, versions 0 to 2, from whatever host: 2.2.19. Later versions have no stylesheet to link,
-  and none is made up for them: the page looks as it would on the web.
+- Tailwind's stylesheet, versions 0 to 2, from whatever host: 2.2.19. Later versions have no stylesheet to link, so such
+  a link fails as it would on the web.
 - Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). The latter
-  has no official package; the npm package `tailwindcss-cdn` holds a copy of what the address serves, so pages
-  look as their author saw them, which version 4 with its other defaults and colours would not give. Any
-  `?plugins=` gets the build with all four plugins.
+  has no official package; the npm package `tailwindcss-cdn` has a copy of what the address serves, so pages look as
+  their author saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
 - Pictures of placeholder services, drawn here: see `pictures`.
 - Google's font stylesheets: empty, the page falls back to the vendored fonts.
 
-All else is refused: Bootstrap and icon fonts too, which none of the released pages uses.
+Everything else is refused, including Bootstrap and icon fonts, which none of the released pages uses.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Asset(Struct, frozen=True, kw_only=True):
 
 
 def respond(url: str) -> Asset | None:
-    """Return what the page gets for this address; None if it is refused. Never raises, whatever the address."""
+    """Return the response for this address; None if it is refused. Never raises, whatever the address."""
     address = _split(url)
     if address is None:
         return None
@@ -70,7 +69,7 @@ def is_stylesheet(url: str) -> bool:
 
 
 def tailwind_script(url: str) -> str | None:
-    """Return the one address used here for the Tailwind script at this address; None for any other script."""
+    """Return the canonical address of the Tailwind script at this address; None for any other script."""
     address = _split(url)
     return _script(address) if address else None
 
@@ -86,7 +85,7 @@ def _script(address: SplitResult) -> str | None:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split an address of the web; one without a scheme (`//host/path`) belongs to the web too."""
+    """Split a web address; one without a scheme (`//host/path`) is a web address, too."""
     if len(url) > _MOST_CHARACTERS:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Drawn pictures: landscapes that stand for photos, and labelled boxes.
+"""Drawn pictures: landscapes that replace photos, and labeled boxes.
 
-The same arguments give the same pixels: all is integers and a hash, no clock and no chance. Pictures have a palette,
-which draws and compresses several times faster than true colour.
+The same arguments give the same pixels: only integers and a hash are used, no clock or random numbers. Pictures have a
+palette, which is several times faster to draw and compress than true color.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _mixed(first: Color, second: Color, share: float) -> Color:
 
 @lru_cache(maxsize=_KEPT)
 def box(text: str, width: int, height: int, background: str, color: str) -> bytes:
-    """Draw text in the middle of one color, as large as fits (up to an eighth of the width); colors as `#rrggbb`."""
+    """Draw centered text in one color, as large as fits (up to an eighth of the width); colors as `#rrggbb`."""
     from PIL import Image, ImageColor, ImageDraw
 
     back, front = ImageColor.getrgb(background)[:3], ImageColor.getrgb(color)[:3]

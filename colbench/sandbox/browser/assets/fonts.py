@@ -1,8 +1,8 @@
-"""Fonts that a browser sees: the vendored ones alone, so that pictures do not depend on the machine.
+"""Fonts available to a browser: only the vendored ones, so that pictures do not depend on the machine.
 
-Liberation Sans, Serif and Mono (of the widths of Arial, Times New Roman and Courier New), Twemoji in colour, and
-DejaVu's arrows, stars and other symbols. Letters that none of them has (Chinese, Japanese, Korean, Arabic, Devanagari)
-take their place and stay blank.
+These are Liberation Sans, Serif and Mono (with the widths of Arial, Times New Roman and Courier New), Twemoji in color,
+and DejaVu's arrows, stars and other symbols. Letters that none of them has (Chinese, Japanese, Korean, Arabic,
+Devanagari) occupy space but stay blank.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SHARPNESS = (
 )
 """The same outlines in every build of the browser."""
 _DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>\n'
-"""For a family of no name: Chromium asks for that where a page says `system-ui`."""
+"""Rule for the empty family name, which Chromium requests if a page uses `system-ui`."""
 
 
 def fonts_environment(home: Path) -> dict[str, str]:

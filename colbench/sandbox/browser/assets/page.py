@@ -1,9 +1,9 @@
-"""A page made ready for the browser: only the CSS it can use, inline, and a policy of what it may load.
+"""A page prepared for the browser: only the CSS that it can use, inline, and a policy for what it may load.
 
-A link to Tailwind's stylesheet becomes a style element in the same place, so the order of the cascade holds. A
-Tailwind script is asked for by one known address. A refresh that goes to another place of the same page is left out,
-and frames get a sandbox in which nothing refreshes: whether it had come before the picture would be chance. Everything
-else in the page is left as it is; links in comments and in text (`<textarea>`, `<script>`) are not links.
+A link to Tailwind's stylesheet becomes a style element in the same place, which keeps the order of the cascade. A
+Tailwind script is requested from one known address. A refresh that stays on the same page is removed, and frames get a
+sandbox in which nothing refreshes, because a refresh might occur before or after the picture. Everything else in the
+page is unchanged; links in comments and in text (`<textarea>`, `<script>`) are not links.
 """
 
 from __future__ import annotations
@@ -47,33 +47,39 @@ _MARKUP = re.compile(
     """,
     re.I | re.S | re.X,
 )
-"""What may hold or be a link or a script. Each alternative ends at the latest with the page: linear time."""
+"""Parts that may contain or be a link or a script.
+
+Each alternative ends at the end of the page at the latest: linear time.
+"""
 _MOST_INLINED = 4
-"""Links that become styles; further ones stay links, so that a page of links does not grow a thousandfold."""
+"""Maximum number of links that become styles; further ones stay links, so that pages do not grow a thousandfold."""
 _MOST_CONFIGS = 8
-"""Scripts with a configuration that are let run; one is usual, and each takes room in a header."""
+"""Maximum number of configuration scripts that may run; one is usual, and each takes space in a header."""
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?""")
 _CONFIG = re.compile(
     r"""(?:\s|//[^\n\u2028\u2029]*+|/\*.*?\*/)*+(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{
     (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n\u2028\u2029]*+|/\*.*?\*/|[\w\s$.,:;{}\[\]-])*+""",
     re.S | re.X,
 )
-"""A configuration that holds data only: without parentheses, backticks and another `=` nothing is called or set."""
+"""A configuration with only data: without parentheses, backticks and another `=`, it calls and sets nothing."""
 
 
 _FRAME = re.compile(r"\A<iframe", re.I)
 _SANDBOXED = r'\g<0> sandbox="allow-same-origin"'
-"""Of attributes with the same name the first counts. In such a frame, and all within it, nothing refreshes itself."""
+"""The first of several attributes with the same name counts.
+
+In such a frame and inside it, nothing refreshes itself.
+"""
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
-"""When to go where, as the `content` of a meta element says."""
+"""Time and target of a refresh, in the `content` of a meta element."""
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
-    """A page as the browser gets it."""
+    """A page in the form that the browser receives."""
 
     page: str
     needs_script: bool
-    """Whether it must run with JavaScript, for the Tailwind script and nothing else."""
+    """True if the page must run with JavaScript, for the Tailwind script and nothing else."""
     csp: str
     """Value of the Content-Security-Policy header to send with it."""
 
@@ -102,7 +108,7 @@ def prepare(page: str) -> Prepared:
 
 
 def _tailwind_media(link: str) -> str | None:
-    """Return the media of a link with these attributes ("" for all); None if it does not load Tailwind's stylesheet."""
+    """Return the media of a link with these attributes ("" for all); None unless it loads Tailwind's stylesheet."""
     attributes = _attributes(link)
     kinds = attributes.get("rel", "").lower().split()
     if "stylesheet" not in kinds or "alternate" in kinds or "disabled" in attributes:
@@ -111,7 +117,7 @@ def _tailwind_media(link: str) -> str | None:
 
 
 def _stays_here(meta: str) -> bool:
-    """Return True if a meta element with these attributes goes to another place of the same page."""
+    """Return True if a meta element with these attributes refreshes to a position on the same page."""
     attributes = _attributes(meta)
     refresh = _REFRESH.match(attributes.get("content", ""))
     if attributes.get("http-equiv", "").strip().lower() != "refresh" or not refresh:

@@ -1,7 +1,7 @@
-"""Addresses of placeholder services: what size, which photo, what label each asks for.
+"""Addresses of placeholder services: the size, photo and label that each requests.
 
-A photo is drawn from what the address names (`/id/48`, `?random=2`) whatever its size, so that the same photo
-in two sizes is the same picture.
+A photo depends on its name in the address (`/id/48`, `?random=2`) and not on its size, so that the same photo in two
+sizes is the same picture.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PHOTOS = {
     "www.fillmurray.com": (400, 300),
     "i.pravatar.cc": (150, 150),
 }
-"""Hosts of photos with the size in the path, and the size where it gives none."""
+"""Hosts of photos with the size in the path, and the default size."""
 _STOCK = {
     "images.unsplash.com": (1080, 720),
     "plus.unsplash.com": (1080, 720),
@@ -56,7 +56,7 @@ _SIZE_NAMES = {"w": 0, "width": 0, "h": 1, "height": 1}
 
 
 def picture(address: SplitResult) -> bytes | None:
-    """Return the PNG for this address, in the size it asks for (at most 2,000 a side); None for an unknown service."""
+    """Return the PNG for this address, in the requested size (at most 2,000 per side); None for an unknown service."""
     host, path = address.hostname or "", unquote(address.path)
     query = dict(parse_qsl(address.query or path.partition("&")[2], keep_blank_values=True))
     if host in _PHOTOS:
@@ -93,7 +93,7 @@ def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
 
 
 def _subject(query: dict[str, str]) -> str:
-    """Return the rest of a query without sizes and effects: `random=2`."""
+    """Return the part of a query without sizes and effects, such as `random=2`."""
     others = _SIZE_NAMES.keys() | {"grayscale", "blur"}
     return "&".join(f"{name}={value}" for name, value in query.items() if name not in others)
 
@@ -105,7 +105,7 @@ def _capped(width: int, height: int) -> tuple[int, int]:
 
 
 def _colors(named: list[str], default: tuple[str, str]) -> tuple[str, str]:
-    """Return background and text color as the path names them: `fff`, `336699`, `orange`."""
+    """Return background and text color named in the path, such as `fff`, `336699`, `orange`."""
     from PIL import ImageColor
 
     colors = list(default)

@@ -1,8 +1,8 @@
 """Tailwind's stylesheet, cut down to what a page can use.
 
-The whole sheet is 2.9 MB and 39,110 rules; a page names a few dozen classes of it. Rules are kept or dropped as
-a whole, in their own order and inside their own media queries, so that the cascade is the same. Rules without
-a class (the reset, keyframes) are always kept.
+The whole sheet is 2.9 MB and 39,110 rules; a page names a few dozen classes of it. Rules are kept or dropped as a
+whole, in the original order and inside their media queries, so that the cascade is the same. Rules without a class (the
+reset, keyframes) are always kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Around = tuple[str, ...]
 
 
 class _Sheet(Struct, frozen=True):
-    """Every rule with the media queries around it, and where each class is used."""
+    """Every rule with the media queries around it, and the positions where each class is used."""
 
     rules: tuple[tuple[Around, str], ...]
     always: frozenset[int]
@@ -41,8 +41,8 @@ class _Sheet(Struct, frozen=True):
 def purge(page: str) -> str:
     """Return the rules that the page can use, as CSS.
 
-    Every word of the page counts as a class, wherever it stands, in either case (classes without a doctype are
-    compared without regard to case): too much is kept rather than too little.
+    Every word of the page counts as a class, wherever it is, in either case (without a doctype, classes are compared
+    without regard to case): this keeps too much rather than too little.
     """
     sheet = _sheet()
     words = set(_TOKEN.findall(page.lower()))
@@ -90,7 +90,7 @@ def _sheet() -> _Sheet:
 
 
 def _classes(selector: str) -> Iterator[str]:
-    """Yield the classes of which a page must name one to use the rule, as a page writes them, in lower case."""
+    """Yield the classes of which a page must use one to use the rule, as written in a page, in lower case."""
     for single in selector.split(","):
         found = _CLASS.findall(single)
         if found:

@@ -1,4 +1,4 @@
-"""Files of others that ship with the package, licences beside them; vendor/README.md says where each is from."""
+"""Third-party files that ship with the package, next to their licenses; vendor/README.md states their origins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def unpacked(name: str) -> bytes:
 
 
 def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
-    """Hash the files in the folder with such names: their names and contents.
+    """Hash the names and contents of the folder's files whose names match.
 
     Compiled files and the subfolder `without` are left out.
     """
@@ -31,4 +31,4 @@ def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
 
 
 VERSION = content_hash(Path(__file__).parent)
-"""Of all that is vendored and the code beside it: where it differs, pictures may differ."""
+"""Version of the vendored files and the code next to them; if it differs, pictures may differ."""

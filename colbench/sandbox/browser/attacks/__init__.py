@@ -1,4 +1,4 @@
-"""The shipped hostile pages: attacks on the rendering of pages, and honest pages to set against them."""
+"""The shipped hostile pages: attacks on the rendering of pages, and honest pages as controls."""
 
 from __future__ import annotations
 

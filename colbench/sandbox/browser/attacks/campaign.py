@@ -1,7 +1,7 @@
-"""Running the corpus: every hostile page is rendered as any page would be, and a good page after it.
+"""Running the corpus: every hostile page is rendered like any other page, followed by a good page.
 
-The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good
-pages are rendered in the others.
+The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good pages
+are rendered in the others.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _LANES = 2
 _CHECKS = 60
 _WATCH_SECONDS = 0.2
 _LARGEST_RENDER = 16 << 20
-"""In bytes, picture excepted."""
+"""Maximum size of a render in bytes, excluding the picture."""
 
 
 class Budget(Struct, frozen=True, kw_only=True):
     """Limits above which an attack counts as a success."""
 
     seconds: float = 60.0
-    """For one page: the renderer's own limit, for each browser that the page may bring down, and the waiting."""
+    """Maximum time for one page: the renderer's limit for each browser that the page may crash, plus waiting."""
     memory_bytes: int = 3 << 30
-    """Memory of all processes below this one together."""
+    """Maximum total memory of all processes below this one."""
 
 
 class PageFinding(Finding, frozen=True, kw_only=True):
-    """How one hostile page or control went."""
+    """The result of one hostile page or control."""
 
     outcome: str
-    """The note of the render; empty without one."""
+    """The note of the render; empty if there is none."""
     seconds: float
 
     @property
     def ending(self) -> str:
-        """Describe the outcome and how long it took."""
+        """Describe the outcome and the time it took."""
         return f"{self.outcome}, {self.seconds} s"
 
 
@@ -141,7 +141,7 @@ class _Lane:
         )
 
     async def _render(self, attack: PageAttack) -> Render:
-        """Return the render as it is read back from a store; types other than the declared ones raise."""
+        """Return the render as a store returns it; types other than the declared ones raise an error."""
         page = attack.page(self._canary, token_hex(8))
         render = await self._renderer.render(page)
         return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)
@@ -186,7 +186,7 @@ def _where(one: bytes, other: bytes) -> str:
 
 
 class _MemoryWatch:
-    """The most memory that the processes below this one have had together."""
+    """Watches the maximum total memory of the processes below this one."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -198,7 +198,7 @@ class _MemoryWatch:
 
 
 async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> PageFinding:
-    """Report what is left when the renderer has been closed, once ending processes have had time for it."""
+    """Report what is left after the renderer was closed, once ending processes have had enough time."""
     for _ in range(_CHECKS):
         if not descendants(os.getpid()) - before:
             break

@@ -30,7 +30,7 @@ _TYPES = {
 class Canary:
     """A folder of files, and a server of HTTP and datagrams on the loopback interface; a context manager.
 
-    The server gives out the same files, by their names; `never` never comes; any other path gets the page.
+    The server serves the same files by name; the path `never` gets no response; any other path gets the page.
     """
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class _Server(ThreadingHTTPServer):
         return connection
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore errors: browsers hang up when they like."""
+        """Ignore errors, because browsers may close connections at any time."""
 
 
 class _Handler(BaseHTTPRequestHandler):

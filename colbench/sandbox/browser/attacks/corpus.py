@@ -1,9 +1,9 @@
 """The hostile pages as values, read from `sources/`: one text file for each class.
 
-A file begins with a line that says what its class does. Each page follows a line `#### aim: name`, where the aim is
-what it reaches in a browser that opens it as a file and where nothing stops it. In the text, `⟦9: <p>№⟧` is `<p>0`
-to `<p>8` (such repeats may stand in one another), and capital words stand for what a `Canary` watches, for pieces
-that `bombs.py` makes, and for the number of the visit.
+A file begins with a line that describes its class. Each page follows a line `#### aim: name`, where the aim is what the
+page achieves in an unprotected browser that opens it as a file. In the text, `⟦9: <p>№⟧` means `<p>0` to `<p>8` (such
+repeats may be nested), and capital words stand for a `Canary`'s targets, for pieces from `bombs.py`, and for the number
+of the visit.
 """
 
 from __future__ import annotations
@@ -22,27 +22,30 @@ if TYPE_CHECKING:
     from colbench.sandbox.browser.attacks.canary import Canary
 
 Aim = Literal["network", "file", "denial", "height", "next", "vary", "trace", "honest"]
-"""`network`: a server outside is reached. `file`: a file of the machine is in the picture. `denial`: there is no
-picture in time, because the browser hangs or dies or takes the machine's memory. `height`: the picture is lower or
-higher than the page. `next`: the page after it looks different or never comes. `vary`: the page looks different
-when it comes again. `trace`: a window or a saved file is left. `honest`: none of these."""
+"""`network`: a server outside is reached.
+
+`file`: a file of the machine is in the picture. `denial`: there is no picture in time, because the browser hangs, dies
+or uses up the machine's memory. `height`: the picture is shorter or taller than the page. `next`: the next page looks
+different or is not rendered. `vary`: the page looks different when it is rendered again. `trace`: a window or a saved
+file is left behind. `honest`: none of these.
+"""
 HEIGHT = 3000
-"""In pixels, of pages whose aim is `height`."""
+"""Expected height in pixels of pages whose aim is `height`."""
 _REPEAT = re.compile(r"⟦(\d+): ([^⟦⟧]*)⟧")
 _SOURCES = Path(__file__).parent / "sources"
 
 
 class PageAttack(Struct, frozen=True, kw_only=True):
-    """A page that tries to reach more than a picture (or, as a control, an honest one)."""
+    """A page that tries to do more than produce a picture (or, as a control, an honest one)."""
 
     name: str
     kind: str
-    """The class of attacks it belongs to."""
+    """The class of the attack."""
     aim: Aim
     source: str
 
     def page(self, canary: Canary, visit: str) -> str:
-        """Return the page, aimed at what this canary watches; each `visit` gives another page that looks the same."""
+        """Return the page with this canary's targets inserted; pages of different visits differ but look the same."""
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
             text = text.replace(word, piece)
@@ -59,7 +62,7 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return honest pages. The first uses everything that attacks are known to change."""
+    """Return honest pages. The first one uses everything that attacks are known to change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -1,4 +1,4 @@
-"""The visible blocks of a page: its texts, links, buttons, fields, pictures and areas as a person sees them."""
+"""The visible blocks of a page: its texts, links, buttons, fields, pictures and areas, as a person sees them."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class _Looker:
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:
-        """Return True if something of at least a certain size is visible in its place."""
+        """Return True if a visible element of at least a certain size is in the item's place."""
         seen = item.seen
         if min(seen.width, seen.height) < _SMALLEST or self._canvas.covered(
             seen, item.paint_key, 1.0, 5
@@ -169,7 +169,7 @@ class _Looks(Struct, frozen=True):
     behind: Color
 
     def block(self, kind: BlockKind, rect: Rect, text: str = "", align: str = "") -> Block:
-        """Return a block of these looks in this place."""
+        """Return a block with this appearance at this position."""
         left, top = round(rect.left), round(rect.top)
         style = self.item.style
         return Block(
@@ -211,7 +211,7 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Return the owner of a text: a button, else a heading, else a link that is not within prose, else its block."""
+    """Return a text's owner: a button, else a heading, else a link that is not within prose, else its block."""
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link
@@ -244,7 +244,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """Join lines with white space collapsed; lines of one text are broken at white space, or within a word."""
+    """Join lines with white space collapsed; lines of one text are broken at spaces or within words."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:

@@ -1,7 +1,7 @@
-"""Whether the picture shows the elements of the layout: the final test of visibility.
+"""The final test of visibility: does the picture show the elements of the layout?
 
-Filters, masks, clip paths, fonts without glyphs, drawings on top: whatever hides a text, its color is then not in
-the picture where the text should be.
+Filters, masks, clip paths, fonts without glyphs, drawings on top: if anything hides a text, the text's color is missing
+from its place in the picture.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ TEXT_CONTRAST = 20
 """Contrast in levels of a channel (0 to 255) below which text is not read."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""How far from their color, as a share of the contrast, thin strokes may be drawn."""
+"""Maximum distance of thin strokes from their color, as a share of the contrast."""
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
 _RING = 3
 
 
 class Ink:
-    """The picture of a page, to look things up in."""
+    """The picture of a page, for lookups."""
 
     def __init__(self, picture: bytes) -> None:
         from PIL import Image
@@ -50,7 +50,7 @@ class Ink:
         return _nearest(crop, color) <= near
 
     def varies(self, rect: Rect, behind: Color, least: float = AREA_CONTRAST) -> bool:
-        """Return True if the area holds anything but the color behind it."""
+        """Return True if the area contains anything other than the color behind it."""
         crop = self._crop(rect)
         if crop is None:
             return False
@@ -66,7 +66,7 @@ class Ink:
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Return True if another color begins outside of the area anywhere, or the picture ends all around."""
+        """Return True if another color begins somewhere outside the area, or the picture ends on all sides."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))

@@ -1,7 +1,7 @@
 """The browser's layout: its snapshot as a tree of items, each with the effects of its ancestors.
 
-The snapshot is the browser's own (CDP `DOMSnapshot.captureSnapshot`): nothing of it runs in the page, so that a
-page can neither tamper with it nor shadow a property that it reads.
+The snapshot is the browser's own (CDP `DOMSnapshot.captureSnapshot`): no code runs in the page, so the page can neither
+tamper with the snapshot nor shadow a property.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STYLES = (
     "transform", "filter", "clip-path", "box-shadow", "fill", "justify-content",
     *(f"border-{side}-{what}" for side in SIDES for what in ("width", "style", "color")),
 )  # fmt: skip
-"""Computed styles that are asked for."""
+"""Computed styles to request."""
 MOST_ITEMS = 10_000
 """Maximum number of items of a page, in document order; the rest is ignored."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
@@ -57,7 +57,7 @@ class Rect(Struct, frozen=True):
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def within(self, other: Rect) -> Rect:
-        """Return the part of it that is in the other; may be empty."""
+        """Return the part of this area inside another; may be empty."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -66,7 +66,7 @@ class Rect(Struct, frozen=True):
         )
 
     def around(self, other: Rect) -> Rect:
-        """Return the smallest area that holds both."""
+        """Return the smallest area that contains both."""
         return Rect(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -79,7 +79,7 @@ class Rect(Struct, frozen=True):
         return self.left <= x < self.right and self.top <= y < self.bottom
 
     def points(self, count: int) -> Iterable[tuple[float, float]]:
-        """Return a grid of `count` x `count` points, none of them on the edge."""
+        """Return a grid of `count` x `count` points inside the area, none of them on the edge."""
         for row in range(count):
             for column in range(count):
                 yield (
@@ -89,7 +89,7 @@ class Rect(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """Part of a text that stands on one line."""
+    """The part of a text on one line."""
 
     rect: Rect
     text: str
@@ -109,7 +109,7 @@ class Item:
         order: int,
     ) -> None:
         self.place = place
-        """In document order."""
+        """The item's index in document order."""
         self.name = name
         self.parent = parent
         self.style = style
@@ -128,7 +128,7 @@ class Item:
         self.absolute_clip: Rect = self.flow_clip if own or not parent else parent.absolute_clip
         self.fixed_clip: Rect = self.flow_clip if moved or not parent else parent.fixed_clip
         self.paint_key = (order, self._phase(order), place)
-        """Paint order of its background; later painted elements have a larger one."""
+        """Paint order of the item's background; elements painted later have a larger key."""
         self.heading: Item | None = None
         self.link: Item | None = None
         self.button: Item | None = None
@@ -136,7 +136,7 @@ class Item:
         """Inside something that is drawn as a whole."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
-        """Take the attributes, and inherit from the ancestors."""
+        """Read the attributes, and inherit from the ancestors."""
         self.attributes = attributes
         role = _ROLES.get(attributes.get("role", ""))
         above = self.parent
@@ -149,7 +149,7 @@ class Item:
 
     @property
     def seen(self) -> Rect:
-        """Return the part of it that no ancestor and no edge of the picture cuts off."""
+        """Return the part of the item that is not cut off by an ancestor or the edge of the picture."""
         return self.rect.within(self.clip)
 
     @property
@@ -159,7 +159,7 @@ class Item:
 
     @property
     def inline(self) -> bool:
-        """Return True if it runs in the lines of its parent."""
+        """Return True if the item flows in the lines of its parent."""
         return self.display in ("inline", "contents")
 
     @property
@@ -168,13 +168,13 @@ class Item:
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Return True if it clips its content; clipping by the root and the body belongs to the window."""
+        """Return True if the item clips its content; clipping by the root and the body belongs to the window."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"
 
     def _phase(self, order: int) -> int:
-        """Return its phase: within one layer, blocks are painted before inline content (CSS 2.1, appendix E)."""
+        """Return the item's paint phase: in a layer, blocks are painted before inline content (CSS 2.1, appendix E)."""
         above = self.parent
         own = 2 if self.display.startswith("inline") or (above and above.display in _FLEX) else 0
         same = above is not None and above.paint_key[0] == order
@@ -195,7 +195,7 @@ def read_items(snapshot: Mapping[str, Any], width: float, height: float) -> list
 
 
 class _Reader:
-    """Decodes the result of `DOMSnapshot.captureSnapshot`, in which strings are indices into one list."""
+    """Decodes the result of `DOMSnapshot.captureSnapshot`, where strings are indices into one list."""
 
     def __init__(self, snapshot: Mapping[str, Any]) -> None:
         document = snapshot["documents"][0]

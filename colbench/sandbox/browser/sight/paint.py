@@ -18,24 +18,26 @@ Key = tuple[int, int, int]
 
 PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
 _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
-"""Parts of a drawing that may hide what is below; they are treated as large as their bounding box."""
+"""Parts of a drawing that may hide what is below; they are treated as filling their bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """Opacity below which something is invisible."""
 _LEAST_THROUGH = 1 / 256
 _CELL = 8
-"""Pixels: how finely it is known what covers what."""
+"""Cell size in pixels of the map of what covers what."""
 _MOST = 3000
-"""Areas; the largest ones."""
+"""Maximum number of areas; only the largest are used."""
 _MOST_LOOKUPS = 2_000_000
-"""Areas looked at for all points together; what is asked beyond has the page's background behind it. A page of a few
-hundred blocks needs some ten thousand."""
+"""Maximum number of areas examined for all points together; further points get the page's background.
+
+A page of a few hundred blocks needs about ten thousand.
+"""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
 
 class Paint(Struct, frozen=True, kw_only=True):
-    """One area of color, or of pictures."""
+    """One painted area, of a color or of pictures."""
 
     key: Key
     rect: Rect
@@ -49,7 +51,7 @@ def visible(item: Item) -> bool:
 
 
 def is_picture(item: Item) -> bool:
-    """Return True for an embedded picture or the like, or an area with a picture in the background."""
+    """Return True for an embedded picture or similar element, or an area with a picture in the background."""
     return item.name in PICTURES or "url(" in item.style["background-image"]
 
 
@@ -77,7 +79,7 @@ def has_frame(item: Item, behind: Color) -> bool:
 
 
 def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
-    """Return the page's background and the element that gives it: root, else body (CSS Backgrounds 3, 2.11.2)."""
+    """Return the page's background and the element that defines it: root, else body (CSS Backgrounds 3, 2.11.2)."""
     for item in [item for item in items if item.name in ("HTML", "BODY")][:2]:
         color = fill(item)
         if color.alpha or item.style["background-image"] != "none":
@@ -86,14 +88,14 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """The page in cells, each with the number that was painted on it last; 0 where there is none."""
+    """The page as cells, each with the number of the area last painted on it; 0 where there is none."""
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
         self._rows = [array("i", bytes(4 * self._columns)) for _ in range(self._lines)]
 
     def paint(self, rect: Rect, number: int) -> None:
-        """Put the number in all cells whose middle is in the area."""
+        """Write the number into all cells whose center is in the area."""
         left, right = (self._cell(edge, self._columns) for edge in (rect.left, rect.right))
         top, bottom = (self._cell(edge, self._lines) for edge in (rect.top, rect.bottom))
         line = array("i", [number]) * (right - left)
@@ -131,7 +133,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at this point below the element painted at `key`, and True if a picture lies in between."""
+        """Return the color at this point below the element painted at `key`, and True if a picture is in between."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -148,7 +150,7 @@ class Canvas:
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
-        """Return True if at least this share of the area lies below something opaque that is painted after `key`."""
+        """Return True if at least this share of the area is below something opaque painted after `key`."""
         own = bisect_right(self._keys, key)
         hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
         return hidden >= share * grid * grid
@@ -166,7 +168,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing that something is part of, which it does not cover."""
+    """Return the whole drawing that an element belongs to and therefore does not cover."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

@@ -1,4 +1,4 @@
-"""The visible text of a page, line by line, and to which element a person would say it belongs."""
+"""The visible text of a page, line by line, with the element to which a person would assign it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from colbench.sandbox.browser.sight.layout import Item, Line, Rect
 from colbench.sandbox.browser.sight.paint import Canvas, Key, visible
 
 _SMALLEST = 5.0
-"""Lines that are lower are not read, pixels."""
+"""Minimum height in pixels of a line that counts as readable."""
 _HALF = 0.5
 _CELL = 32.0
 _MOST_LINES = 5000
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """One visible line of one text, or the part of it that can be seen."""
+    """One visible line of one text, or the visible part of it."""
 
     item: Item
     text: str
@@ -57,7 +57,7 @@ def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
 
 
 def _readable(line: Line, seen: Rect) -> str:
-    """Return the part of a line that is not cut off; nothing if it is too low to read."""
+    """Return the part of a line that is not cut off; empty if its height is too small to read."""
     if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
         return ""
     length = len(line.text)
@@ -78,7 +78,7 @@ def _color(item: Item) -> Color:
 
 
 def _without_overprinted(found: list[Words]) -> list[Words]:
-    """Keep the topmost of texts that are printed over one another."""
+    """Keep only the topmost of overlapping texts."""
     taken: dict[tuple[int, int], list[Rect]] = defaultdict(list)
     kept = []
     for words in sorted(found, key=lambda words: words.key, reverse=True):

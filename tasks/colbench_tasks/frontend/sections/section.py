@@ -18,9 +18,9 @@ class Section(Struct, frozen=True, kw_only=True):
 
     build: Build
     says: str
-    """Its name in the words of a person."""
+    """The section's name in everyday words."""
     uses: tuple[str, ...]
-    """The decisions that show in it, other than those that show on every page."""
+    """The decisions visible in the section, other than those visible on every page."""
 
 
 SECTIONS: dict[str, Section] = {}

@@ -1,4 +1,4 @@
-"""Two agents by rules: one asks about each decision that a request leaves open, the other guesses."""
+"""Two rule-based agents: one asks about each decision that a request leaves open, the other guesses."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from colbench_sql.scorer import QueryScorer
 
 
 class SQLDomain(Domain):
-    """Queries for reports, scored by the rows that they give on hidden databases."""
+    """Queries for reports, scored by the rows that they return on hidden databases."""
 
     name = "sql"
     title = "Reports in SQL"

@@ -21,7 +21,7 @@ NAME = "databases/default/1"
 MOST_ROWS = 1000
 LONGEST_QUERY = 20_000
 SHOWN = 200
-"""Characters of a database's rows in a report."""
+"""Maximum number of characters of a database's rows to show in a report."""
 PROGRAM = f"""
 import json, sqlite3
 
@@ -85,7 +85,7 @@ def is_ordered(query: str) -> bool:
 
 
 class Comparison(NamedTuple):
-    """One database: how the query did, and the share of rows that are the same."""
+    """One database: the result of the query, and the share of equal rows."""
 
     outcome: Outcome
     rows: float
@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one text for each row; none if the process wrote something else."""
+    """Return one text for each row; empty if the process wrote something else."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:

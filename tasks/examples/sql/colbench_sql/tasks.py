@@ -1,7 +1,7 @@
 """The tasks: reports that a person needs, the decisions about them, and databases that show each decision.
 
 A task draws a theme, a report, and one option for each decision. The request states some of the decisions and leaves
-the others open. Whatever is taken in place of an option changes the rows of at least one of the hidden databases.
+the others open. Replacing an option with any other changes the rows of at least one of the hidden databases.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Decision(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A report: how the person asks for it, and what each of its lines is about."""
+    """A report: the person's request for it, and the subject of each of its lines."""
 
     name: str
     wish: str
@@ -204,7 +204,7 @@ def fill(text: str, words: Words) -> str:
 
 
 def query(words: Words, chosen: Chosen) -> str:
-    """Return the query that follows from these options."""
+    """Return the query with these options."""
     parts = dict(words)
     for decision in DECISIONS:
         parts[decision.name] = fill(chosen[decision.name].sql, parts)
@@ -222,7 +222,7 @@ def query(words: Words, chosen: Chosen) -> str:
 
 
 def _tasks() -> Iterator[Task]:
-    """Yield tasks without end, always the same ones, no query twice."""
+    """Yield tasks endlessly, in a fixed order, without repeating a query."""
     random = Random("sql/1")  # noqa: S311 - not for secrets
     used: set[str] = set()
     while True:
@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Draw databases until each other option of each decision shows in one of them, and none gives no rows."""
+    """Draw databases until each other option of each decision changes the result on one, and none gives no rows."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
@@ -277,7 +277,7 @@ def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
 
 
 def rows(script: str, queries: Sequence[str]) -> list[list[tuple[object, ...]]]:
-    """Return what queries of this module give on a database of this module; others belong in the sandbox."""
+    """Return the result of this module's own queries on its databases; other queries must run in the sandbox."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(script)
         return [database.execute(each).fetchall() for each in queries]

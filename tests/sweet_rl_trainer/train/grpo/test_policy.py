@@ -257,7 +257,7 @@ def test_a_dialogue_whose_prompts_do_not_continue_has_a_sequence_for_each_turn()
 @pytest.mark.parametrize(("boundary", "error"), [("agent", DataError), ("endpoint", EndpointError)])
 def test_a_dialogue_in_which_nothing_was_said_is_an_error(boundary, error):
     failure = Failure(boundary=boundary, reason="no room")
-    with pytest.raises(error, match="late: nothing of its dialogue can be trained: no room"):
+    with pytest.raises(error, match="late: its dialogue cannot be trained on: no room"):
         dialogue_row(rollout(failure=failure))
 
 
