@@ -53,6 +53,9 @@ SILENT = {
 }
 """Percent of the replies to unrelated questions that hold no fact at all. Measured on the last: 98.9."""
 
+SPARSE = 3
+"""The tests take every third task; the command takes all."""
+
 Row = Mapping[str, Any]
 
 
@@ -116,7 +119,7 @@ def main(paths: Sequence[str]) -> None:
 @pytest.mark.parametrize("name", FLOORS)
 def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(name: str) -> None:
     rows = read([Path(__file__).with_name(f"{name}.jsonl")])
-    found = list(heard(load("backend/test"), rows))
+    found = list(heard(load("backend/test")[::SPARSE], rows))
     for kind, floor in FLOORS[name].items():
         assert share(one.right for one in found if one.kind == kind) >= floor, kind
     assert share(not one.told for one in found if one.kind == "unrelated") >= SILENT[name]

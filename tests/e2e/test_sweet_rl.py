@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 BIN = Path(sys.executable).parent
 ENGINE = {
-    "dtype": '"bfloat16"',
+    "dtype": '"float32"',
     "enforce_eager": "true",
     "max_model_len": "4096",
     "max_num_batched_tokens": "4096",
