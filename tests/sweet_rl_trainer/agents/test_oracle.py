@@ -60,7 +60,7 @@ def test_the_answer_of_a_model_is_replaced_by_what_the_facts_told_allow(tmp_path
 def test_a_system_prompt_is_no_part_of_the_dialogue():
     request = "A function of no family.\ndef f(x)"
     messages = [Message(role="system", content="Ask."), Message(role="user", content=request)]
-    with pytest.raises(AgentError, match="belongs to no family that the oracle knows"):
+    with pytest.raises(AgentError, match="the oracle does not know the request's task family"):
         asyncio.run(OracleWriter().chat(messages))
     asked = asyncio.run(OracleAsker(1).chat(messages))
     assert asked.content == asyncio.run(OracleAsker(1).chat(messages[1:])).content
