@@ -133,9 +133,7 @@ def wait_for(what: Callable[[], bool], seconds: float) -> bool:
     return what()
 
 
-def test_a_run_killed_twice_loses_and_doubles_nothing(
-    tmp_path: Path, tiny_llama: Path, rows: Path
-):
+def test_a_run_killed_twice_loses_and_doubles_nothing(tmp_path: Path, tiny_llama: Path, rows: Path):
     seed = int(os.environ.get("COLBENCH_E2E_SEED", time.time_ns() % 1_000_000))
     print(f"COLBENCH_E2E_SEED={seed}")
     moment = random.Random(seed)
