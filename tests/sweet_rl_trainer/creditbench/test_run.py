@@ -83,7 +83,7 @@ def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
     assert len(results.left_out) == 10
     assert all(each.common is None for each in results.estimators)
     assert (
-        "Left out (no --policy): likelihood, PMI,"
+        "Left out (no --policy): likelihood; PMI;"
         in (tmp_path / "report" / "credit-bench.md").read_text()
     )
 
