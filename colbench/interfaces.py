@@ -239,7 +239,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
     what: str
     made: str
-    """Who made the source, and how."""
+    """The author of the source, and the way it was made."""
     licence: str
     how: str
     """How to obtain the source."""

@@ -66,7 +66,9 @@ class ForkServer:
             try:
                 return self._exit_code()
             except KeyboardInterrupt:
-                self._exit_code()  # the child was interrupted as well
+                self._socket.recv(
+                    LENGTH
+                )  # the child, or the server before it is ready, ends as well
                 raise
 
     def _exit_code(self) -> int:

@@ -25,7 +25,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     unit: str = "%"
     """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
-    """Which values are better, the higher or the lower ones."""
+    """The better direction, higher or lower values."""
     bounds: tuple[float, float] | None
     """Least and greatest possible value; None if it is unbounded."""
 

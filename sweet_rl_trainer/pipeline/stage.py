@@ -72,7 +72,7 @@ class Amount(Struct, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """What is known about a stage before it runs."""
+    """Facts about a stage that are known before it runs."""
 
     inputs: dict[str, Path]
     """The folders of the inputs that exist, by name."""

@@ -33,7 +33,7 @@ from sweet_rl_trainer.train.plot import NAME, draw
 TASK = "task.json"
 SUMMARY = "summary.json"
 MEMORY = "memory.json"
-"""Key of the first process's peak memory in bytes, on the accelerator if there is one."""
+"""File with the peak memory of the first process in bytes, on the accelerator if there is one."""
 WORKER = "sweet_rl_trainer.pipeline.worker"
 ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")

@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     control: bool
     faults: tuple[str, ...]
-    """What the attack reached, or how a control failed; empty if there is no fault."""
+    """The access that the attack gained, or the failure of a control; empty without a fault."""
 
     @property
     def late(self) -> bool:

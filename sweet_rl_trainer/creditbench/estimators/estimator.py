@@ -21,7 +21,7 @@ class Estimator(Struct, frozen=True, kw_only=True):
     about: str
     """The formula, in a few words, for the page."""
     key: str = ""
-    """What the scores depend on besides the states and the name, such as the digest of a model."""
+    """Further inputs of the scores besides the states and the name, such as the digest of a model."""
     costly: bool = False
     """True if the estimator is run on only some of the states, because a model reads every candidate."""
     score: Score
