@@ -388,8 +388,8 @@ def digest(value: object) -> str:
 
 
 def workers(asked: int) -> int:
-    """Return how many workers a setting means: 0 is one for each core."""
-    return asked or os.cpu_count() or 1
+    """Return how many workers a setting means: 0 is one for each core that this process may use."""
+    return asked or len(os.sched_getaffinity(0))
 
 
 def derive_seed(*names: object) -> int:

@@ -94,7 +94,7 @@ class DaemonThreads(ThreadPoolExecutor):
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
-        self._most = min(32, (os.cpu_count() or 1) + 4)
+        self._most = min(32, len(os.sched_getaffinity(0)) + 4)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a function in a thread."""

@@ -3,7 +3,8 @@
     python -m sweet_rl_trainer.fork_server      its standard input is a socket: requests come in, exit codes go out
 
 Importing these packages takes seconds of CPU time, more than a small stage of a training does. Unlike multiprocessing's
-fork server this one does not import the main script again, so that script needs no `if __name__ == "__main__"`.
+fork server this one does not import the main script again, so that script needs no `if __name__ == "__main__"`. The
+server itself never uses an accelerator, because a GPU's driver does not survive a fork; its children do.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -95,7 +97,7 @@ def serve(connection: socket.socket) -> int:
         if not length:
             return 0
         body = connection.recv(int.from_bytes(length), socket.MSG_WAITALL)
-        child = os.fork()
+        child = _fork()
         if not child:
             connection.close()
             return _run(msgspec.json.decode(body, type=Request), streams)
@@ -104,6 +106,13 @@ def serve(connection: socket.socket) -> int:
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         connection.sendall(code.to_bytes(LENGTH, signed=True))
+
+
+def _fork() -> int:
+    """Fork, without the warning of Python 3.12 about other threads: here they are idle threads of libraries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _run(request: Request, streams: Sequence[int]) -> int:

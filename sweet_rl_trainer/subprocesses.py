@@ -31,18 +31,19 @@ def run(
 ) -> int:
     """Run a program, the name of a module, and return its exit code.
 
-    The program is forked from a process that has imported torch, unless there is an accelerator, whose driver does not
-    survive a fork, or a `launcher`: a module that starts the program, with its own arguments. `stdout` and `stderr` are
-    open files; by default the program writes where this process does.
+    The program is forked from a process that has imported torch, unless there is a `launcher`: a module that starts the
+    program, with its own arguments. `stdout` and `stderr` are open files; by default the program writes where this
+    process does.
 
     The program must call `exit_with_parent`. With `colbench.console.inherited_output` it prints in the mode of this
     process.
     """
     streams = (stdout.fileno() if stdout else 1, stderr.fileno() if stderr else 2)
     environment = {**os.environ, **settings_for_child()}
-    if launcher or _has_accelerator():
-        command = [sys.executable, "-m", *launcher, program, *arguments]
-        return _run_command(command, environment, streams)
+    if launcher:
+        return _run_command(
+            [sys.executable, "-m", *launcher, program, *arguments], environment, streams
+        )
     request = Request(
         program=program,
         arguments=list(arguments),
@@ -62,12 +63,6 @@ def exit_with_parent() -> None:
 def _exit_at_end_of_input() -> None:
     os.read(0, 1)
     os._exit(INTERRUPTED)
-
-
-def _has_accelerator() -> bool:
-    import torch
-
-    return torch.accelerator.is_available()
 
 
 def _run_command(

@@ -35,7 +35,7 @@ class CodeSandbox:
         packages: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        self._count = workers or os.cpu_count() or 1
+        self._count = workers or len(os.sched_getaffinity(0))
         self._allow_unsafe = allow_unsafe
         self._wanted = tier
         self._packages = find_packages(packages)

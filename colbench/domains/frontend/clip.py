@@ -86,7 +86,7 @@ class ClipEncoder:
         self._batches = Batches(
             self._forward,
             size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
-            lanes=(os.cpu_count() or 1) if on_cpu else 1,
+            lanes=len(os.sched_getaffinity(0)) if on_cpu else 1,
             prepare=_work_alone,
         )
         self._known: Known[tuple[bytes, tuple[View, ...]], Vectors] = Known(MOST_KNOWN)

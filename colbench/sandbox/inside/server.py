@@ -30,7 +30,7 @@ from .thread_count import ThreadCount
 
 _NULL = 0
 """Descriptor of standard input, which is /dev/null."""
-_CORES = os.cpu_count() or 1
+_CORES = len(os.sched_getaffinity(0))
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
 """Seconds to retry a fork while the machine or the user has no free process."""

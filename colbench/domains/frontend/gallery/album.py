@@ -71,7 +71,7 @@ class Album:
         self._shots = {}
         try:
             self._folder.mkdir(exist_ok=True)
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
                 self._shots |= zip(keys, pool.map(self._page, keys), strict=True)
                 self._shots |= zip(both, pool.map(self._pair, both), strict=True)
         except OSError as cause:
