@@ -37,6 +37,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
+class FailuresAtOnce:
+    """Prints each failure when it happens, as a run that is killed prints no summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print the name of a failed test and the last lines of its error."""
+        if report.failed:
+            lines = report.longreprtext.splitlines()[-12:]
+            self._terminal.ensure_newline()
+            self._terminal.write("\n".join([f"FAILED {report.nodeid}", *lines, ""]), flush=True)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have failures printed at once, by the process that the workers report to."""
+    if not hasattr(session.config, "workerinput"):
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        session.config.pluginmanager.register(FailuresAtOnce(terminal))
+
+
 @pytest.fixture(scope="session")
 def official_backend() -> Path:
     """Return a file of real backend rows in the folder that COLBENCH_OFFICIAL_DATA names."""
