@@ -121,6 +121,7 @@ async def test_a_tall_page_is_cut(renderer: Renderer) -> None:
     assert picture(render).size == (1280, 8192)
 
 
+@pytest.mark.slow
 async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -192,6 +193,7 @@ async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
     assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
 
 
+@pytest.mark.slow
 async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remembered_but_not_stored(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -212,6 +214,7 @@ async def test_a_page_that_never_ends_is_a_timeout_and_the_next_is_rendered(
     assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
 
 
+@pytest.mark.slow
 async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
     browser: Path, tmp_path: Path
 ) -> None:

@@ -212,6 +212,7 @@ async def test_a_browser_that_does_not_start_is_refused(tmp_path: Path) -> None:
     assert not any(running(pid) for pid in descendants())
 
 
+@pytest.mark.slow
 async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_next(
     browser: Path, renderer: Renderer, tmp_path: Path
 ) -> None:
@@ -226,6 +227,7 @@ async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_ne
         assert caged.cage in {"no network", "flags"}
 
 
+@pytest.mark.slow
 async def test_a_cage_in_which_the_browser_failed_once_is_kept(
     browser: Path, renderer: Renderer, tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def report(folder="out"):
     return json.loads(Path(folder, "report.json").read_text())["domains"]["frontend"]
 
 
+@pytest.mark.slow
 def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, capsys):
     assert main(["eval", "--domain", "frontend", "--limit", "3", "--out", "out"]) == 0
     printed = capsys.readouterr()
@@ -84,6 +85,7 @@ def test_the_human_of_the_documentation_works_as_written(here):
     assert said <= {"It should be taller.", "It should be shorter."}
 
 
+@pytest.mark.slow
 def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     for agent in ("blank", "guesser", "designer"):
@@ -95,7 +97,7 @@ def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     assert layout["blank"] == 0 < layout["guesser"] < layout["designer"]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_win_rate_against_a_baseline_run(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     main([*common, "--agent", "guesser", "--out", "base"])
@@ -151,6 +153,7 @@ def test_scoring_again_adds_the_cosine_and_runs_nothing_again(without_clip, tiny
     )
 
 
+@pytest.mark.slow
 def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
@@ -163,6 +166,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
+@pytest.mark.slow
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
@@ -173,6 +177,7 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
     assert "Warning" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_scoring_again_with_another_browser_is_said_in_every_report(here, browser, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
     assert "Warning" not in capsys.readouterr().out
@@ -192,6 +197,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
+@pytest.mark.slow
 def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
     before = Path("out/rollouts.jsonl").read_bytes()
@@ -219,6 +225,7 @@ def test_render_writes_a_picture(here, capsys):
     assert "o.png: 1366 x " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
     assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
@@ -235,7 +242,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert found["floors"]["black"]["ssim"] < 1
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
     Path("moving.jsonl").write_text(MOVING + "\n")
     assert main(["tasks", "validate", "moving.jsonl", "--json"]) == 1

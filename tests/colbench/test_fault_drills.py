@@ -197,6 +197,7 @@ async def test_a_server_without_a_list_of_models_is_used(client):
     assert_right(run.rollouts[0])
 
 
+@pytest.mark.slow
 async def test_what_is_no_fault_is_named_by_the_server():
     async with FaultServer() as server:
         for spec, words in [

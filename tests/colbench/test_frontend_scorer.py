@@ -89,6 +89,7 @@ async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
     assert score.note.startswith("too big: ")
 
 
+@pytest.mark.slow
 async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(scorer):
     cut = COFFEE.hidden.reference.replace("</html>", "")
     scores = await scorer.score(COFFEE, cut)
@@ -96,6 +97,7 @@ async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(score
     assert scores["official"].note == "no page: scored as black"
 
 
+@pytest.mark.slow
 async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(scorer):
     score = (await scorer.score(COFFEE, NEAR))["default"]
     other = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]

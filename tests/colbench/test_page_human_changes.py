@@ -274,6 +274,7 @@ async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Rendere
     assert sum(any(found[:3]) for found in places) >= 0.99 * len(cases)
 
 
+@pytest.mark.slow
 async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> None:
     for render in await _renders(renderer, list(LOOKS)):
         assert differences(render, render) == []
@@ -308,6 +309,7 @@ async def test_what_is_repaired_is_not_said_again(renderer: Renderer) -> None:
         assert later < earlier
 
 
+@pytest.mark.slow
 async def test_what_was_pointed_out_is_fixed_as_a_page_is_repaired(renderer: Renderer) -> None:
     """One decision is repaired a turn, so a difference is fixed where its sentence is no longer true."""
     wrong = replace(LOOKS[0], title="Something else", nav="#8b5cf6", button_color="#10b981")
@@ -322,6 +324,7 @@ async def test_what_was_pointed_out_is_fixed_as_a_page_is_repaired(renderer: Ren
     assert sum(each.fixed for each in expected) == 3
 
 
+@pytest.mark.weekly
 async def test_of_a_page_shown_twice_all_is_kept_and_of_the_target_all_is_fixed(
     renderer: Renderer,
 ) -> None:

@@ -130,6 +130,7 @@ def test_results_equal_those_of_one_process():
     assert same(one, two)
 
 
+@pytest.mark.slow
 def test_pages_are_rendered_and_scored_by_two_browsers_as_by_one(browser):
     settings = {"tasks": "bundled:frontend", "limit": 3, "browser": str(browser)}
     one = colbench.evaluate(**settings)
@@ -247,6 +248,7 @@ async def on_server(server, **settings):
     )
 
 
+@pytest.mark.weekly
 async def test_what_several_processes_wait_for_is_told_once_a_server():
     refused = Fault(status=429, body="slow down", headers={"Retry-After": "4"})
     listener = Listener()
@@ -357,6 +359,7 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, proces
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
 
 
+@pytest.mark.weekly
 def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left):
     with started("Blocks") as process:
         began = descendants(process)
@@ -369,6 +372,7 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left
     assert processes_left(began, 10) == set()
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_by_another_number_of_processes(here):
     settings = {**BACKEND, "out": "run"}
     colbench.evaluate(**settings, limit=3, processes=2)

@@ -121,6 +121,7 @@ def colbench(agent, *flags):
     return [*command, "--agent-write", ".", "--out", "out", *flags]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [

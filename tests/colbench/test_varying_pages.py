@@ -94,6 +94,7 @@ async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_t
     assert (render.outcome, render.height) == ("rendered", HEIGHTS[name])
 
 
+@pytest.mark.slow
 async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remembered(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -134,7 +135,7 @@ async def test_what_is_hidden_on_purpose_stays_hidden(renderer: Renderer) -> Non
         assert [block.text for block in render.blocks] == [block.text for block in plain.blocks]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_every_varying_page_looks_the_same_in_two_processes(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -143,7 +144,7 @@ async def test_every_varying_page_looks_the_same_in_two_processes(
     assert {render.outcome for run in runs for render in run} <= {"rendered", "varies"}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.usefixtures("busy")
 async def test_varying_pages_look_the_same_on_a_busy_machine(browser: Path, tmp_path: Path) -> None:
     pages = VARYING[::SAMPLE]
@@ -151,7 +152,7 @@ async def test_varying_pages_look_the_same_on_a_busy_machine(browser: Path, tmp_
     assert differing([page.name for page in pages], runs) == []
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.usefixtures("busy")
 async def test_real_pages_look_the_same_on_a_busy_machine(
     real_pages: list[str], browser: Path, tmp_path: Path

@@ -215,6 +215,7 @@ def test_a_note_is_written_by_keyboard_found_again_and_kept(opened, serve, runs,
     assert (note.labels, note.text) == (("odd", "read again"), "Why so late?")
 
 
+@pytest.mark.slow
 def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[1], tmp_path / "guesser")
     file = folder / "rollouts.jsonl"
@@ -228,6 +229,7 @@ def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
     expect(page.locator(".list tbody tr")).to_have_count(5)
 
 
+@pytest.mark.slow
 def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened, address):
     page = go(opened, address)
     first_of(page, "pages")
@@ -263,6 +265,7 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
     expect(page.locator("#stage-3")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     page = go(opened, serve(folder, cache=tmp_path / "empty"))
@@ -271,6 +274,7 @@ def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tm
     assert len(list((folder / "gallery").glob("*.webp"))) == 3
 
 
+@pytest.mark.slow
 def test_without_a_browser_the_page_says_how_to_get_one(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     lacking = serve(folder, cache=tmp_path / "empty", COLBENCH_BROWSER="no-such-browser")

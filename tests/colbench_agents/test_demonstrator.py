@@ -50,6 +50,7 @@ def successes(run):
     return sum(each["scores"]["default"]["success"] for each in run.values())
 
 
+@pytest.mark.weekly
 def test_they_are_mediocre_and_those_who_know_are_right(runs):
     assert 6 <= successes(runs["first"]) <= 30
     assert successes(runs["told"]) == 60

@@ -20,6 +20,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
     return place
 
 
+@pytest.mark.weekly
 def test_the_page_works_as_it_is_written(place: Workplace) -> None:
     rollouts = read_rollouts(place.folder / "runs" / "eggs" / "rollouts.jsonl")
     assert len(rollouts) == 20

@@ -165,6 +165,7 @@ def test_a_run_killed_twice_loses_and_doubles_nothing(tmp_path: Path, tiny_llama
     check_report(attempts.out)
 
 
+@pytest.mark.weekly
 def test_a_run_killed_while_vllm_starts_leaves_no_process(
     tmp_path: Path, tiny_llama: Path, rows: Path
 ):

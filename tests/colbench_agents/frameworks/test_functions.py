@@ -207,6 +207,7 @@ def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path,
     assert others is None or len(reasons) == 1 + others
 
 
+@pytest.mark.slow
 def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
     (tmp_path / "hangs.py").write_text(
         "import threading\ndef agent(messages):\n    threading.Event().wait()\n"

@@ -31,6 +31,7 @@ def receiver(pages, tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_were_here(
     pages, receiver, verify, forge, place, tmp_path
 ):

@@ -65,6 +65,7 @@ def test_dialogues_are_collected_as_the_command_would(tmp_path):
     assert "tests passed" in (collect.folder(tmp_path) / "report.txt").read_text()
 
 
+@pytest.mark.weekly
 def test_a_run_that_stops_is_an_error(tmp_path, capfd):
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
@@ -140,6 +141,7 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert pair.chosen.reward > pair.rejected.reward
 
 
+@pytest.mark.weekly
 def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
     small, tmp_path, served
 ):
@@ -242,6 +244,7 @@ def share(values):
     return sum(values) / len(values)
 
 
+@pytest.mark.slow
 def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
     small, tmp_path, served
 ):
@@ -254,6 +257,7 @@ def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_r
     assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.weekly
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):
     from sweet_rl_trainer.pipeline.inputs import load
 
@@ -322,6 +326,7 @@ def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
     assert preset_of(recipe.tables["critic"]) == recipe.tables["rank"].scores == preset
 
 
+@pytest.mark.slow
 def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
     def models():
         gc.collect()

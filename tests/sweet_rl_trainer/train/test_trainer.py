@@ -204,6 +204,7 @@ def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=1e-6)
 
 
+@pytest.mark.weekly
 def test_bfloat16_is_close(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one", max_steps=2)
     run(make_model(), pairs(5), tmp_path / "other", max_steps=2, precision="bfloat16")
@@ -241,6 +242,7 @@ def whole_run(make_model, folder, *callbacks):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(make_model, tmp_path):
     whole_run(make_model, tmp_path / "whole")
     code = (
@@ -271,6 +273,7 @@ def same_log(one, other):
     return lines[0] == lines[1]
 
 
+@pytest.mark.weekly
 def test_dropout_is_at_work_in_that_run(make_model, tmp_path):
     whole_run(make_model, tmp_path / "with")
     run(make_model(), pairs(10), tmp_path / "without", max_steps=7)
@@ -428,6 +431,7 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
     assert min(evaluated) == pytest.approx(sum(each).item() / 2, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path):
     options = {

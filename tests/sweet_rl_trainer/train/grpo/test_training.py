@@ -192,6 +192,7 @@ class FirstStep(TrainerCallback):
             self.weights = {name: each.clone() for name, each in model.state_dict().items()}
 
 
+@pytest.mark.weekly
 def test_dialogues_are_had_with_the_variables_of_the_template(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -231,7 +232,7 @@ t.one_step(make_guesser(), make_chat(), late, Path(sys.argv[1]), **changes)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("credit", [by_dialogue, by_turn])
 def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, tmp_path):
     with socket.socket() as free:
@@ -290,6 +291,7 @@ def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
     assert [each.scores["default"].value for each in found] == values
 
 
+@pytest.mark.slow
 def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
     make_guesser, make_chat, tmp_path
 ):
@@ -346,6 +348,7 @@ def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp
     assert not (done / "model.safetensors").exists()
 
 
+@pytest.mark.slow
 def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -360,6 +363,7 @@ def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     assert lines[1]["kl"] > 0
 
 
+@pytest.mark.weekly
 def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path):
     run(make_guesser(), make_chat(), [late], tmp_path / "run")
     with pytest.raises(UserError, match="steps changed"):
@@ -401,6 +405,7 @@ def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_cha
         run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
     given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
     given = replace(given, precision="bfloat16", gradient_checkpointing=True)
