@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import settings
 from msgspec.structs import replace
 
@@ -33,8 +34,14 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the end-to-end tests first: they take longest and would otherwise leave one worker alone at the end."""
+    """Put the end-to-end tests first, and have the tests that share a renderer share its event loop.
+
+    The end-to-end tests take longest and would otherwise leave one worker alone at the end.
+    """
     items.sort(key=lambda item: "e2e" not in item.path.parts)
+    for item in items:
+        if {"asyncio", "renderer"} <= {*item.keywords, *getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
 
 
 class FailuresAtOnce:
@@ -130,10 +137,12 @@ def browser() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.fixture
-async def renderer(browser: Path, tmp_path: Path) -> AsyncIterator[Renderer]:
-    """Yield a renderer with an empty store."""
-    async with Renderer(str(browser), cache=tmp_path / "renders") as renderer:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def renderer(
+    browser: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Renderer]:
+    """Yield a renderer that the tests of a module share, as it takes a second of CPU to start one."""
+    async with Renderer(str(browser), cache=tmp_path_factory.mktemp("renders")) as renderer:
         yield renderer
 
 

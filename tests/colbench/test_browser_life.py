@@ -212,9 +212,16 @@ async def test_a_browser_that_does_not_start_is_refused(tmp_path: Path) -> None:
     assert not any(running(pid) for pid in descendants())
 
 
+@pytest.fixture
+async def usual_cage(browser: Path, tmp_path: Path) -> str:
+    """Return the cage in which the browser starts here."""
+    async with Renderer(str(browser), cache=tmp_path) as renderer:
+        return renderer.cage
+
+
 @pytest.mark.slow
 async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_next(
-    browser: Path, renderer: Renderer, tmp_path: Path
+    browser: Path, usual_cage: str, tmp_path: Path
 ) -> None:
     picky = program(
         tmp_path / "picky",
@@ -223,13 +230,13 @@ async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_ne
     )
     async with Renderer(str(picky), cache=tmp_path) as caged:
         assert (await caged.render("<p>x")).outcome == "rendered"
-        assert caged.cage == renderer.cage.removesuffix(", own sandbox")
+        assert caged.cage == usual_cage.removesuffix(", own sandbox")
         assert caged.cage in {"no network", "flags"}
 
 
 @pytest.mark.slow
 async def test_a_cage_in_which_the_browser_failed_once_is_kept(
-    browser: Path, renderer: Renderer, tmp_path: Path
+    browser: Path, usual_cage: str, tmp_path: Path
 ) -> None:
     failed = tmp_path / "failed"
     shaky = program(
@@ -239,7 +246,7 @@ async def test_a_cage_in_which_the_browser_failed_once_is_kept(
     )
     async with Renderer(str(shaky), cache=tmp_path) as caged:
         assert failed.exists()
-        assert caged.cage == renderer.cage
+        assert caged.cage == usual_cage
 
 
 async def test_no_cage_is_given_up_because_the_browser_takes_long(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
+import pytest_asyncio
 from PIL import Image
 
 from colbench.domains.frontend.clip import ClipEncoder
@@ -32,7 +33,7 @@ TOO_BIG = task("too-big", html("x", rest=f"<p>{'x' * 3_000_000}</p>"))
 NEAR = f"Here it is:\n```html\n{html('Acme Coffee', '#1d4ed8')}\n```"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def clip(tiny_clip):
     async with ClipEncoder(tiny_clip, allow_unpinned=True, device="cpu") as encoder:
         yield encoder
