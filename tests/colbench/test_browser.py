@@ -207,11 +207,12 @@ async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remem
 
 
 async def test_a_page_that_never_ends_is_a_timeout_and_the_next_is_rendered(
-    renderer: Renderer,
+    browser: Path, tmp_path: Path
 ) -> None:
     endless = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
-    assert (await renderer.render(endless)).outcome in {"timeout", "crash"}
-    assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
+    async with Renderer(str(browser), cache=tmp_path, limits=Limits(wall_seconds=5)) as renderer:
+        assert (await renderer.render(endless)).outcome in {"timeout", "crash"}
+        assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tiers import mostly
 
 from colbench.errors import RenderError, UserError
 from colbench.sandbox.attacks.orphans import adopting_orphans
@@ -72,7 +73,7 @@ def running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("part", ["browser", "driver"])
+@pytest.mark.parametrize("part", ["browser", pytest.param("driver", marks=pytest.mark.slow)])
 async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
     browser: Path, tmp_path: Path, part: str
 ) -> None:
@@ -113,7 +114,9 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
     assert gone(processes)
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0])
+@pytest.mark.parametrize(
+    "moment", mostly(pytest.mark.slow, (0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0), 0.0, 0.3)
+)
 @pytest.mark.parametrize("cancels", [1, 2])
 async def test_nothing_is_left_when_a_renderer_is_cancelled(
     browser: Path, tmp_path: Path, moment: float, cancels: int
@@ -135,7 +138,14 @@ async def test_nothing_is_left_when_a_renderer_is_cancelled(
     assert gone(descendants() - before)
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "end",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_is_left_when_the_process_is_ended(
     browser: Path, tmp_path: Path, end: signal.Signals
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,8 +134,28 @@ def without_clip(here, monkeypatch, browser):
     return here
 
 
-def test_scoring_again_adds_the_cosine_and_runs_nothing_again(without_clip, tiny_clip, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+@pytest.fixture(scope="module")
+def played(tmp_path_factory, browser):
+    """Return a folder with a run without CLIP's weights, its tasks and its store of renders."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "tasks.jsonl").write_text(STILL + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLBENCH_CACHE", str(folder / "cache"))
+        patch.setenv("COLBENCH_BROWSER", str(browser))
+        patch.setenv("HOME", str(folder))
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+    return folder
+
+
+@pytest.fixture
+def again(played, without_clip):
+    """Copy that run, its tasks and its renders into the present folder."""
+    shutil.copytree(played, without_clip, dirs_exist_ok=True)
+
+
+def test_scoring_again_adds_the_cosine_and_runs_nothing_again(again, tiny_clip, capsys):
     (before,) = read_rollouts(Path("out/rollouts.jsonl"))
     assert before.scores["default"].value is None
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
@@ -178,8 +199,8 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
 
 
 @pytest.mark.slow
-def test_scoring_again_with_another_browser_is_said_in_every_report(here, browser, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+def test_scoring_again_with_another_browser_is_said_in_every_report(again, here, browser, capsys):
+    assert main(["report", "out"]) == 0
     assert "Warning" not in capsys.readouterr().out
     other = here / "other-chromium"
     other.write_text(
@@ -197,9 +218,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
-@pytest.mark.slow
-def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+def test_scoring_again_that_fails_keeps_the_verdicts(again, capsys):
     before = Path("out/rollouts.jsonl").read_bytes()
     for picture in Path("cache/renders").glob("*.png"):  # no render can be kept under its name
         picture.with_suffix(".json").unlink()
@@ -301,8 +320,7 @@ def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     assert "--clip-weights" not in said
 
 
-def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(without_clip, capsys):
-    main(["eval", "--tasks", "tasks.jsonl", "--out", "out"])
+def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(again, capsys):
     main(["eval", "--tasks", "tasks.jsonl", "--agent", "blank", "--out", "blank"])
     capsys.readouterr()
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))

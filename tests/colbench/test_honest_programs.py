@@ -91,7 +91,7 @@ async def test_unusual_programs_give_the_same_on_every_tier(tier):
     assert differing(chosen, told) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("tier", WORKING)
 def test_so_they_do_for_an_ordinary_user(as_nobody, tier):
     chosen = on(tier)

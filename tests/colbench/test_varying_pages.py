@@ -87,10 +87,10 @@ def test_there_are_many_varying_pages() -> None:
 
 @pytest.mark.parametrize("name", HEIGHTS)
 async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_to(
-    name: str, browser: Path, tmp_path: Path
+    name: str, renderer: Renderer
 ) -> None:
     (page,) = (page for page in VARYING if page.name == name)
-    [render] = await rendered([source(page)], browser, tmp_path, 1)
+    render = await renderer.render(source(page))
     assert (render.outcome, render.height) == ("rendered", HEIGHTS[name])
 
 

@@ -18,6 +18,12 @@ from colbench.viewer.notes import read_notes
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>"
 """An agent's hostile content; a page must never set `hit`."""
+LOOKS = [
+    pytest.param(LAPTOP, "light", id="laptop-light"),
+    pytest.param(PHONE, "dark", id="phone-dark", marks=pytest.mark.slow),
+    pytest.param(LAPTOP, "dark", id="laptop-dark", marks=pytest.mark.weekly),
+    pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.weekly),
+]
 PICTURES = ".stage:not([hidden]) img"
 
 
@@ -85,8 +91,7 @@ def first_of(page, run):
     page.wait_for_url("**/runs/**")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.mark.parametrize(("viewport", "scheme"), LOOKS)
 def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_an_agent_wrote(
     opened, address, violations, viewport, scheme
 ):

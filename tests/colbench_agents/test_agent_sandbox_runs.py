@@ -101,8 +101,10 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    ["node agents/examples/node/agent.js", "bash agents/examples/bash/agent.sh"],
-    ids=["node", "bash"],
+    [
+        pytest.param("node agents/examples/node/agent.js", id="node"),
+        pytest.param("bash agents/examples/bash/agent.sh", id="bash", marks=pytest.mark.slow),
+    ],
 )
 def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monkeypatch, capsys):
     if not shutil.which(command.split()[0]):

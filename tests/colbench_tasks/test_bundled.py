@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import mostly
 
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task, task_from_row
@@ -53,10 +54,7 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [name if "test" in name else pytest.param(name, marks=pytest.mark.slow) for name in SETS],
-)
+@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, SETS, "backend/test", "frontend/test"))
 def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
     """Make the tasks again instead of reading the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}

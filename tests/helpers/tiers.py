@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 
-def mostly(marker: pytest.MarkDecorator, cases: Iterable[Any], *others: Any) -> Iterator[Any]:
-    """Yield the cases, marked except for `others`; a case of several values is named by the first."""
-    for case in cases:
-        values = case if isinstance(case, tuple) else (case,)
-        yield case if values[0] in others else pytest.param(*values, marks=marker)
+def mostly(marker: pytest.MarkDecorator, cases: Iterable[Any], *others: Any) -> list[Any]:
+    """Return the cases, marked except for `others`."""
+    return [case if case in others else _marked(marker, case) for case in cases]
+
+
+def _marked(marker: pytest.MarkDecorator, case: Any) -> Any:
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=marker)

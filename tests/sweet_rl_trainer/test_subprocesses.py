@@ -38,7 +38,9 @@ sys.argv = sys.argv[1:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
-LAUNCHERS = pytest.mark.parametrize("launcher", ["", "launcher"])
+LAUNCHERS = pytest.mark.parametrize(
+    "launcher", [pytest.param("", marks=pytest.mark.slow), "launcher"]
+)
 
 
 def start(folder, seconds, launcher):

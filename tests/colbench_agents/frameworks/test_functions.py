@@ -193,7 +193,11 @@ async def agent(messages):
 
 
 @pytest.mark.parametrize(
-    ("hold", "others"), [("while True: pass", 0), ("threading.Event().wait()", None)]
+    ("hold", "others"),
+    [
+        ("while True: pass", 0),
+        pytest.param("threading.Event().wait()", None, marks=pytest.mark.slow),
+    ],
 )
 def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path, hold, others):
     """Code that runs is interrupted; a call of the system is not, and takes the other dialogues with it."""

@@ -180,6 +180,7 @@ BLIND = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
 USELESS = "Which version of Python do you use?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", ["facts", "gain"])
 def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
     numbers = iter(range(10_000))

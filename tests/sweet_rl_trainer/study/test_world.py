@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from msgspec.structs import replace
+from tiers import mostly
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -26,7 +27,7 @@ def hashes(source):
     return {task.hash for task in named(source)}
 
 
-@pytest.fixture(params=shipped())
+@pytest.fixture(params=mostly(pytest.mark.slow, shipped(), QUICK))
 def world(request):
     return read(request.param)
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiers import mostly
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -117,11 +118,16 @@ def expected_loss(model, found, credit=by_dialogue):
     return total / len(found)
 
 
-def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(
-    make_guesser, make_chat, late, tmp_path
-):
-    one_step(make_guesser(), make_chat(), late, tmp_path / "run")
-    check_step(make_guesser(), tmp_path / "run")
+@pytest.fixture(scope="module")
+def stepped(make_guesser, make_chat, late, tmp_path_factory):
+    """Return the folder of a training of one step."""
+    folder = tmp_path_factory.mktemp("stepped") / "run"
+    one_step(make_guesser(), make_chat(), late, folder)
+    return folder
+
+
+def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(make_guesser, stepped):
+    check_step(make_guesser(), stepped)
 
 
 def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
@@ -135,7 +141,7 @@ def one_step(model, chat, task, folder, **changes):
     return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
 
 
-@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+@pytest.mark.parametrize("scale", mostly(pytest.mark.slow, ("group", "batch", "none"), "none"))
 def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     scale, make_guesser, make_chat, late, tmp_path
 ):
@@ -255,10 +261,9 @@ def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, 
     check_step(make_guesser(), tmp_path / "run", credit)
 
 
-def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, late, tmp_path):
+def test_what_is_masked_is_the_template_and_the_human(make_chat, late, stepped):
     chat = make_chat()
-    run(make_guesser(), chat, twice(late), tmp_path / "run", settings(batch_size=16))
-    several = [each for each in rollouts(tmp_path / "run") if len(each.turns) > 1]
+    several = [each for each in rollouts(stepped) if len(each.turns) > 1]
     assert several
     for rollout in several:
         found = dialogue_row(rollout)
@@ -282,12 +287,11 @@ async def scores_of(task, answers):
         return [(await scorer.score(task, answer))["default"].value for answer in answers]
 
 
-def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
-    run(make_guesser(), make_chat(), twice(late), tmp_path / "run", settings(batch_size=16))
-    found = rollouts(tmp_path / "run")
+def test_rewards_are_the_harness_own(late, stepped):
+    found = rollouts(stepped)
     values = asyncio.run(scores_of(late, [each.answer for each in found]))
     assert len(set(values)) > 1
-    assert log(tmp_path / "run")[0]["reward"] == pytest.approx(sum(values) / len(values))
+    assert log(stepped)[0]["reward"] == pytest.approx(sum(values) / len(values))
     assert [each.scores["default"].value for each in found] == values
 
 
@@ -324,7 +328,7 @@ class Kill(TrainerCallback):
         raise Killed
 
 
-@pytest.mark.parametrize("credit", ["dialogue", "turn"])
+@pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.slow), "turn"])
 def test_a_run_that_was_killed_goes_on_to_the_same_end(
     credit, make_guesser, make_chat, late, tmp_path
 ):
