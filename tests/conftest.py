@@ -16,13 +16,13 @@ import pytest
 import pytest_asyncio
 from hypothesis import settings
 from msgspec.structs import replace
+from patience import PATIENT
 
 from colbench.config import digest
 from colbench.errors import UserError
 from colbench.rollout import cell_key, cell_seed, encode_rollout
 from colbench.run_folder import RunFolder
 from colbench.sandbox.browser import Renderer, find_browser
-from colbench.sandbox.browser.limits import Limits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -142,12 +142,9 @@ def browser() -> Path:
 async def renderer(
     browser: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Renderer]:
-    """Yield a renderer that the tests of a module share, as it takes a second of CPU to start one.
-
-    It is more patient than usual: a page takes long where many tests run at once.
-    """
-    limits, store = Limits(wall_seconds=120), tmp_path_factory.mktemp("renders")
-    async with Renderer(str(browser), cache=store, limits=limits) as renderer:
+    """Yield a renderer that the tests of a module share, as it takes a second of CPU to start one."""
+    store = tmp_path_factory.mktemp("renders")
+    async with Renderer(str(browser), cache=store, limits=PATIENT) as renderer:
         yield renderer
 
 

@@ -227,6 +227,7 @@ def test_the_report_has_what_a_script_computes_from_the_file(runs):
             assert found[name].mean == (value if value is None else pytest.approx(value)), name
 
 
+@pytest.mark.slow
 def test_interviewer_guesser_and_demonstrator_are_told_apart(runs):
     f1 = {
         name: run.report.domains["backend"].asking.metrics["ask_f1"].mean

@@ -12,6 +12,7 @@ from pathlib import Path
 import PIL
 import pytest
 from msgspec.structs import replace
+from patience import PATIENT
 from PIL import Image
 
 from colbench.errors import RenderError
@@ -127,9 +128,8 @@ async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
 ) -> None:
     hashes = []
     for workers in (1, 4):
-        async with Renderer(
-            str(browser), workers=workers, cache=tmp_path / str(workers)
-        ) as renderer:
+        cache = tmp_path / str(workers)
+        async with Renderer(str(browser), workers=workers, cache=cache, limits=PATIENT) as renderer:
             renders = await asyncio.gather(*map(renderer.render, MOVING.values()))
         assert {render.outcome for render in renders} == {"rendered"}
         hashes.append([sha256(render.picture).hexdigest() for render in renders])
@@ -248,7 +248,7 @@ async def test_two_that_ask_for_a_page_at_once_get_one_render(
     browser: Path, tmp_path: Path
 ) -> None:
     written = set()
-    async with Renderer(str(browser), cache=tmp_path, workers=4) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, workers=4, limits=PATIENT) as renderer:
         asking = asyncio.gather(*(renderer.render(GREEN_SQUARE) for _ in range(3)))
         while not asking.done():
             written |= {path.stat().st_ino for path in files(tmp_path, "[!.]*.png")}

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from patience import PATIENT
 from tiers import mostly
 
 from colbench.errors import RenderError, UserError
@@ -20,7 +21,6 @@ from colbench.sandbox.attacks.orphans import adopting_orphans
 from colbench.sandbox.attacks.orphans import descendants as below
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.launch import CAGES, Cage, Launcher, caged
-from colbench.sandbox.browser.limits import Limits
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
@@ -51,9 +51,12 @@ def descendants() -> set[int]:
 
 def roots() -> list[int]:
     """Return the topmost processes of browsers below this one: the driver starts each in its own session."""
-    return [
-        pid for pid in descendants() if os.getpgid(pid) == pid and parent_of(pid) != os.getpid()
-    ]
+    found = []
+    for pid in descendants():
+        with suppress(OSError):  # it has ended meanwhile
+            if os.getpgid(pid) == pid and parent_of(pid) != os.getpid():
+                found.append(pid)
+    return found
 
 
 def gone(pids: set[int]) -> bool:
@@ -77,7 +80,7 @@ def running(pid: int) -> bool:
 async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
     browser: Path, tmp_path: Path, part: str
 ) -> None:
-    async with Renderer(str(browser), cache=tmp_path, workers=3) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, workers=3, limits=PATIENT) as renderer:
         pages = [f"<p>{number}" * 500 for number in range(6)]
         rendering = asyncio.gather(*map(renderer.render, pages))
         await asyncio.sleep(0.3)
@@ -88,8 +91,7 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
 
 
 async def test_nothing_is_left_when_the_renderer_is_left(browser: Path, tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=PATIENCE)  # a browser that is too busy for the page is ended
-    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, limits=PATIENT) as renderer:
         await renderer.render("<p>x")
         processes = descendants()
         assert len(processes) > 2

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from patience import PATIENT
 from playwright.async_api import async_playwright
 
 from colbench.pages.extract import extract_page
@@ -19,15 +20,12 @@ from colbench.pages.store import RenderStore
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.attacks import Canary, PageAttack, page_attacks, page_controls
 from colbench.sandbox.browser.launch import Launcher
-from colbench.sandbox.browser.limits import Limits
 
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
 """Every this many pages are rendered by the test of a busy machine."""
 REAL_SAMPLE = 25
 BUSY_LOOPS = 3
-PATIENT = Limits(wall_seconds=120.0)
-"""A busy machine must not make a timeout of a page."""
 HEIGHTS = {
     "content visibility": 8020,
     "content visibility in a style attribute": 8020,
