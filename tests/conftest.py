@@ -158,8 +158,9 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def chromium(browser: Path) -> Iterator[Browser]:
     """Yield a running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)  # 5 s are too few where many tests run at once
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
