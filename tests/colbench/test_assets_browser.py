@@ -146,7 +146,7 @@ def real_pages() -> list[str]:
     return [page for page in pages if "<video" not in page][5::16][:12]
 
 
-@pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html>"])
+@pytest.mark.parametrize("doctype", ["", pytest.param("<!DOCTYPE html>", marks=pytest.mark.slow)])
 async def test_purged_pages_look_as_with_the_whole_sheet(looker: Looker, doctype: str) -> None:
     for width in (600, 1354, 1600):
         whole = await looker.picture(doctype + VARIANTS, width=width)

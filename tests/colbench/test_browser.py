@@ -206,6 +206,7 @@ async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remem
     assert files(tmp_path, "*") == []
 
 
+@pytest.mark.slow
 async def test_a_page_that_never_ends_is_a_timeout_and_the_next_is_rendered(
     browser: Path, tmp_path: Path
 ) -> None:

@@ -423,6 +423,7 @@ def test_agents_are_listed(capsys):
     assert all(name in printed for name in ("blank", "guesser", "interviewer", "vllm:", "openai:"))
 
 
+@pytest.mark.slow
 def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out

@@ -77,6 +77,7 @@ def test_tasks_of_a_domain_are_listed_and_shown(capsys):
     )
 
 
+@pytest.mark.slow
 def test_the_human_of_the_documentation_works_as_written(here):
     (human,) = (each.text for each in blocks("docs/frontend.md") if each.language == "python")
     Path("glance.py").write_text(human)
@@ -308,6 +309,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     common = ["eval", "--domain", "frontend", "--clip-weights", str(tiny_clip)]
     assert main(common) == 2

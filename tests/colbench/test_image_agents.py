@@ -46,7 +46,12 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
 
 @pytest.mark.parametrize(
     ("agent", "seen"),
-    [("Reads", "[]"), ("Sees", SEEN), ("OpensSeeing", SEEN), ("OpensOneThatSees", SEEN)],
+    [
+        ("Reads", "[]"),
+        pytest.param("Sees", SEEN, marks=pytest.mark.slow),
+        pytest.param("OpensSeeing", SEEN, marks=pytest.mark.slow),
+        ("OpensOneThatSees", SEEN),
+    ],
 )
 def test_only_who_accepts_pictures_is_handed_them(
     tmp_path, cache, monkeypatch, browser, agent, seen

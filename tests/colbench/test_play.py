@@ -323,6 +323,7 @@ def test_the_editor_starts_from_the_signature_and_may_fail(here):
 PAGE = "<html>\n<body style='background: navy'>\n\n<h1>Boats</h1>\n</body>\n</html>\n\n"
 
 
+@pytest.mark.slow
 def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
     lines = f"What colour is it?\n\n{PAGE}/answer\n.\n"
     said = play("--domain", "frontend", "--browser", str(browser), "--out", "out", lines=lines)

@@ -262,6 +262,7 @@ async def test_what_several_processes_wait_for_is_told_once_a_server():
     assert "HTTP 429: slow down" in told[0][0]
 
 
+@pytest.mark.slow
 async def test_the_limit_of_a_server_is_divided_among_the_processes():
     """The server takes two requests at once; had each process two, some would be refused."""
     crowded = Fault(slots=2)
@@ -272,6 +273,7 @@ async def test_the_limit_of_a_server_is_divided_among_the_processes():
     assert {delivery.retries for delivery in deliveries} == {0}
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_gone_stops_all_processes():
     broken = Fault(status=500, body="no")
     async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
@@ -281,6 +283,7 @@ async def test_a_server_that_is_gone_stops_all_processes():
     assert asked < 100
 
 
+@pytest.mark.slow
 async def test_a_users_mistake_in_a_process_is_told_as_such():
     async with ScriptedServer(asks_once) as server:
         with pytest.raises(colbench.UserError, match="other"):
@@ -289,6 +292,7 @@ async def test_a_users_mistake_in_a_process_is_told_as_such():
             )
 
 
+@pytest.mark.slow
 async def test_what_was_learned_of_a_model_is_in_the_record():
     words = "Unsupported value: 'temperature' does not support 1.0 with this model."
     server = ScriptedServer(asks_once)
@@ -382,6 +386,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(here):
     assert same(run, colbench.evaluate(**BACKEND, limit=9))
 
 
+@pytest.mark.slow
 def test_answers_are_scored_again_by_several_processes(here, capsys):
     from colbench.cli import main
 
