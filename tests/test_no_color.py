@@ -12,7 +12,7 @@ COLORFUL = [
     "colbench.cli agents check guesser",
     pytest.param(
         "sweet_rl_trainer.cli run tiny-cpu --set data.runs=[] --set collect=[] --dry-run",
-        marks=pytest.mark.slow,  # imports torch twice
+        marks=pytest.mark.weekly,  # imports torch twice
     ),
 ]
 HELP = ["colbench.cli eval --help", "sweet_rl_trainer.cli run --help"]

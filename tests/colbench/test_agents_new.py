@@ -74,7 +74,7 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_package_passes_its_own_tests_without_a_warning(made: Made):
     plain = ("-W", "error", "-p", "no:asyncio")  # an optional plug-in
     printed = run(sys.executable, "-m", "pytest", *plain, cwd=made.folder, env=made.env)

@@ -155,7 +155,7 @@ async def test_purged_pages_look_as_with_the_whole_sheet(looker: Looker, doctype
     assert without != await looker.prepared(doctype + VARIANTS)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_real_pages_look_as_with_the_whole_sheet(
     looker: Looker, real_pages: list[str]
 ) -> None:

@@ -28,7 +28,7 @@ def runs(tmp_path_factory, multiplied):
     "command",
     [
         pytest.param("view RUN --list", marks=pytest.mark.slow),
-        pytest.param("view RUN --failed", marks=pytest.mark.slow),
+        pytest.param("view RUN --failed", marks=pytest.mark.weekly),
         "view RUN --task TASK",
         pytest.param("compare RUN OTHER", marks=pytest.mark.slow),
     ],

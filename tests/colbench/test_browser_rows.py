@@ -24,7 +24,7 @@ def pages() -> list[str | None]:
     return [extract_page(msgspec.json.decode(line)["ground_truth"]) for line in lines]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_a_real_page_renders_twice_to_the_same(
     pages: list[str | None], browser: Path, tmp_path: Path
 ) -> None:

@@ -109,7 +109,7 @@ def test_the_win_rate_against_a_baseline_run(here, capsys):
     assert report("base")["win_rate"]["rate"]["mean"] == 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_run_that_is_killed_goes_on_where_it_was(here):
     argv = [sys.executable, "-m", "colbench.cli", "eval", "--domain", "frontend", "--limit", "6"]
     argv += ["--concurrency", "1", "--out", "out"]

@@ -259,7 +259,7 @@ async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
     return await asyncio.gather(*(renderer.render(html(look)) for look in looks))
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
     """Require 94 %; currently all 160 come first on these pages, from which the rules were made."""
     cases = list(changes())
@@ -281,7 +281,7 @@ async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> No
         assert compare(render, render) == CONTENT
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_severity_falls_as_a_page_is_repaired(renderer: Renderer) -> None:
     """Go from another template to the target, one decision at a time; a few steps reveal what was hidden before."""
     rises = steps = 0

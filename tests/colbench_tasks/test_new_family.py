@@ -27,7 +27,7 @@ def test_the_page_works_as_it_is_written(place: Workplace) -> None:
     assert all(rollout.scores["default"].success for rollout in rollouts)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_family_joins_generated_tasks_and_no_frozen_set(place: Workplace) -> None:
     code = """
 import hashlib, json

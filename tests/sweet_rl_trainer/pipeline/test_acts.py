@@ -181,7 +181,7 @@ USELESS = "Which version of Python do you use?"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scores", ["facts", "gain"])
+@pytest.mark.parametrize("scores", ["facts", pytest.param("gain", marks=pytest.mark.weekly)])
 def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
     numbers = iter(range(10_000))
     said = (BLIND, USELESS, "What should be returned?")

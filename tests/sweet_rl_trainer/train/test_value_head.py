@@ -525,7 +525,7 @@ def three_steps(base, folder):
     return run(model, pairs(7), folder, held_out=pairs(3, seed=1), epochs=1)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("wrapped", [{}, FSDP2], ids=["DDP", "FSDP2"])
 def test_two_processes_train_as_one_does(make_value_model, tmp_path, wrapped):
     make_value_model()

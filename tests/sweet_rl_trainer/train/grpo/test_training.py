@@ -141,7 +141,7 @@ def one_step(model, chat, task, folder, **changes):
     return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
 
 
-@pytest.mark.parametrize("scale", mostly(pytest.mark.slow, ("group", "batch", "none"), "none"))
+@pytest.mark.parametrize("scale", mostly(pytest.mark.weekly, ("group", "batch", "none"), "none"))
 def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     scale, make_guesser, make_chat, late, tmp_path
 ):
@@ -165,7 +165,7 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     assert any(not torch.equal(one[n], p) for n, p in make_guesser().state_dict().items())
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("name", "iterations"), [("qwen3", 1), ("qwen3", 2), ("deepseek", 1)])
 def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
     name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
@@ -328,7 +328,7 @@ class Kill(TrainerCallback):
         raise Killed
 
 
-@pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.slow), "turn"])
+@pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.weekly), "turn"])
 def test_a_run_that_was_killed_goes_on_to_the_same_end(
     credit, make_guesser, make_chat, late, tmp_path
 ):
@@ -409,7 +409,7 @@ def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_cha
         run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
     given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
     given = replace(given, precision="bfloat16", gradient_checkpointing=True)
