@@ -290,6 +290,7 @@ def test_without_a_browser_the_page_says_how_to_get_one(opened, serve, runs, tmp
     expect(page.locator(".said").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_exported_pages_have_pictures_slider_and_keys_without_a_server(opened, runs, tmp_path):
     exported = view(*runs[2:], "--export", tmp_path / "out", cache=runs[0].parent / "cache")
     assert exported.communicate()[0].split()[-2:] == ["2", "dialogues"]
