@@ -272,6 +272,7 @@ def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
     assert "its target cannot be rendered (varies" in task["flaws"][1]
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):
     Path("bad.jsonl").write_text(TOO_BIG + "\n")
     assert main(["eval", "--tasks", "bad.jsonl", "--out", "out"]) == 1

@@ -48,9 +48,9 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
     ("agent", "seen"),
     [
         ("Reads", "[]"),
-        pytest.param("Sees", SEEN, marks=pytest.mark.slow),
+        ("Sees", SEEN),
         pytest.param("OpensSeeing", SEEN, marks=pytest.mark.slow),
-        ("OpensOneThatSees", SEEN),
+        pytest.param("OpensOneThatSees", SEEN, marks=pytest.mark.slow),
     ],
 )
 def test_only_who_accepts_pictures_is_handed_them(

@@ -154,6 +154,7 @@ def test_a_process_that_is_killed_loses_nothing(here):
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 6
 
 
+@pytest.mark.slow
 def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     run = mine("DiesAlways")
     lost = [rollout for rollout in run.rollouts if rollout.failure]

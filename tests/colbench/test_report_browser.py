@@ -168,6 +168,7 @@ def failing(tmp_path_factory) -> Path:
     return run.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("viewport", "scheme"),
     mostly(pytest.mark.weekly, product((PHONE, LAPTOP), ("light", "dark")), (LAPTOP, "dark")),

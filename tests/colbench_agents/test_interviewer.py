@@ -64,6 +64,7 @@ async def test_the_interviewer_solves_the_bundled_tasks_within_ten_turns() -> No
     assert sum(wins) / len(wins) >= 0.99
 
 
+@pytest.mark.slow
 async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
     wins = []
     for task in load("backend"):

@@ -73,6 +73,7 @@ def test_nothing_of_a_task_or_a_run_is_in_reach(tmp_path):
     assert [name for name, success in reached.items() if success] == []
 
 
+@pytest.mark.slow
 def test_in_a_sandbox_without_a_network_neither(tmp_path):
     isolated, described = evaluate(tmp_path / "isolated", "Prying", "--agent-sandbox")
     assert described["process"] == ISOLATED

@@ -141,6 +141,7 @@ def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(plac
     assert all(cell["success"] is None for cell in cells)
 
 
+@pytest.mark.slow
 def test_the_package_of_the_domain_is_shown_with_the_run_and_its_verification(place, bundle):
     assert '<th scope="row">Domain, numbers</th><td>numbers 1.0' in (
         place / "run" / "report.html"

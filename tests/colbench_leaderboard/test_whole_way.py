@@ -172,6 +172,7 @@ def site(clone, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way, site, tmp_path):
     assert main(["leaderboard", "build", str(way.work), "--out", str(tmp_path / "site")]) == 0
     assert files(tmp_path / "site") == files(site)

@@ -57,6 +57,7 @@ print(json.dumps({
     assert without["frozen"] == with_eggs["frozen"]
 
 
+@pytest.mark.slow
 def test_the_package_of_a_family_is_hidden_from_sandboxed_agents(place: Workplace) -> None:
     code = (
         "from colbench.config import RunConfig\n"

@@ -192,6 +192,7 @@ async def agent(messages):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hold", "others"),
     [

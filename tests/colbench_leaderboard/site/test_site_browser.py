@@ -211,6 +211,7 @@ def test_it_is_dark_where_the_reader_wants_it_dark(opened, site):
     assert dark < 100
 
 
+@pytest.mark.slow
 def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opened, stores):
     tasks = stores.make_tasks(2, "frontend")
     made = stores.Store(tmp_path / "store", tasks)
