@@ -55,8 +55,7 @@ class FailuresAtOnce:
         """Print the name of a failed test and the last lines of its error."""
         if report.failed:
             lines = report.longreprtext.splitlines()[-12:]
-            self._terminal.ensure_newline()
-            self._terminal.write("\n".join([f"FAILED {report.nodeid}", *lines, ""]), flush=True)
+            self._terminal.write("\n".join(["", f"FAILED {report.nodeid}", *lines, ""]), flush=True)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -76,6 +76,7 @@ def running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["browser", pytest.param("driver", marks=pytest.mark.weekly)])
 async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
     browser: Path, tmp_path: Path, part: str

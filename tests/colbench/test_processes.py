@@ -348,7 +348,9 @@ def test_a_run_that_is_killed_leaves_no_process(started, processes_left, agent):
     assert processes_left(began, 10) == set()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, processes_left, number):
     with started("Waits") as process:
         began = descendants(process)

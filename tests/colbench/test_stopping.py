@@ -171,7 +171,9 @@ def stop(agent, number, *flags, times=1):
 BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
     code, _, out, err = stop("WaitsInAThread", number)
     assert code == 128 + number

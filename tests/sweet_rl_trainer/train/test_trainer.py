@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 from array import array
+from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tiers import mostly
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -168,8 +170,10 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
     return found
 
 
-@pytest.mark.parametrize("share", [False, True])
-@pytest.mark.parametrize("row_tokens", [1, 64, 1000])
+@pytest.mark.parametrize(
+    ("row_tokens", "share"),
+    mostly(pytest.mark.slow, product((1, 64, 1000), (False, True)), (1, False), (64, True)),
+)
 def test_three_steps_equal_a_plain_loop_however_rows_are_packed(
     make_model, tmp_path, row_tokens, share
 ):
@@ -198,6 +202,7 @@ def test_the_likelihood_is_of_the_chosen_sides_that_are_imitated_alone(make_mode
         run(make_model(), every, tmp_path / "run", epochs=2, max_steps=3, **changes)
 
 
+@pytest.mark.slow
 def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one")
     run(make_model(), pairs(5), tmp_path / "other", gradient_checkpointing=True)
@@ -298,6 +303,7 @@ def test_a_finished_run_is_left_as_it_is(make_model, tmp_path):
     assert (model / "model.safetensors").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_values_of_the_reference_are_kept_apart_by_what_they_were_computed_with(
     make_model, tmp_path
 ):

@@ -130,6 +130,7 @@ def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(make_guesser, ste
     check_step(make_guesser(), stepped)
 
 
+@pytest.mark.slow
 def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -141,6 +142,7 @@ def one_step(model, chat, task, folder, **changes):
     return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", mostly(pytest.mark.weekly, ("group", "batch", "none"), "none"))
 def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     scale, make_guesser, make_chat, late, tmp_path
@@ -328,6 +330,7 @@ class Kill(TrainerCallback):
         raise Killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.weekly), "turn"])
 def test_a_run_that_was_killed_goes_on_to_the_same_end(
     credit, make_guesser, make_chat, late, tmp_path
@@ -346,6 +349,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_end(
     assert run(make_guesser(), chat, [late], tmp_path / "run", given) == again
 
 
+@pytest.mark.weekly
 def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp_path):
     done = run(make_guesser(), make_chat(), [late], tmp_path / "run", adapters=LoraSettings(rank=2))
     assert (done / "adapter_model.safetensors").is_file()
