@@ -206,7 +206,7 @@ async def test_emoji_are_in_colour(looker: Looker) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_fonts_of_the_user_are_not_seen(
     browser: Path, looker: Looker, tmp_path: Path
 ) -> None:

@@ -87,7 +87,7 @@ def test_the_human_of_the_documentation_works_as_written(here):
     assert said <= {"It should be taller.", "It should be shorter."}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     for agent in ("blank", "guesser", "designer"):
@@ -175,7 +175,7 @@ def test_scoring_again_adds_the_cosine_and_runs_nothing_again(again, tiny_clip, 
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
@@ -188,7 +188,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0

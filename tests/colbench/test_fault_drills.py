@@ -159,7 +159,7 @@ async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
     "combination",
     [
         "http-429/3+truncated/5+cut-in-middle/7",
-        pytest.param("qwen3+html/2", marks=pytest.mark.slow),
+        pytest.param("qwen3+html/2", marks=pytest.mark.weekly),
     ],
 )
 async def test_faults_that_come_together_cost_no_dialogue(combination):

@@ -90,7 +90,7 @@ async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
     assert score.note.startswith("too big: ")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(scorer):
     cut = COFFEE.hidden.reference.replace("</html>", "")
     scores = await scorer.score(COFFEE, cut)
@@ -98,7 +98,7 @@ async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(score
     assert scores["official"].note == "no page: scored as black"
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(scorer):
     score = (await scorer.score(COFFEE, NEAR))["default"]
     other = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]

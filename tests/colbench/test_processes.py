@@ -130,7 +130,7 @@ def test_results_equal_those_of_one_process():
     assert same(one, two)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_pages_are_rendered_and_scored_by_two_browsers_as_by_one(browser):
     settings = {"tasks": "bundled:frontend", "limit": 3, "browser": str(browser)}
     one = colbench.evaluate(**settings)

@@ -54,7 +54,7 @@ def solves(code: str, task: Task) -> bool:
     return outputs(code, task) == outputs(task.hidden.reference, task)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_the_interviewer_solves_the_bundled_tasks_within_ten_turns() -> None:
     wins = []
     for task in load("backend"):

@@ -58,7 +58,10 @@ def spec_of(example: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("example", "turns"), [("node", 3), ("bash", 2), ("http", 2)])
+@pytest.mark.parametrize(
+    ("example", "turns"),
+    mostly(pytest.mark.weekly, (("node", 3), ("bash", 2), ("http", 2)), ("bash", 2)),
+)
 def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp_path: Path):
     out = tmp_path / "run"
     with spec_of(example) as spec:

@@ -172,7 +172,7 @@ def site(clone, tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way, site, tmp_path):
     assert main(["leaderboard", "build", str(way.work), "--out", str(tmp_path / "site")]) == 0
     assert files(tmp_path / "site") == files(site)
@@ -189,7 +189,7 @@ def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way,
     assert shown == list(reversed(AGENTS))
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_what_an_entrys_page_says_to_run_gives_the_receipt_that_it_shows(
     way, clone, runs, tmp_path, monkeypatch
 ):

@@ -62,7 +62,7 @@ def alive(pid):
     return True
 
 
-@LAUNCHERS
+@pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.weekly), "launcher"])
 def test_a_program_gets_its_arguments_and_its_exit_code_comes_back(launcher, tmp_path):
     with start(tmp_path, 0.1, launcher) as parent:
         assert parent.stdout.readline().split(maxsplit=1)[1].strip() == "['0.1']"

@@ -61,7 +61,7 @@ def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_somebody_wrote(
         assert page.evaluate("typeof hit") == "undefined", kind
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_on_a_dark_phone_no_page_is_too_wide_or_too_faint(opened, site, kinds, violations):
     page = opened(viewport=PHONE, color_scheme="dark")
     for kind, name in kinds.items():

@@ -11,7 +11,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.agents.dialogues import run_dialogues
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, monkeypatch):
     monkeypatch.setenv("COLBENCH_LIMIT", "1")
     monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")

@@ -29,7 +29,7 @@ def stage(small_recipe):
     return lambda *changes: plan(read(str(small_recipe), [*TINY, *changes]), "grpo")[0]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_its_summary_has_the_peak_memory_of_its_process_and_its_dialogues_are_about_the_named_tasks(
     stage, tmp_path
 ):

@@ -245,7 +245,7 @@ def share(values):
     return sum(values) / len(values)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
     small, tmp_path, served
 ):
@@ -327,7 +327,7 @@ def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
     assert preset_of(recipe.tables["critic"]) == recipe.tables["rank"].scores == preset
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
     def models():
         gc.collect()

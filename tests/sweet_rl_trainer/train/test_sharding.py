@@ -91,7 +91,7 @@ def two(request, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("run", "file"),
     [

@@ -437,7 +437,7 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
     assert min(evaluated) == pytest.approx(sum(each).item() / 2, abs=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path):
     options = {

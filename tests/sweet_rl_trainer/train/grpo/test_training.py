@@ -297,7 +297,7 @@ def test_rewards_are_the_harness_own(late, stepped):
     assert [each.scores["default"].value for each in found] == values
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
     make_guesser, make_chat, tmp_path
 ):
@@ -356,7 +356,7 @@ def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp
     assert not (done / "model.safetensors").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     make_guesser, make_chat, late, tmp_path
 ):
