@@ -38,10 +38,6 @@ sys.argv = sys.argv[1:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
-LAUNCHERS = pytest.mark.parametrize(
-    "launcher", [pytest.param("", marks=pytest.mark.slow), "launcher"]
-)
-
 
 def start(folder, seconds, launcher):
     (folder / "sleeper.py").write_text(CHILD)
@@ -69,7 +65,7 @@ def test_a_program_gets_its_arguments_and_its_exit_code_comes_back(launcher, tmp
         assert parent.wait() == 3
 
 
-@LAUNCHERS
+@pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.slow), "launcher"])
 def test_a_child_does_not_outlive_a_parent_that_is_killed(launcher, tmp_path):
     with start(tmp_path, 600, launcher) as parent:
         pid = int(parent.stdout.readline().split()[0])
