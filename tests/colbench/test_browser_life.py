@@ -118,7 +118,7 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "moment", mostly(pytest.mark.slow, (0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0), 0.0, 0.3)
+    "moment", mostly(pytest.mark.weekly, (0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0), 0.0, 0.3)
 )
 @pytest.mark.parametrize("cancels", [1, 2])
 async def test_nothing_is_left_when_a_renderer_is_cancelled(

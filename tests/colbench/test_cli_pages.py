@@ -199,7 +199,7 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
     assert "Warning" not in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_scoring_again_with_another_browser_is_said_in_every_report(again, here, browser, capsys):
     assert main(["report", "out"]) == 0
     assert "Warning" not in capsys.readouterr().out

@@ -121,7 +121,7 @@ def test_a_dialogue_about_pages_takes_less_than_two_kilobytes():
     assert taken / len(kept) < OF_PAGES
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_dialogue_takes_less_than_a_kilobyte(run):
     trials = 50
     digest = run.record.digest

@@ -49,8 +49,8 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
     [
         ("Reads", "[]"),
         ("Sees", SEEN),
-        pytest.param("OpensSeeing", SEEN, marks=pytest.mark.slow),
-        pytest.param("OpensOneThatSees", SEEN, marks=pytest.mark.slow),
+        pytest.param("OpensSeeing", SEEN, marks=pytest.mark.weekly),
+        pytest.param("OpensOneThatSees", SEEN, marks=pytest.mark.weekly),
     ],
 )
 def test_only_who_accepts_pictures_is_handed_them(

@@ -56,7 +56,7 @@ def test_they_are_mediocre_and_those_who_know_are_right(runs):
     assert successes(runs["told"]) == 60
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_they_differ_in_patience_and_in_what_they_ask(runs):
     turns = [len(each) for each in said(runs["first"]).values()]
     assert min(turns) <= 2

@@ -54,7 +54,7 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, SETS, "backend/test", "frontend/test"))
+@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, SETS, "backend/test"))
 def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
     """Make the tasks again instead of reading the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}

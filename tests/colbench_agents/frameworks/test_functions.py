@@ -197,7 +197,7 @@ async def agent(messages):
     ("hold", "others"),
     [
         ("while True: pass", 0),
-        pytest.param("threading.Event().wait()", None, marks=pytest.mark.slow),
+        pytest.param("threading.Event().wait()", None, marks=pytest.mark.weekly),
     ],
 )
 def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path, hold, others):

@@ -49,7 +49,7 @@ def scored(turn, replies):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_good_question_is_worth_the_whole_and_a_wrong_answer_nothing(played, tmp_path):
     config, tasks, trajectories = played
     ranked = []

@@ -172,7 +172,7 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
 
 @pytest.mark.parametrize(
     ("row_tokens", "share"),
-    mostly(pytest.mark.slow, product((1, 64, 1000), (False, True)), (1, False), (64, True)),
+    mostly(pytest.mark.weekly, product((1, 64, 1000), (False, True)), (1, False), (64, True)),
 )
 def test_three_steps_equal_a_plain_loop_however_rows_are_packed(
     make_model, tmp_path, row_tokens, share

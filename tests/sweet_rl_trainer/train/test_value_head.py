@@ -344,7 +344,7 @@ LORA = {"adapters": LoraSettings(rank=4, dropout=0.1)}
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 @pytest.mark.parametrize(
     "options",
-    [pytest.param({}, id="full"), pytest.param(LORA, id="LoRA", marks=pytest.mark.slow)],
+    [pytest.param({}, id="full"), pytest.param(LORA, id="LoRA", marks=pytest.mark.weekly)],
 )
 def test_a_run_that_was_cut_goes_on_exactly(make_value_model, tmp_path, options):
     def start(folder, *callbacks):

@@ -347,14 +347,8 @@ class Killed(TrainerCallback):
             raise KeyboardInterrupt
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "lora",
-    [
-        pytest.param(None, marks=pytest.mark.weekly, id="whole"),
-        pytest.param(LoraSettings(rank=2), id="lora"),
-    ],
-)
+@pytest.mark.weekly
+@pytest.mark.parametrize("lora", [None, LoraSettings(rank=2)], ids=["whole", "lora"])
 def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixels, tmp_path, lora):
     examples, _ = pairs
     examples = [*examples, *examples, examples[0]]

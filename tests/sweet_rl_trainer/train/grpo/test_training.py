@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tiers import mostly
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -130,7 +129,7 @@ def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(make_guesser, ste
     check_step(make_guesser(), stepped)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -142,8 +141,8 @@ def one_step(model, chat, task, folder, **changes):
     return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scale", mostly(pytest.mark.weekly, ("group", "batch", "none"), "none"))
+@pytest.mark.weekly
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
 def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     scale, make_guesser, make_chat, late, tmp_path
 ):
