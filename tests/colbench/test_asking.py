@@ -219,7 +219,7 @@ def computed_anew(run: colbench.Run) -> dict[str, float]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_report_has_what_a_script_computes_from_the_file(runs):
     for run in runs.values():
         found = run.report.domains["backend"].asking.metrics

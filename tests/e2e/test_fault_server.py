@@ -50,7 +50,7 @@ def served(tmp_path):
             assert server.wait(10) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_an_agent_is_tried_on_the_served_faults(served, tmp_path):
     for name, code in [("http-429/3+html/5", 0), ("null", 1), ("http-404", 2)]:
         flags = ("--tasks", "bundled:backend", "--limit", "2", "--out", name.replace("/", "-"))
