@@ -67,13 +67,13 @@ def bites(tmp_path_factory):
         return dict(zip([(attack.kind, attack.name) for attack in everything], found, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("attack", attacks(), ids=lambda attack: f"{attack.kind}: {attack.name}")
 def test_every_attack_bites_where_nothing_stops_it(bites, attack):
     assert attack.aim in bites[attack.kind, attack.name]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("control", controls(), ids=lambda control: control.name)
 def test_every_control_is_honest(bites, control):
     assert bites[control.kind, control.name] == {"score"}
