@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Where it is set, each of the many processes of the tests compiles all that it imports: 28 s of CPU for torch and transformers, not 12.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: eval test test-all bench bench-quick checks tools docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
+.PHONY: eval test test-all test-weekly bench bench-quick checks tools docs package lock clean .venv-vllm .venv-frameworks .venv-harnesses
 
 eval: $(VENV)/.installed
 	$(BIN)/colbench sweep agents/examples/baselines.toml
@@ -15,14 +15,15 @@ eval: $(VENV)/.installed
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $$(( ($$(nproc) * 3 + 1) / 2 )) --dist loadfile --no-loadscope-reorder --durations 25
 
 test: checks
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not weekly"
 
-# Everything: also what takes long, and what needs vLLM, other frameworks and other harnesses, in environments of their own.
-test-all: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
-test-all: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
-test-all: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
-test-all: checks docs .venv-vllm .venv-frameworks .venv-harnesses
-	$(PYTEST)
+# More of it, also with vLLM, other frameworks and other harnesses, in environments of their own; `test-weekly` has every test.
+test-all: SELECTED := -m "not weekly"
+test-all test-weekly: export COLBENCH_VLLM := $(CURDIR)/.venv-vllm/bin/vllm
+test-all test-weekly: export COLBENCH_FRAMEWORKS := $(CURDIR)/.venv-frameworks/bin/python
+test-all test-weekly: export COLBENCH_HARNESSES := $(CURDIR)/.venv-harnesses
+test-all test-weekly: checks docs .venv-vllm .venv-frameworks .venv-harnesses
+	$(PYTEST) $(SELECTED)
 
 # All benchmarks, or some: `make bench BENCH="sandbox viewer"`. Writes docs/benchmarks.json and docs/benchmarks.md.
 bench: tools

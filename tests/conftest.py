@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import settings
 from msgspec.structs import replace
+from patience import PATIENT
 
 from colbench.config import digest
 from colbench.errors import UserError
@@ -33,8 +35,34 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the end-to-end tests first: they take longest and would otherwise leave one worker alone at the end."""
+    """Put the end-to-end tests first, and have the tests that share a renderer share its event loop.
+
+    The end-to-end tests take longest and would otherwise leave one worker alone at the end.
+    """
     items.sort(key=lambda item: "e2e" not in item.path.parts)
+    for item in items:
+        if {"asyncio", "renderer"} <= {*item.keywords, *getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.asyncio(loop_scope="module"), append=False)
+
+
+class FailuresAtOnce:
+    """Prints each failure when it happens, as a run that is killed prints no summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self._terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print the name of a failed test and the last lines of its error."""
+        if report.failed:
+            lines = report.longreprtext.splitlines()[-12:]
+            self._terminal.write("\n".join(["", f"FAILED {report.nodeid}", *lines, ""]), flush=True)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have failures printed at once, by the process that the workers report to."""
+    if not hasattr(session.config, "workerinput"):
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        session.config.pluginmanager.register(FailuresAtOnce(terminal))
 
 
 @pytest.fixture(scope="session")
@@ -109,10 +137,13 @@ def browser() -> Path:
         pytest.skip(str(error))
 
 
-@pytest.fixture
-async def renderer(browser: Path, tmp_path: Path) -> AsyncIterator[Renderer]:
-    """Yield a renderer with an empty store."""
-    async with Renderer(str(browser), cache=tmp_path / "renders") as renderer:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def renderer(
+    browser: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Renderer]:
+    """Yield a renderer that the tests of a module share, as it takes a second of CPU to start one."""
+    store = tmp_path_factory.mktemp("renders")
+    async with Renderer(str(browser), cache=store, limits=PATIENT) as renderer:
         yield renderer
 
 
@@ -126,8 +157,9 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def chromium(browser: Path) -> Iterator[Browser]:
     """Yield a running browser; a module that uses it has no asynchronous tests, which its event loop would disturb."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=60_000)  # 5 s are too few where many tests run at once
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=browser, args=["--no-sandbox", "--disable-gpu"]

@@ -10,7 +10,10 @@ import pytest
 COLOR = re.compile(r"\x1b\[(?:\d+;)*(?:3\d|4\d|9\d|10\d)[;\dm]")
 COLORFUL = [
     "colbench.cli agents check guesser",
-    "sweet_rl_trainer.cli run tiny-cpu --set data.runs=[] --set collect=[] --dry-run",
+    pytest.param(
+        "sweet_rl_trainer.cli run tiny-cpu --set data.runs=[] --set collect=[] --dry-run",
+        marks=pytest.mark.weekly,  # imports torch twice
+    ),
 ]
 HELP = ["colbench.cli eval --help", "sweet_rl_trainer.cli run --help"]
 

@@ -230,7 +230,7 @@ def test_quick_benchmarks_record_nothing_and_start_none_when_the_time_is_up(made
     assert "second: not run, the time is up" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("name", QUICK)
 def test_the_quick_benchmarks_run(name):
     each = KNOWN[name]

@@ -74,13 +74,14 @@ def free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_package_passes_its_own_tests_without_a_warning(made: Made):
     plain = ("-W", "error", "-p", "no:asyncio")  # an optional plug-in
     printed = run(sys.executable, "-m", "pytest", *plain, cwd=made.folder, env=made.env)
     assert re.search(r"= [34] passed in ", printed)
 
 
+@pytest.mark.weekly
 def test_the_next_commands_are_good_as_they_are_printed(made: Made):
     port = free_port()
     lines = [line.replace("8000", port) for line in commands(made.printed)]

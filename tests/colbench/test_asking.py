@@ -219,6 +219,7 @@ def computed_anew(run: colbench.Run) -> dict[str, float]:
     }
 
 
+@pytest.mark.weekly
 def test_the_report_has_what_a_script_computes_from_the_file(runs):
     for run in runs.values():
         found = run.report.domains["backend"].asking.metrics
@@ -226,6 +227,7 @@ def test_the_report_has_what_a_script_computes_from_the_file(runs):
             assert found[name].mean == (value if value is None else pytest.approx(value)), name
 
 
+@pytest.mark.slow
 def test_interviewer_guesser_and_demonstrator_are_told_apart(runs):
     f1 = {
         name: run.report.domains["backend"].asking.metrics["ask_f1"].mean
@@ -244,6 +246,7 @@ def test_tables_have_the_asking_and_the_class_of_each_dialogue(runs):
     assert all((row["failure_class"] is None) == (row["success"] == 1) for row in rows)
 
 
+@pytest.mark.slow
 def test_a_question_is_worth_what_it_adds_to_a_run_that_asks_nothing(runs, tmp_path):
     baseline = str(runs["guesser"].path)
     run = colbench.evaluate(

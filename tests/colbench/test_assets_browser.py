@@ -146,7 +146,7 @@ def real_pages() -> list[str]:
     return [page for page in pages if "<video" not in page][5::16][:12]
 
 
-@pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html>"])
+@pytest.mark.parametrize("doctype", ["", pytest.param("<!DOCTYPE html>", marks=pytest.mark.slow)])
 async def test_purged_pages_look_as_with_the_whole_sheet(looker: Looker, doctype: str) -> None:
     for width in (600, 1354, 1600):
         whole = await looker.picture(doctype + VARIANTS, width=width)
@@ -155,6 +155,7 @@ async def test_purged_pages_look_as_with_the_whole_sheet(looker: Looker, doctype
     assert without != await looker.prepared(doctype + VARIANTS)
 
 
+@pytest.mark.weekly
 async def test_real_pages_look_as_with_the_whole_sheet(
     looker: Looker, real_pages: list[str]
 ) -> None:
@@ -170,6 +171,7 @@ async def test_the_play_script_draws_what_it_is_asked_for_under_its_policy(looke
         assert image.convert("RGB").getpixel((5, 5)) == (0x12, 0x34, 0x56)
 
 
+@pytest.mark.weekly
 async def test_version_3_of_the_script_draws_a_page_as_version_2_of_the_sheet_does(
     looker: Looker,
 ) -> None:
@@ -204,6 +206,7 @@ async def test_emoji_are_in_colour(looker: Looker) -> None:
     )
 
 
+@pytest.mark.weekly
 async def test_fonts_of_the_user_are_not_seen(
     browser: Path, looker: Looker, tmp_path: Path
 ) -> None:

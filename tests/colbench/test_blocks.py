@@ -126,6 +126,7 @@ async def _saying(renderer: Renderer, ways: dict[str, str]) -> set[str]:
     return {way for way, blocks in zip(ways, found, strict=True) if _says(blocks, stuffed)}
 
 
+@pytest.mark.slow
 async def test_no_way_to_hide_text_gets_it_into_the_blocks(renderer: Renderer) -> None:
     assert await _saying(renderer, HIDDEN) == set()
 

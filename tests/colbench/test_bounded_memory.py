@@ -27,10 +27,10 @@ def runs(tmp_path_factory, multiplied):
 @pytest.mark.parametrize(
     "command",
     [
-        "view RUN --list",
-        "view RUN --failed",
+        pytest.param("view RUN --list", marks=pytest.mark.slow),
+        pytest.param("view RUN --failed", marks=pytest.mark.weekly),
         "view RUN --task TASK",
-        "compare RUN OTHER",
+        pytest.param("compare RUN OTHER", marks=pytest.mark.slow),
     ],
 )
 def test_memory_hardly_grows_with_the_dialogues(command, runs, peak_memory):

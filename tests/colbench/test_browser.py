@@ -12,6 +12,7 @@ from pathlib import Path
 import PIL
 import pytest
 from msgspec.structs import replace
+from patience import PATIENT
 from PIL import Image
 
 from colbench.errors import RenderError
@@ -121,14 +122,14 @@ async def test_a_tall_page_is_cut(renderer: Renderer) -> None:
     assert picture(render).size == (1280, 8192)
 
 
+@pytest.mark.slow
 async def test_moving_pages_give_the_same_bytes_alone_and_among_others(
     browser: Path, tmp_path: Path
 ) -> None:
     hashes = []
     for workers in (1, 4):
-        async with Renderer(
-            str(browser), workers=workers, cache=tmp_path / str(workers)
-        ) as renderer:
+        cache = tmp_path / str(workers)
+        async with Renderer(str(browser), workers=workers, cache=cache, limits=PATIENT) as renderer:
             renders = await asyncio.gather(*map(renderer.render, MOVING.values()))
         assert {render.outcome for render in renders} == {"rendered"}
         hashes.append([sha256(render.picture).hexdigest() for render in renders])
@@ -192,6 +193,7 @@ async def test_text_that_is_no_unicode_is_rendered(renderer: Renderer) -> None:
     assert (await renderer.render("<html>\x00\ud800</html>")).outcome == "rendered"
 
 
+@pytest.mark.slow
 async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remembered_but_not_stored(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -204,14 +206,17 @@ async def test_a_page_for_which_the_time_is_too_short_is_a_timeout_that_is_remem
     assert files(tmp_path, "*") == []
 
 
+@pytest.mark.slow
 async def test_a_page_that_never_ends_is_a_timeout_and_the_next_is_rendered(
-    renderer: Renderer,
+    browser: Path, tmp_path: Path
 ) -> None:
     endless = "<div style='filter:blur(2000px);backdrop-filter:blur(500px);height:8000px'>" * 80
-    assert (await renderer.render(endless)).outcome in {"timeout", "crash"}
-    assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
+    async with Renderer(str(browser), cache=tmp_path, limits=Limits(wall_seconds=5)) as renderer:
+        assert (await renderer.render(endless)).outcome in {"timeout", "crash"}
+        assert (await renderer.render(GREEN_SQUARE)).outcome == "rendered"
 
 
+@pytest.mark.slow
 async def test_a_page_that_takes_much_memory_brings_down_its_own_browser(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -244,7 +249,7 @@ async def test_two_that_ask_for_a_page_at_once_get_one_render(
     browser: Path, tmp_path: Path
 ) -> None:
     written = set()
-    async with Renderer(str(browser), cache=tmp_path, workers=4) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, workers=4, limits=PATIENT) as renderer:
         asking = asyncio.gather(*(renderer.render(GREEN_SQUARE) for _ in range(3)))
         while not asking.done():
             written |= {path.stat().st_ino for path in files(tmp_path, "[!.]*.png")}

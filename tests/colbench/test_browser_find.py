@@ -34,6 +34,7 @@ def found(home: Path, path: Path, **environment: str) -> str:
     return done.stdout or done.stderr
 
 
+@pytest.mark.weekly
 def test_the_order_is_variable_playwright_system(tmp_path: Path) -> None:
     spec = find_spec("playwright")
     assert spec is not None

@@ -13,13 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from patience import PATIENT
+from tiers import mostly
 
 from colbench.errors import RenderError, UserError
 from colbench.sandbox.attacks.orphans import adopting_orphans
 from colbench.sandbox.attacks.orphans import descendants as below
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.launch import CAGES, Cage, Launcher, caged
-from colbench.sandbox.browser.limits import Limits
 from colbench.sandbox.browser.processes import family, parent_of
 
 PATIENCE = 20.0
@@ -50,9 +51,12 @@ def descendants() -> set[int]:
 
 def roots() -> list[int]:
     """Return the topmost processes of browsers below this one: the driver starts each in its own session."""
-    return [
-        pid for pid in descendants() if os.getpgid(pid) == pid and parent_of(pid) != os.getpid()
-    ]
+    found = []
+    for pid in descendants():
+        with suppress(OSError):  # it has ended meanwhile
+            if os.getpgid(pid) == pid and parent_of(pid) != os.getpid():
+                found.append(pid)
+    return found
 
 
 def gone(pids: set[int]) -> bool:
@@ -72,11 +76,12 @@ def running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("part", ["browser", "driver"])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["browser", pytest.param("driver", marks=pytest.mark.weekly)])
 async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
     browser: Path, tmp_path: Path, part: str
 ) -> None:
-    async with Renderer(str(browser), cache=tmp_path, workers=3) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, workers=3, limits=PATIENT) as renderer:
         pages = [f"<p>{number}" * 500 for number in range(6)]
         rendering = asyncio.gather(*map(renderer.render, pages))
         await asyncio.sleep(0.3)
@@ -87,8 +92,7 @@ async def test_a_browser_that_is_killed_is_replaced_and_its_pages_rendered(
 
 
 async def test_nothing_is_left_when_the_renderer_is_left(browser: Path, tmp_path: Path) -> None:
-    limits = Limits(wall_seconds=PATIENCE)  # a browser that is too busy for the page is ended
-    async with Renderer(str(browser), cache=tmp_path, limits=limits) as renderer:
+    async with Renderer(str(browser), cache=tmp_path, limits=PATIENT) as renderer:
         await renderer.render("<p>x")
         processes = descendants()
         assert len(processes) > 2
@@ -113,7 +117,9 @@ async def test_nothing_is_left_when_rendering_is_cancelled(browser: Path, tmp_pa
     assert gone(processes)
 
 
-@pytest.mark.parametrize("moment", [0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0])
+@pytest.mark.parametrize(
+    "moment", mostly(pytest.mark.weekly, (0.0, 0.02, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0), 0.0, 0.3)
+)
 @pytest.mark.parametrize("cancels", [1, 2])
 async def test_nothing_is_left_when_a_renderer_is_cancelled(
     browser: Path, tmp_path: Path, moment: float, cancels: int
@@ -135,7 +141,14 @@ async def test_nothing_is_left_when_a_renderer_is_cancelled(
     assert gone(descendants() - before)
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "end",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
 def test_nothing_is_left_when_the_process_is_ended(
     browser: Path, tmp_path: Path, end: signal.Signals
 ) -> None:
@@ -212,8 +225,16 @@ async def test_a_browser_that_does_not_start_is_refused(tmp_path: Path) -> None:
     assert not any(running(pid) for pid in descendants())
 
 
+@pytest.fixture
+async def usual_cage(browser: Path, tmp_path: Path) -> str:
+    """Return the cage in which the browser starts here."""
+    async with Renderer(str(browser), cache=tmp_path) as renderer:
+        return renderer.cage
+
+
+@pytest.mark.slow
 async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_next(
-    browser: Path, renderer: Renderer, tmp_path: Path
+    browser: Path, usual_cage: str, tmp_path: Path
 ) -> None:
     picky = program(
         tmp_path / "picky",
@@ -222,12 +243,13 @@ async def test_a_cage_in_which_the_browser_does_not_start_is_given_up_for_the_ne
     )
     async with Renderer(str(picky), cache=tmp_path) as caged:
         assert (await caged.render("<p>x")).outcome == "rendered"
-        assert caged.cage == renderer.cage.removesuffix(", own sandbox")
+        assert caged.cage == usual_cage.removesuffix(", own sandbox")
         assert caged.cage in {"no network", "flags"}
 
 
+@pytest.mark.slow
 async def test_a_cage_in_which_the_browser_failed_once_is_kept(
-    browser: Path, renderer: Renderer, tmp_path: Path
+    browser: Path, usual_cage: str, tmp_path: Path
 ) -> None:
     failed = tmp_path / "failed"
     shaky = program(
@@ -237,7 +259,7 @@ async def test_a_cage_in_which_the_browser_failed_once_is_kept(
     )
     async with Renderer(str(shaky), cache=tmp_path) as caged:
         assert failed.exists()
-        assert caged.cage == renderer.cage
+        assert caged.cage == usual_cage
 
 
 async def test_no_cage_is_given_up_because_the_browser_takes_long(tmp_path: Path) -> None:

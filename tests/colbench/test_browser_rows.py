@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from patience import PATIENT
 
 from colbench.pages.extract import extract_page
 from colbench.sandbox.browser import Renderer
@@ -23,14 +24,14 @@ def pages() -> list[str | None]:
     return [extract_page(msgspec.json.decode(line)["ground_truth"]) for line in lines]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_a_real_page_renders_twice_to_the_same(
     pages: list[str | None], browser: Path, tmp_path: Path
 ) -> None:
     runs = []
     for workers in (2, 4):
         cache = tmp_path / str(workers)
-        async with Renderer(str(browser), workers=workers, cache=cache) as renderer:
+        async with Renderer(str(browser), workers=workers, cache=cache, limits=PATIENT) as renderer:
             runs.append(await asyncio.gather(*map(renderer.render, pages)))
     assert {render.outcome for run in runs for render in run} == {"rendered"}
     hashes = [[sha256(render.picture).hexdigest() for render in run] for run in runs]

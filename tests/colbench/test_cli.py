@@ -159,6 +159,7 @@ def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
     assert "ValueError: boom" in Path("out/report.json").read_text()
 
 
+@pytest.mark.slow
 def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_told(here, capsys):
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
     assert "--agent: starting it failed\nOSError: no licence server" in capsys.readouterr().err
@@ -167,6 +168,7 @@ def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_tol
     assert report("b")["value"]["mean"] == 0
 
 
+@pytest.mark.slow
 def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
     argv = ["eval", "--agent", "mine.py:Says", "--limit", "1", "--out", "out"]
     assert main(argv) == 0
@@ -255,6 +257,7 @@ def test_a_run_that_is_killed_at_any_moment_loses_and_doubles_nothing(here):
     assert content.count(b"\n") == len({r.key for r in read_rollouts(path)}) == 15
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_how_to_go_on(here):
     argv = colbench(
         "eval", "--agent", "mine.py:Slow", "--limit", "60", "--concurrency", "1", "--out", "out"
@@ -420,6 +423,7 @@ def test_agents_are_listed(capsys):
     assert all(name in printed for name in ("blank", "guesser", "interviewer", "vllm:", "openai:"))
 
 
+@pytest.mark.slow
 def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
@@ -459,6 +463,7 @@ def test_an_unknown_command_names_the_present_ones_alone(capsys):
     assert not {"'validate'", "'sandbox'"} & set(re.findall(r"'\w+'", said))
 
 
+@pytest.mark.slow
 def test_doctor_tries_the_browser_and_says_what_is_wrong_with_another(browser, monkeypatch, capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
@@ -485,6 +490,7 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     assert "ok  CLIP weights" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_validate_reports_that_every_reference_scores_1_and_blank_0(here, capsys):
     assert main(["tasks", "validate"]) == 0
     printed = capsys.readouterr().out
@@ -520,6 +526,7 @@ def test_the_rate_of_dialogues_is_shown_after_some_seconds():
     assert "0/min" in tally.text()
 
 
+@pytest.mark.weekly
 def test_validate_says_which_of_the_real_references_cannot_score_1(official_backend, capsys):
     """Find the four of the 400 rows: two import packages, one opens a database, one depends on hash order."""
     assert main(["tasks", "validate", "--tasks", str(official_backend), "--json"]) == 1

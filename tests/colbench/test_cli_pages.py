@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def report(folder="out"):
     return json.loads(Path(folder, "report.json").read_text())["domains"]["frontend"]
 
 
+@pytest.mark.slow
 def test_the_keyless_pair_plays_pages_and_gets_nearer_from_turn_to_turn(here, capsys):
     assert main(["eval", "--domain", "frontend", "--limit", "3", "--out", "out"]) == 0
     printed = capsys.readouterr()
@@ -75,6 +77,7 @@ def test_tasks_of_a_domain_are_listed_and_shown(capsys):
     )
 
 
+@pytest.mark.slow
 def test_the_human_of_the_documentation_works_as_written(here):
     (human,) = (each.text for each in blocks("docs/frontend.md") if each.language == "python")
     Path("glance.py").write_text(human)
@@ -84,6 +87,7 @@ def test_the_human_of_the_documentation_works_as_written(here):
     assert said <= {"It should be taller.", "It should be shorter."}
 
 
+@pytest.mark.weekly
 def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     for agent in ("blank", "guesser", "designer"):
@@ -95,7 +99,7 @@ def test_blank_scores_zero_and_guesser_below_designer(here, capsys):
     assert layout["blank"] == 0 < layout["guesser"] < layout["designer"]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_win_rate_against_a_baseline_run(here, capsys):
     common = ["eval", "--domain", "frontend", "--limit", "2"]
     main([*common, "--agent", "guesser", "--out", "base"])
@@ -105,7 +109,7 @@ def test_the_win_rate_against_a_baseline_run(here, capsys):
     assert report("base")["win_rate"]["rate"]["mean"] == 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_run_that_is_killed_goes_on_where_it_was(here):
     argv = [sys.executable, "-m", "colbench.cli", "eval", "--domain", "frontend", "--limit", "6"]
     argv += ["--concurrency", "1", "--out", "out"]
@@ -131,8 +135,28 @@ def without_clip(here, monkeypatch, browser):
     return here
 
 
-def test_scoring_again_adds_the_cosine_and_runs_nothing_again(without_clip, tiny_clip, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+@pytest.fixture(scope="module")
+def played(tmp_path_factory, browser):
+    """Return a folder with a run without CLIP's weights, its tasks and its store of renders."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "tasks.jsonl").write_text(STILL + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLBENCH_CACHE", str(folder / "cache"))
+        patch.setenv("COLBENCH_BROWSER", str(browser))
+        patch.setenv("HOME", str(folder))
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+    return folder
+
+
+@pytest.fixture
+def again(played, without_clip):
+    """Copy that run, its tasks and its renders into the present folder."""
+    shutil.copytree(played, without_clip, dirs_exist_ok=True)
+
+
+def test_scoring_again_adds_the_cosine_and_runs_nothing_again(again, tiny_clip, capsys):
     (before,) = read_rollouts(Path("out/rollouts.jsonl"))
     assert before.scores["default"].value is None
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
@@ -151,6 +175,7 @@ def test_scoring_again_adds_the_cosine_and_runs_nothing_again(without_clip, tiny
     )
 
 
+@pytest.mark.weekly
 def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     other = ["--clip-weights", str(tiny_clip), "--allow-other-clip"]
     assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out", *other]) == 0
@@ -163,6 +188,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
+@pytest.mark.weekly
 def test_official_scoring_without_weights_says_what_is_shown_instead(without_clip, capsys):
     argv = ["eval", "--tasks", "tasks.jsonl", "--out", "out"]
     assert main([*argv, "--scoring", "official"]) == 0
@@ -173,8 +199,9 @@ def test_official_scoring_without_weights_says_what_is_shown_instead(without_cli
     assert "Warning" not in capsys.readouterr().out
 
 
-def test_scoring_again_with_another_browser_is_said_in_every_report(here, browser, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+@pytest.mark.weekly
+def test_scoring_again_with_another_browser_is_said_in_every_report(again, here, browser, capsys):
+    assert main(["report", "out"]) == 0
     assert "Warning" not in capsys.readouterr().out
     other = here / "other-chromium"
     other.write_text(
@@ -192,8 +219,7 @@ def test_scoring_again_with_another_browser_is_said_in_every_report(here, browse
     assert "Chromium 1.2.3.4" in record["environments"]["frontend"]
 
 
-def test_scoring_again_that_fails_keeps_the_verdicts(here, capsys):
-    assert main(["eval", "--tasks", "tasks.jsonl", "--out", "out"]) == 0
+def test_scoring_again_that_fails_keeps_the_verdicts(again, capsys):
     before = Path("out/rollouts.jsonl").read_bytes()
     for picture in Path("cache/renders").glob("*.png"):  # no render can be kept under its name
         picture.with_suffix(".json").unlink()
@@ -219,6 +245,7 @@ def test_render_writes_a_picture(here, capsys):
     assert "o.png: 1366 x " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     Path("two.jsonl").write_text(f"{STILL}\n{TOO_BIG}\n{EMPTY}\n{{oops\n")
     assert main(["tasks", "validate", "two.jsonl", "--exclude", "sound.jsonl"]) == 1
@@ -235,7 +262,7 @@ def test_validate_says_which_pages_can_be_scored_and_writes_those(here, capsys):
     assert found["floors"]["black"]["ssim"] < 1
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
     Path("moving.jsonl").write_text(MOVING + "\n")
     assert main(["tasks", "validate", "moving.jsonl", "--json"]) == 1
@@ -245,6 +272,7 @@ def test_validate_names_a_page_that_looks_different_each_time(here, capsys):
     assert "its target cannot be rendered (varies" in task["flaws"][1]
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(here, capsys):
     Path("bad.jsonl").write_text(TOO_BIG + "\n")
     assert main(["eval", "--tasks", "bad.jsonl", "--out", "out"]) == 1
@@ -282,6 +310,7 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(here, capsys, argv, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     common = ["eval", "--domain", "frontend", "--clip-weights", str(tiny_clip)]
     assert main(common) == 2
@@ -294,8 +323,7 @@ def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     assert "--clip-weights" not in said
 
 
-def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(without_clip, capsys):
-    main(["eval", "--tasks", "tasks.jsonl", "--out", "out"])
+def test_view_shows_what_each_page_was_worth_and_why_one_is_worth_nothing(again, capsys):
     main(["eval", "--tasks", "tasks.jsonl", "--agent", "blank", "--out", "blank"])
     capsys.readouterr()
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))

@@ -111,6 +111,7 @@ def test_the_crop_is_that_of_transformers_but_for_one_pixel_of_odd_heights(size,
     assert apart.max() < ROUNDING
 
 
+@pytest.mark.slow
 async def test_the_vectors_are_those_of_transformers_on_the_same_weights(real_clip):
     from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel
 
@@ -165,6 +166,7 @@ def renamed(state, layers):
     return new
 
 
+@pytest.mark.slow
 async def test_the_activation_of_plain_vit_b_32_would_be_wrong(real_clip):
     model, file = real_clip
     plain = open_clip.CLIP(**open_clip.get_model_config("ViT-B-32")).eval()

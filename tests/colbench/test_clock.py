@@ -120,6 +120,7 @@ async def swallow():
             continue
 
 
+@pytest.mark.slow
 async def test_a_speaker_that_swallows_its_cancellation_is_left_behind_with_its_line():
     start = time.monotonic()
     with pytest.raises(AgentError, match=r"no answer in time: test_clock.py:\d+ catches") as late:

@@ -54,6 +54,7 @@ def dialogues(folder):
     return {each.key: without_times(each) for each in read_rollouts(folder / "rollouts.jsonl")}
 
 
+@pytest.mark.slow
 def test_the_slurm_scripts_run_every_part_and_merge_the_run(tmp_path, environment, whole):
     run = tmp_path / "run"
     for name in ("colbench.sbatch", "merge.sbatch"):
@@ -83,6 +84,7 @@ def started(job, environment, folder):
     start([*container["command"], *container["args"]], {**environment, **mounted, **chosen})
 
 
+@pytest.mark.weekly
 def test_the_kubernetes_jobs_run_every_part_and_merge_the_run(tmp_path, environment, whole):
     parts, merging = (
         yaml.safe_load(file(CLUSTER, name)) for name in ("colbench.yaml", "merge.yaml")
@@ -110,6 +112,7 @@ def test_the_kubernetes_jobs_are_valid(schema, name):
         schema.validate(job)
 
 
+@pytest.mark.weekly
 def test_the_command_of_the_plan_for_a_million_rollouts_is_understood(environment, tmp_path):
     own = ("COLBENCH_AGENT", "COLBENCH_TASKS", "COLBENCH_LIMIT")
     plain = {name: value for name, value in environment.items() if name not in own}

@@ -231,6 +231,7 @@ def test_pages_are_described_and_only_rendered_where_asked(sheet, tmp_path):
     assert "render" not in text
 
 
+@pytest.mark.weekly
 def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
     path = tmp_path / "pages.jsonl"
     pages = ["<html><body>Tea</body></html>", "<html><body>Coffee</body></html>"]

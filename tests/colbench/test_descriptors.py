@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import resource, sys
 from colbench.cli import main
@@ -20,6 +22,7 @@ def evaluate(cwd, soft, hard, *flags):
     return subprocess.run(argv, cwd=cwd, check=False, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_low_limit_is_raised_as_far_as_allowed(tmp_path):
     ended = evaluate(tmp_path, 64, 900, "--agent", "blank")
     assert ended.returncode == 0, ended.stderr

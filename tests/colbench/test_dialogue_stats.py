@@ -105,6 +105,7 @@ def about_pages(number):
     return msgspec.json.decode(encode_rollout(rollout), type=Rollout)
 
 
+@pytest.mark.weekly
 def test_a_dialogue_about_pages_takes_less_than_two_kilobytes():
     measurer = Measurer()
     kept = [measurer.measure(about_pages(number), number) for number in range(100)]
@@ -120,6 +121,7 @@ def test_a_dialogue_about_pages_takes_less_than_two_kilobytes():
     assert taken / len(kept) < OF_PAGES
 
 
+@pytest.mark.weekly
 def test_a_dialogue_takes_less_than_a_kilobyte(run):
     trials = 50
     digest = run.record.digest

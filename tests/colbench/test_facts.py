@@ -91,6 +91,7 @@ def test_a_plain_question_in_other_words_gets_its_fact_alone() -> None:
     assert sum(hits) / len(hits) >= 0.98
 
 
+@pytest.mark.weekly
 def test_an_unrelated_question_gets_no_fact() -> None:
     leaks = [bool(given(task, question)) for task in TASKS for question in UNRELATED]
     assert len(leaks) > 10000

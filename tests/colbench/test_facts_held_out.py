@@ -116,7 +116,17 @@ def main(paths: Sequence[str]) -> None:
     print(f"{len(found)} pairs of question and hidden decision")
 
 
-@pytest.mark.parametrize("name", FLOORS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "held_out_unseen",
+        *(
+            pytest.param(name, marks=pytest.mark.weekly)
+            for name in FLOORS
+            if name != "held_out_unseen"
+        ),
+    ],
+)
 def test_a_question_in_a_new_wording_gets_its_fact_and_an_unrelated_one_does_not(name: str) -> None:
     rows = read([Path(__file__).with_name(f"{name}.jsonl")])
     found = list(heard(load("backend/test")[::SPARSE], rows))

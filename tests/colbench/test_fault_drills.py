@@ -13,6 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 import pytest
+from tiers import mostly
 
 import colbench
 from colbench.errors import UserError
@@ -25,6 +26,17 @@ from colbench.rollout import Rollout, read_rollouts
 TASKS = colbench.load_tasks("bundled:backend", limit=12)
 ALL = CATALOG | DOUBLES
 SHOWN_THOUGHTS = {"think", "reasoning", "reasoning-content", "parts", "qwen3", "r1", "r1-api"}
+PASSING = [name for name, known in ALL.items() if known.passes]
+QUICKLY = (
+    "hang",
+    "http-429",
+    "retry-after",
+    "http-500",
+    "cut-in-middle",
+    "truncated",
+    "html",
+    "think",
+)
 LANES = 6
 
 
@@ -132,7 +144,7 @@ def test_a_fault_of_every_request_becomes_what_the_catalog_says(drills, name, ro
             assert not rollout.scores
 
 
-@pytest.mark.parametrize("name", [name for name, known in ALL.items() if known.passes])
+@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, PASSING, *QUICKLY))
 async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
     async with FaultServer(expert) as server:
         settings = participants(server, f"{name}/3", f"{name}/3", timeout=1.0)
@@ -143,7 +155,13 @@ async def test_a_fault_of_every_third_request_costs_no_dialogue(name):
         assert_right(rollout)
 
 
-@pytest.mark.parametrize("combination", ["http-429/3+truncated/5+cut-in-middle/7", "qwen3+html/2"])
+@pytest.mark.parametrize(
+    "combination",
+    [
+        "http-429/3+truncated/5+cut-in-middle/7",
+        pytest.param("qwen3+html/2", marks=pytest.mark.weekly),
+    ],
+)
 async def test_faults_that_come_together_cost_no_dialogue(combination):
     async with FaultServer(expert) as server:
         settings = participants(server, combination, combination)
@@ -153,7 +171,7 @@ async def test_faults_that_come_together_cost_no_dialogue(combination):
         assert_right(rollout)
 
 
-@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [8, pytest.param(60, marks=pytest.mark.weekly)])
 async def test_a_run_outlives_a_server_that_dies(seconds):
     begun = asyncio.Event()
 
@@ -197,6 +215,7 @@ async def test_a_server_without_a_list_of_models_is_used(client):
     assert_right(run.rollouts[0])
 
 
+@pytest.mark.slow
 async def test_what_is_no_fault_is_named_by_the_server():
     async with FaultServer() as server:
         for spec, words in [

@@ -3,6 +3,7 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
+import pytest_asyncio
 from PIL import Image
 
 from colbench.domains.frontend.clip import ClipEncoder
@@ -32,7 +33,7 @@ TOO_BIG = task("too-big", html("x", rest=f"<p>{'x' * 3_000_000}</p>"))
 NEAR = f"Here it is:\n```html\n{html('Acme Coffee', '#1d4ed8')}\n```"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def clip(tiny_clip):
     async with ClipEncoder(tiny_clip, allow_unpinned=True, device="cpu") as encoder:
         yield encoder
@@ -89,6 +90,7 @@ async def test_a_page_that_cannot_be_rendered_is_worth_nothing(scorer):
     assert score.note.startswith("too big: ")
 
 
+@pytest.mark.weekly
 async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(scorer):
     cut = COFFEE.hidden.reference.replace("</html>", "")
     scores = await scorer.score(COFFEE, cut)
@@ -96,6 +98,7 @@ async def test_a_page_that_is_cut_off_has_none_in_the_released_code_s_eyes(score
     assert scores["official"].note == "no page: scored as black"
 
 
+@pytest.mark.weekly
 async def test_floors_are_what_the_measures_say_of_pages_that_nobody_designed(scorer):
     score = (await scorer.score(COFFEE, NEAR))["default"]
     other = (await scorer.score(COFFEE, HOTEL.hidden.reference))["default"]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from sandbox_tiers import WORKING
+from tiers import mostly
 
 from colbench.sandbox import CodeSandbox, Job, Limits
 
@@ -79,7 +80,7 @@ def test_the_corpus_is_large_and_its_names_are_unique():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", WORKING)
+@pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, WORKING, *WORKING[:1]))
 async def test_unusual_programs_give_the_same_on_every_tier(tier):
     chosen = on(tier)
     async with CodeSandbox(1, True, tier, limits=PATIENT) as box:
@@ -91,7 +92,7 @@ async def test_unusual_programs_give_the_same_on_every_tier(tier):
     assert differing(chosen, told) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("tier", WORKING)
 def test_so_they_do_for_an_ordinary_user(as_nobody, tier):
     chosen = on(tier)

@@ -65,13 +65,13 @@ def bites(browser):
     return asyncio.run(reached_by_all(browser, [page_controls()[0], *page_attacks()]))
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("attack", page_attacks(), ids=lambda page: f"{page.kind}: {page.name}")
 def test_every_attack_bites_where_nothing_stops_it(bites, attack):
     assert attack.aim in bites[attack.kind, attack.name]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_good_page_bites_nobody(bites):
     assert bites["controls", "good"] == set()
 

@@ -162,7 +162,7 @@ def table(hub: ScriptedHub, folder: Path):
     return Dataset.from_parquet(str(file), cache_dir=str(folder / "cache"))
 
 
-@pytest.mark.parametrize("flags", [(), ("--private",)])
+@pytest.mark.parametrize("flags", [pytest.param((), marks=pytest.mark.slow), ("--private",)])
 def test_exported_tasks_are_uploaded_with_the_columns_of_the_file(hub, colbench, tmp_path, flags):
     code, said = colbench(hub.url, *EXPORT, "--out", "tasks.parquet", *flags)
     assert code == 0
@@ -179,6 +179,7 @@ def test_exported_tasks_are_uploaded_with_the_columns_of_the_file(hub, colbench,
     assert uploaded["id"][:] == [task.id for task in resolve_tasks("bundled:backend")[:3]]
 
 
+@pytest.mark.slow
 def test_a_runs_dialogues_are_uploaded_next_to_its_report(
     hub, colbench, tmp_path, capsys, monkeypatch
 ):
@@ -218,7 +219,7 @@ def test_flags_without_their_partner_are_a_mistake(capsys, argv, said):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("status", [401, pytest.param(403, marks=pytest.mark.slow)])
 def test_a_hub_that_refuses_says_how_to_log_in(hub, colbench, status):
     hub.status = status
     code, said = colbench(hub.url, *EXPORT)
@@ -238,6 +239,7 @@ def test_without_a_network_the_line_names_the_hub(colbench):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_offline_mode_is_named(hub, colbench):
     code, said = colbench(hub.url, *EXPORT, HF_HUB_OFFLINE="1")
     assert (code, said) == (2, "colbench: me/data: HF_HUB_OFFLINE is set; unset it\n")

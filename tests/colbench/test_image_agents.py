@@ -46,7 +46,12 @@ SEEN = "['PNG 1280 (16, 32, 48)']"
 
 @pytest.mark.parametrize(
     ("agent", "seen"),
-    [("Reads", "[]"), ("Sees", SEEN), ("OpensSeeing", SEEN), ("OpensOneThatSees", SEEN)],
+    [
+        ("Reads", "[]"),
+        ("Sees", SEEN),
+        pytest.param("OpensSeeing", SEEN, marks=pytest.mark.weekly),
+        pytest.param("OpensOneThatSees", SEEN, marks=pytest.mark.weekly),
+    ],
 )
 def test_only_who_accepts_pictures_is_handed_them(
     tmp_path, cache, monkeypatch, browser, agent, seen

@@ -259,7 +259,7 @@ async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
     return await asyncio.gather(*(renderer.render(html(look)) for look in looks))
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
     """Require 94 %; currently all 160 come first on these pages, from which the rules were made."""
     cases = list(changes())
@@ -274,13 +274,14 @@ async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Rendere
     assert sum(any(found[:3]) for found in places) >= 0.99 * len(cases)
 
 
+@pytest.mark.slow
 async def test_of_a_page_that_is_right_nothing_is_said(renderer: Renderer) -> None:
     for render in await _renders(renderer, list(LOOKS)):
         assert differences(render, render) == []
         assert compare(render, render) == CONTENT
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_severity_falls_as_a_page_is_repaired(renderer: Renderer) -> None:
     """Go from another template to the target, one decision at a time; a few steps reveal what was hidden before."""
     rises = steps = 0
@@ -308,6 +309,7 @@ async def test_what_is_repaired_is_not_said_again(renderer: Renderer) -> None:
         assert later < earlier
 
 
+@pytest.mark.slow
 async def test_what_was_pointed_out_is_fixed_as_a_page_is_repaired(renderer: Renderer) -> None:
     """One decision is repaired a turn, so a difference is fixed where its sentence is no longer true."""
     wrong = replace(LOOKS[0], title="Something else", nav="#8b5cf6", button_color="#10b981")
@@ -322,6 +324,7 @@ async def test_what_was_pointed_out_is_fixed_as_a_page_is_repaired(renderer: Ren
     assert sum(each.fixed for each in expected) == 3
 
 
+@pytest.mark.weekly
 async def test_of_a_page_shown_twice_all_is_kept_and_of_the_target_all_is_fixed(
     renderer: Renderer,
 ) -> None:

@@ -87,6 +87,7 @@ def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
     assert (numbers["tasks"], numbers["unscored"], numbers["success_rate"]["mean"]) == (1, 0, 1)
 
 
+@pytest.mark.slow
 def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_left(here):
     argv = ("--task-ids", TASKS, "--out", "out")
     play(*argv, lines=f"{ANSWER}\nWhat does a word cost?\n\n/quit\n")
@@ -300,6 +301,7 @@ def test_ctrl_c_keeps_what_is_finished_and_gives_the_terminal_back(here):
     assert Path("out/report.html").exists()
 
 
+@pytest.mark.weekly
 def test_the_editor_starts_from_the_signature_and_may_fail(here):
     script = here / "editor.sh"
     script.write_text('#!/bin/sh\ncp "$1" seen.txt\nsed -i "s/^    $/    return 7/" "$1"\n')
@@ -321,6 +323,7 @@ def test_the_editor_starts_from_the_signature_and_may_fail(here):
 PAGE = "<html>\n<body style='background: navy'>\n\n<h1>Boats</h1>\n</body>\n</html>\n\n"
 
 
+@pytest.mark.slow
 def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
     lines = f"What colour is it?\n\n{PAGE}/answer\n.\n"
     said = play("--domain", "frontend", "--browser", str(browser), "--out", "out", lines=lines)
@@ -333,6 +336,7 @@ def test_the_page_of_a_person_is_looked_at_and_scored(here, browser):
     assert Path("out/gallery.html").exists()
 
 
+@pytest.mark.slow
 def test_as_human_a_person_is_given_pictures_of_both_pages(here, browser):
     argv = ("--as", "human", "--domain", "frontend", "--max-turns", "2", "--browser", str(browser))
     said = play(*argv, "--out", "out", lines="It should be white.\n\n")

@@ -130,6 +130,7 @@ def test_results_equal_those_of_one_process():
     assert same(one, two)
 
 
+@pytest.mark.weekly
 def test_pages_are_rendered_and_scored_by_two_browsers_as_by_one(browser):
     settings = {"tasks": "bundled:frontend", "limit": 3, "browser": str(browser)}
     one = colbench.evaluate(**settings)
@@ -153,6 +154,7 @@ def test_a_process_that_is_killed_loses_nothing(here):
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 6
 
 
+@pytest.mark.slow
 def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
     run = mine("DiesAlways")
     lost = [rollout for rollout in run.rollouts if rollout.failure]
@@ -247,6 +249,7 @@ async def on_server(server, **settings):
     )
 
 
+@pytest.mark.weekly
 async def test_what_several_processes_wait_for_is_told_once_a_server():
     refused = Fault(status=429, body="slow down", headers={"Retry-After": "4"})
     listener = Listener()
@@ -260,6 +263,7 @@ async def test_what_several_processes_wait_for_is_told_once_a_server():
     assert "HTTP 429: slow down" in told[0][0]
 
 
+@pytest.mark.slow
 async def test_the_limit_of_a_server_is_divided_among_the_processes():
     """The server takes two requests at once; had each process two, some would be refused."""
     crowded = Fault(slots=2)
@@ -270,6 +274,7 @@ async def test_the_limit_of_a_server_is_divided_among_the_processes():
     assert {delivery.retries for delivery in deliveries} == {0}
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_gone_stops_all_processes():
     broken = Fault(status=500, body="no")
     async with ScriptedServer(asks_once, fault=lambda n: broken) as server:
@@ -279,6 +284,7 @@ async def test_a_server_that_is_gone_stops_all_processes():
     assert asked < 100
 
 
+@pytest.mark.slow
 async def test_a_users_mistake_in_a_process_is_told_as_such():
     async with ScriptedServer(asks_once) as server:
         with pytest.raises(colbench.UserError, match="other"):
@@ -287,6 +293,7 @@ async def test_a_users_mistake_in_a_process_is_told_as_such():
             )
 
 
+@pytest.mark.slow
 async def test_what_was_learned_of_a_model_is_in_the_record():
     words = "Unsupported value: 'temperature' does not support 1.0 with this model."
     server = ScriptedServer(asks_once)
@@ -341,7 +348,9 @@ def test_a_run_that_is_killed_leaves_no_process(started, processes_left, agent):
     assert processes_left(began, 10) == set()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, processes_left, number):
     with started("Waits") as process:
         began = descendants(process)
@@ -357,6 +366,7 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(started, proces
     assert len(read_rollouts(Path("out/rollouts.jsonl"))) == 1
 
 
+@pytest.mark.weekly
 def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left):
     with started("Blocks") as process:
         began = descendants(process)
@@ -369,6 +379,7 @@ def test_a_signal_ends_a_run_whose_processes_are_blocked(started, processes_left
     assert processes_left(began, 10) == set()
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_by_another_number_of_processes(here):
     settings = {**BACKEND, "out": "run"}
     colbench.evaluate(**settings, limit=3, processes=2)
@@ -378,6 +389,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(here):
     assert same(run, colbench.evaluate(**BACKEND, limit=9))
 
 
+@pytest.mark.slow
 def test_answers_are_scored_again_by_several_processes(here, capsys):
     from colbench.cli import main
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from colbench import evaluate_async
 from colbench.models.fault_server import FaultServer
 from colbench.progress import ConsoleObserver
@@ -19,6 +21,7 @@ async def lines(model: str, capsys, **arguments: object) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
+@pytest.mark.slow
 async def test_a_rate_limit_is_told_while_it_is_waited_for_and_what_it_cost_as_it_happens(capsys):
     printed = await lines("http-429", capsys, endpoint_patience=4)
     waits = [n for n, line in enumerate(printed) if line.startswith("waiting: http")]

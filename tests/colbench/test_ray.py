@@ -174,6 +174,7 @@ def test_results_equal_those_of_this_machine(nodes):
     assert texts(there) == texts(here)
 
 
+@pytest.mark.weekly
 def test_pages_are_rendered_and_scored_on_a_node_as_here(nodes, browser):
     nodes.add()
     settings = {"tasks": "bundled:frontend", "limit": 2, "browser": str(browser)}
@@ -191,6 +192,7 @@ def test_a_node_that_is_killed_loses_nothing(nodes):
     assert texts(there) == texts(colbench.evaluate(**(settings | {"out": "here"})))
 
 
+@pytest.mark.weekly
 def test_a_node_that_joins_later_takes_part(nodes):
     nodes.add()
     run = evaluate_while(nodes, nodes.add, after=0, **mine("WaitsForAnother"))
@@ -198,6 +200,7 @@ def test_a_node_that_joins_later_takes_part(nodes):
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
 
 
+@pytest.mark.weekly
 def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
     only = nodes.add()
 
@@ -210,6 +213,7 @@ def test_a_run_outlives_the_loss_of_all_of_its_nodes(nodes):
     assert [rollout.failure for rollout in run.rollouts] == [None] * 6
 
 
+@pytest.mark.weekly
 def test_a_run_stops_when_no_node_comes_and_continues_here(nodes):
     only = nodes.add()
     settings = mine("Slow", endpoint_patience=3)
@@ -220,6 +224,7 @@ def test_a_run_stops_when_no_node_comes_and_continues_here(nodes):
     assert len(colbench.evaluate(**settings).rollouts) == 6
 
 
+@pytest.mark.weekly
 def test_a_cell_with_which_two_workers_were_lost_is_unscored_and_owed(nodes):
     nodes.add()
     run = evaluate(nodes, **mine("DiesAlways"))
@@ -233,6 +238,7 @@ def test_a_cell_with_which_two_workers_were_lost_is_unscored_and_owed(nodes):
     assert [each.failure for each in evaluate(nodes, **mine("DiesAlways")).rollouts] == [None] * 6
 
 
+@pytest.mark.weekly
 def test_the_command_evaluates_and_scores_on_a_cluster(nodes, capsys):
     nodes.add()
     there = ["--executor", f"ray:{nodes.address}"]
@@ -247,6 +253,7 @@ def test_the_command_evaluates_and_scores_on_a_cluster(nodes, capsys):
     assert Path("run/run.json").read_bytes() == record
 
 
+@pytest.mark.weekly
 def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
     nodes.add()
     first = colbench.evaluate(**BACKEND, limit=2, out="run")
@@ -261,6 +268,7 @@ def test_continuations_of_sweet_rl_are_held_on_a_cluster_as_here(nodes):
     assert rewards == [[1.0, 1.0], [0.0, 0.0]] * 2
 
 
+@pytest.mark.weekly
 def test_what_an_agent_needs_of_the_environment_is_on_the_nodes(nodes, monkeypatch):
     nodes.add()
     monkeypatch.setenv("MY_KEY", "secret")
@@ -276,6 +284,7 @@ def test_an_address_at_which_nothing_is_ends_in_one_line(nodes, capsys):
     assert "ray start --head" in said
 
 
+@pytest.mark.weekly
 def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
     package = Path(colbench.__file__).parent
     other = tmp_path / "other" / "colbench"
@@ -289,6 +298,7 @@ def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
         evaluate(nodes, **BACKEND, limit=1)
 
 
+@pytest.mark.weekly
 def test_a_node_with_another_sandbox_is_refused(nodes):
     nodes.add()
     nodes.add(env_vars={"PATH": "/nowhere"})  # where there is no bubblewrap
@@ -315,6 +325,7 @@ def workers():
     return {int(path.name.removeprefix("worker-")) for path in Path().glob("worker-*")}
 
 
+@pytest.mark.weekly
 def test_a_run_that_is_killed_leaves_no_worker(nodes, started, processes_left):
     nodes.add()
     with started() as process:
@@ -323,6 +334,7 @@ def test_a_run_that_is_killed_leaves_no_worker(nodes, started, processes_left):
         assert processes_left(workers(), 30) == set()
 
 
+@pytest.mark.weekly
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(nodes, started, processes_left):
     nodes.add()
     with started() as process:

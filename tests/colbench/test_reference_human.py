@@ -308,6 +308,7 @@ def test_code_of_any_kind_is_read(module: ModuleType) -> None:
     assert all(5 < len(fact.sentence) <= LIMIT for fact in facts)
 
 
+@pytest.mark.slow
 def test_official_rows_are_answered_briefly_always_alike_and_only_when_asked(
     official_backend: Path,
 ) -> None:

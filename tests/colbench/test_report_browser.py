@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 
 import msgspec
 import pytest
 from PIL import Image
 from playwright.async_api import Page, async_playwright
+from tiers import mostly
 
 import colbench
 from colbench.config import RunConfig
@@ -166,8 +168,11 @@ def failing(tmp_path_factory) -> Path:
     return run.path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [PHONE, LAPTOP])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    mostly(pytest.mark.weekly, product((PHONE, LAPTOP), ("light", "dark")), (LAPTOP, "dark")),
+)
 async def test_the_page_is_accessible_and_fits_its_window(
     tmp_path, store, page, axe, failing, viewport, scheme
 ):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from sandbox_tiers import SAFE
+from tiers import mostly
 
 from colbench.cli import main
 from colbench.cli.attack import print_report
@@ -25,6 +26,8 @@ from colbench.sandbox.attacks.victim import VICTIM
 from colbench.score import Check
 
 NAIVE = Path(__file__).with_name("naive_evaluator.py")
+SAMPLE = 8
+"""`make test` has every this many attacks."""
 TASK = json.dumps({"reference": VICTIM.hidden.reference, "calls": VICTIM.hidden.tests})
 
 
@@ -64,18 +67,28 @@ def bites(tmp_path_factory):
         return dict(zip([(attack.kind, attack.name) for attack in everything], found, strict=True))
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("attack", attacks(), ids=lambda attack: f"{attack.kind}: {attack.name}")
 def test_every_attack_bites_where_nothing_stops_it(bites, attack):
     assert attack.aim in bites[attack.kind, attack.name]
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("control", controls(), ids=lambda control: control.name)
 def test_every_control_is_honest(bites, control):
     assert bites[control.kind, control.name] == {"score"}
 
 
+@pytest.mark.parametrize("tier", SAFE[:1])
+async def test_none_of_some_attacks_succeeds(tier):
+    some = (*attacks()[::SAMPLE], *controls()[:2])
+    report = await attack_sandbox(UnitTestScorer, tier=tier, chosen=some)
+    assert len(report.findings) == len(some) + 1
+    assert [found for found in report.findings if found.faults] == []
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", SAFE)
+@pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, SAFE, *SAFE[:1], *SAFE[-1:]))
 async def test_no_attack_succeeds_and_every_control_scores_1(tier):
     report = await attack_sandbox(UnitTestScorer, tier=tier)
     assert report.environment.startswith(f"{tier} ")

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 from sandbox_tiers import SAFE
+from tiers import mostly
 
 from colbench.sandbox.attacks import attacks, controls
 
@@ -107,7 +108,7 @@ def test_so_it_does_for_an_ordinary_user(as_nobody):
     assert found["result"] == "result 42"
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("tier", SAFE)
 def test_honest_jobs_beside_thread_bombs_are_scored_where_the_user_may_have_500_processes(
     as_nobody, tier
@@ -127,7 +128,7 @@ def assert_all_stopped(done, tier):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", SAFE)
+@pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, SAFE, *SAFE[:1]))
 def test_an_ordinary_users_sandbox_stops_every_attack(as_nobody, tier):
     done = as_nobody(ATTACK, "--tier", tier)
     assert_all_stopped(done, tier)
@@ -139,7 +140,7 @@ def test_the_sandbox_in_a_container_stops_every_attack(as_self):
     assert_all_stopped(as_self(textwrap.dedent(CONTAINER) + textwrap.dedent(ATTACK)), "T1")
 
 
+@pytest.mark.weekly
 @needs_known_machine
-@pytest.mark.slow
 def test_so_it_does_for_an_ordinary_user_in_a_container(as_nobody):
     assert_all_stopped(as_nobody(textwrap.dedent(CONTAINER) + textwrap.dedent(ATTACK)), "T1")

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import sandbox_tiers
+from tiers import mostly
 
 from colbench.sandbox import CodeSandbox, Job
 from colbench.task import read_tasks
@@ -58,7 +59,7 @@ def plain(rows, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tier", WORKING)
+@pytest.mark.parametrize("tier", mostly(pytest.mark.weekly, WORKING, *WORKING[:1]))
 async def test_every_real_reference_gives_what_plain_python_gives(rows, plain, tier):
     """Values travel as their own `repr`, so that this does not rest on the sandbox's notion of values."""
     jobs = [

@@ -89,6 +89,7 @@ def test_a_setting_that_is_wrong_is_named():
         Session(domain="backend", max_turns=0)
 
 
+@pytest.mark.slow
 async def test_a_human_that_swallows_its_cancellation_does_not_hold_up_a_step():
     class Stubborn:
         async def respond(self, task, dialogue):

@@ -86,6 +86,7 @@ def test_a_cell_is_in_the_same_shard_for_ever():
     ]
 
 
+@pytest.mark.slow
 def test_the_shards_of_a_run_are_its_cells(runs):
     whole = cells(runs / "whole")
     parts = [cells(runs / str(number)) for number in range(1, 5)]

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
+from tiers import mostly
 
 from colbench.cli import main
 from colbench.rollout import read_rollouts
@@ -121,6 +123,7 @@ def colbench(agent, *flags):
     return [*command, "--agent-write", ".", "--out", "out", *flags]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "reason"),
     [
@@ -168,7 +171,9 @@ def stop(agent, number, *flags, times=1):
 BLOCKING = {"SleepsInTheLoop", "KeepsTheGIL"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
     code, _, out, err = stop("WaitsInAThread", number)
     assert code == 128 + number
@@ -181,16 +186,23 @@ def test_a_signal_ends_a_run_with_the_report_of_what_is_finished(here, number):
 
 
 @pytest.mark.parametrize(
-    "agent",
-    [
-        "SleepsInTheLoop",
-        "KeepsTheGIL",
-        "SwallowsAlways",
-        "StopsForEver",
-        "StopsForEverInTheLoop",
-    ],
+    ("agent", "place"),
+    mostly(
+        pytest.mark.slow,
+        product(
+            (
+                "SleepsInTheLoop",
+                "KeepsTheGIL",
+                "SwallowsAlways",
+                "StopsForEver",
+                "StopsForEverInTheLoop",
+            ),
+            ([], ["--in-process"]),
+        ),
+        ("KeepsTheGIL", []),
+        ("StopsForEverInTheLoop", ["--in-process"]),
+    ),
 )
-@pytest.mark.parametrize("place", PLACES)
 def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, agent, place):
     code, seconds, _, err = stop(agent, signal.SIGTERM, *place)
     assert code == 128 + signal.SIGTERM

@@ -234,6 +234,7 @@ def test_an_accepted_task_can_be_evaluated(tmp_path, capsys):
     assert (said["default"], said["official"], said["blank"]) == (1, 1, 1)
 
 
+@pytest.mark.slow
 async def test_a_killed_command_goes_on_and_gives_the_same_files(tmp_path):
     source = sources(tmp_path, [*BUNDLED, *ROWS])
     whole, killed = tmp_path / "whole.jsonl", tmp_path / "killed.jsonl"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from patience import PATIENT
 from playwright.async_api import async_playwright
 
 from colbench.pages.extract import extract_page
@@ -19,15 +20,12 @@ from colbench.pages.store import RenderStore
 from colbench.sandbox.browser import Renderer
 from colbench.sandbox.browser.attacks import Canary, PageAttack, page_attacks, page_controls
 from colbench.sandbox.browser.launch import Launcher
-from colbench.sandbox.browser.limits import Limits
 
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
 """Every this many pages are rendered by the test of a busy machine."""
 REAL_SAMPLE = 25
 BUSY_LOOPS = 3
-PATIENT = Limits(wall_seconds=120.0)
-"""A busy machine must not make a timeout of a page."""
 HEIGHTS = {
     "content visibility": 8020,
     "content visibility in a style attribute": 8020,
@@ -87,13 +85,14 @@ def test_there_are_many_varying_pages() -> None:
 
 @pytest.mark.parametrize("name", HEIGHTS)
 async def test_all_of_a_page_is_pictured_that_shows_itself_when_it_is_scrolled_to(
-    name: str, browser: Path, tmp_path: Path
+    name: str, renderer: Renderer
 ) -> None:
     (page,) = (page for page in VARYING if page.name == name)
-    [render] = await rendered([source(page)], browser, tmp_path, 1)
+    render = await renderer.render(source(page))
     assert (render.outcome, render.height) == ("rendered", HEIGHTS[name])
 
 
+@pytest.mark.slow
 async def test_a_page_that_looks_different_each_time_has_no_picture_and_is_remembered(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -134,7 +133,7 @@ async def test_what_is_hidden_on_purpose_stays_hidden(renderer: Renderer) -> Non
         assert [block.text for block in render.blocks] == [block.text for block in plain.blocks]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_every_varying_page_looks_the_same_in_two_processes(
     browser: Path, tmp_path: Path
 ) -> None:
@@ -143,7 +142,7 @@ async def test_every_varying_page_looks_the_same_in_two_processes(
     assert {render.outcome for run in runs for render in run} <= {"rendered", "varies"}
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.usefixtures("busy")
 async def test_varying_pages_look_the_same_on_a_busy_machine(browser: Path, tmp_path: Path) -> None:
     pages = VARYING[::SAMPLE]
@@ -151,7 +150,7 @@ async def test_varying_pages_look_the_same_on_a_busy_machine(browser: Path, tmp_
     assert differing([page.name for page in pages], runs) == []
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.usefixtures("busy")
 async def test_real_pages_look_the_same_on_a_busy_machine(
     real_pages: list[str], browser: Path, tmp_path: Path

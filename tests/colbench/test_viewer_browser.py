@@ -18,6 +18,12 @@ from colbench.viewer.notes import read_notes
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 MARKUP = "<script>hit=1</script><img src=x onerror=hit=1>"
 """An agent's hostile content; a page must never set `hit`."""
+LOOKS = [
+    pytest.param(LAPTOP, "light", id="laptop-light"),
+    pytest.param(PHONE, "dark", id="phone-dark", marks=pytest.mark.slow),
+    pytest.param(LAPTOP, "dark", id="laptop-dark", marks=pytest.mark.weekly),
+    pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.weekly),
+]
 PICTURES = ".stage:not([hidden]) img"
 
 
@@ -85,8 +91,7 @@ def first_of(page, run):
     page.wait_for_url("**/runs/**")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.mark.parametrize(("viewport", "scheme"), LOOKS)
 def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_an_agent_wrote(
     opened, address, violations, viewport, scheme
 ):
@@ -215,6 +220,7 @@ def test_a_note_is_written_by_keyboard_found_again_and_kept(opened, serve, runs,
     assert (note.labels, note.text) == (("odd", "read again"), "Why so late?")
 
 
+@pytest.mark.slow
 def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[1], tmp_path / "guesser")
     file = folder / "rollouts.jsonl"
@@ -228,6 +234,7 @@ def test_a_list_says_what_a_run_adds(opened, serve, runs, tmp_path):
     expect(page.locator(".list tbody tr")).to_have_count(5)
 
 
+@pytest.mark.slow
 def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened, address):
     page = go(opened, address)
     first_of(page, "pages")
@@ -263,6 +270,7 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
     expect(page.locator("#stage-3")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     page = go(opened, serve(folder, cache=tmp_path / "empty"))
@@ -271,6 +279,7 @@ def test_pages_whose_renders_are_gone_are_rendered_again(opened, serve, runs, tm
     assert len(list((folder / "gallery").glob("*.webp"))) == 3
 
 
+@pytest.mark.slow
 def test_without_a_browser_the_page_says_how_to_get_one(opened, serve, runs, tmp_path):
     folder = shutil.copytree(runs[2], tmp_path / "pages", ignore=shutil.ignore_patterns("gallery*"))
     lacking = serve(folder, cache=tmp_path / "empty", COLBENCH_BROWSER="no-such-browser")
@@ -281,6 +290,7 @@ def test_without_a_browser_the_page_says_how_to_get_one(opened, serve, runs, tmp
     expect(page.locator(".said").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_exported_pages_have_pictures_slider_and_keys_without_a_server(opened, runs, tmp_path):
     exported = view(*runs[2:], "--export", tmp_path / "out", cache=runs[0].parent / "cache")
     assert exported.communicate()[0].split()[-2:] == ["2", "dialogues"]

@@ -116,6 +116,7 @@ def prying(tmp_path, monkeypatch):
         harness.kill()
 
 
+@pytest.mark.slow
 def test_nothing_that_gives_a_task_away_is_reached(run, prying):
     command = [sys.executable, str(prying / PRYING.name)]
     outside = json.loads(run(command, prying))

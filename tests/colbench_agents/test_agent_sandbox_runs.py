@@ -101,8 +101,10 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "command",
-    ["node agents/examples/node/agent.js", "bash agents/examples/bash/agent.sh"],
-    ids=["node", "bash"],
+    [
+        pytest.param("node agents/examples/node/agent.js", id="node"),
+        pytest.param("bash agents/examples/bash/agent.sh", id="bash", marks=pytest.mark.slow),
+    ],
 )
 def test_an_example_has_the_same_run_in_the_sandbox(run, command, tmp_path, monkeypatch, capsys):
     if not shutil.which(command.split()[0]):
@@ -140,6 +142,7 @@ def test_the_task_file_beside_the_agent_is_out_of_reach_and_the_run_is_pinned(ru
     assert "config.agent_sandbox: True -> False" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_endpoint_is_reached_shown_and_pinned(run, here, capsys):
     with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
         Thread(target=server.serve_forever, daemon=True).start()
@@ -200,6 +203,7 @@ async def test_a_fault_has_the_same_reason_inside(run, play, fault, reason):
     assert reason in done.failure.reason
 
 
+@pytest.mark.slow
 async def test_sigterm_reaches_the_agent(run, play, tmp_path):
     file = tmp_path / "agent.sh"
     file.write_text(

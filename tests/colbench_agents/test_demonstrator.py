@@ -50,11 +50,13 @@ def successes(run):
     return sum(each["scores"]["default"]["success"] for each in run.values())
 
 
+@pytest.mark.weekly
 def test_they_are_mediocre_and_those_who_know_are_right(runs):
     assert 6 <= successes(runs["first"]) <= 30
     assert successes(runs["told"]) == 60
 
 
+@pytest.mark.weekly
 def test_they_differ_in_patience_and_in_what_they_ask(runs):
     turns = [len(each) for each in said(runs["first"]).values()]
     assert min(turns) <= 2

@@ -32,7 +32,7 @@ async def layouts(task: Task, renderer: PageRenderer) -> list[float]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 async def test_the_pages_come_nearer_turn_by_turn(renderer: PageRenderer) -> None:
     curves = [await layouts(task, renderer) for task in load("frontend")[:4]]
     means = [sum(values) / len(values) for values in zip(*curves, strict=True)]

@@ -54,6 +54,7 @@ def solves(code: str, task: Task) -> bool:
     return outputs(code, task) == outputs(task.hidden.reference, task)
 
 
+@pytest.mark.weekly
 async def test_the_interviewer_solves_the_bundled_tasks_within_ten_turns() -> None:
     wins = []
     for task in load("backend"):
@@ -63,6 +64,7 @@ async def test_the_interviewer_solves_the_bundled_tasks_within_ten_turns() -> No
     assert sum(wins) / len(wins) >= 0.99
 
 
+@pytest.mark.slow
 async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
     wins = []
     for task in load("backend"):
@@ -72,6 +74,7 @@ async def test_the_guesser_answers_at_once_and_almost_never_solves() -> None:
     assert sum(wins) / len(wins) <= 0.05
 
 
+@pytest.mark.weekly
 def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
     """Answer with what the request states, and else with the most frequent choice in the training set."""
     usual: dict[str, Counter[Any]] = defaultdict(Counter)
@@ -110,6 +113,7 @@ def test_what_a_request_states_is_known_and_nothing_else() -> None:
         assert stated(task.request, family, theme) == {name: design[name] for name in known}
 
 
+@pytest.mark.weekly
 async def test_a_decision_that_may_not_be_asked_about_costs_the_tasks_whose_choice_is_unusual() -> (
     None
 ):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from code_blocks import ROOT, blocks
+from tiers import mostly
 
 from colbench.rollout import read_rollouts
 from colbench_agents.http_agent import HTTPAgent
@@ -56,7 +57,11 @@ def spec_of(example: str) -> Iterator[str]:
         yield f"cmd:{wanted(program)} {EXAMPLES / example / file}"
 
 
-@pytest.mark.parametrize(("example", "turns"), [("node", 3), ("bash", 2), ("http", 2)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("example", "turns"),
+    mostly(pytest.mark.weekly, (("node", 3), ("bash", 2), ("http", 2)), ("bash", 2)),
+)
 def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp_path: Path):
     out = tmp_path / "run"
     with spec_of(example) as spec:
@@ -80,7 +85,7 @@ def test_an_example_finishes_a_run_that_was_killed(example: str, turns: int, tmp
         assert rollout.scores["default"].success is False, "nothing is right that returns nothing"
 
 
-@pytest.mark.parametrize("example", ["node", "bash", "http"])
+@pytest.mark.parametrize("example", mostly(pytest.mark.slow, ("node", "bash", "http"), "node"))
 def test_an_example_keeps_every_rule(example: str):
     with spec_of(example) as spec:
         command = [Path(sys.executable).with_name("colbench"), "agents", "check", spec, "--json"]

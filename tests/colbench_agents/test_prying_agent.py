@@ -73,6 +73,7 @@ def test_nothing_of_a_task_or_a_run_is_in_reach(tmp_path):
     assert [name for name, success in reached.items() if success] == []
 
 
+@pytest.mark.slow
 def test_in_a_sandbox_without_a_network_neither(tmp_path):
     isolated, described = evaluate(tmp_path / "isolated", "Prying", "--agent-sandbox")
     assert described["process"] == ISOLATED
@@ -80,6 +81,7 @@ def test_in_a_sandbox_without_a_network_neither(tmp_path):
     assert [name for name, success in reached.items() if success] == []
 
 
+@pytest.mark.slow
 def test_a_patched_scorer_scores_nothing(tmp_path):
     free, _ = evaluate(tmp_path / "free", "Patching", "--in-process")
     assert free.scores["default"].value == 1.0

@@ -382,6 +382,7 @@ def test_an_agent_in_a_folder_of_runs_is_not_isolated(here, capsys):
     assert "process own process\n" in said.out
 
 
+@pytest.mark.slow
 def test_an_isolated_agent_writes_where_it_is_allowed_to(here, capsys):
     text = (here / "mine.py").read_text().replace("return", "open('logs/said', 'a'); return")
     (here / "mine.py").write_text(text)

@@ -76,6 +76,7 @@ async def test_a_crash_in_python_quotes_the_error_and_names_the_log(play, tmp_pa
     )
 
 
+@pytest.mark.slow
 async def test_the_log_is_bounded(play, tmp_path):
     agent = faulty("floods", str(LOG_BYTES * (LOG_FILES + 1)))
     agent.use_log_folder(tmp_path)
@@ -112,6 +113,7 @@ def test_nothing_outlives_a_killed_harness(name, number):
     assert name.left() == []
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
     harness = subprocess.Popen(
         [sys.executable, "-c", HARNESS, command("has-children", name.word, "stays")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import colbench
 
 FEW, MANY = 10, 510
@@ -24,6 +26,7 @@ tools = "none"
 """
 
 
+@pytest.mark.weekly
 def test_the_memory_of_packing_hardly_grows_with_the_dialogues(tmp_path, multiplied, peak_memory):
     meta = tmp_path / "submission.toml"
     meta.write_text(SUBMISSION)

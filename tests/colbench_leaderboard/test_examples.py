@@ -39,7 +39,7 @@ def board(tmp_path_factory) -> Path:
     return out
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_example_board_is_rebuilt_to_the_same_bytes_after_an_interruption(board, tmp_path):
     shutil.copytree(board / "store", tmp_path / "store")
     log = tmp_path / "store" / "log.jsonl"
@@ -50,7 +50,7 @@ def test_the_example_board_is_rebuilt_to_the_same_bytes_after_an_interruption(bo
     assert files(tmp_path) == files(board)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_rule_based_agents_stand_on_the_example_board_in_their_order(board):
     shown = read_standings(board / "store", head=None).boards[0]
     names = [row.name for row in shown.rows]
@@ -68,7 +68,7 @@ def test_every_bundle_is_a_row_of_the_results(bundle):
     assert [line for line in lines if line.startswith(row) and f"`{digest[:12]}`" in line]
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_row_is_measured_verified_and_measured_again_to_the_same_receipt(tmp_path):
     words = (sys.executable, EXAMPLES / "measure.py", tmp_path / "out")
     chosen = ("--only", "guesser-bundled", "--limit", "3")

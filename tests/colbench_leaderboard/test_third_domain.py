@@ -124,6 +124,7 @@ def bundle(place) -> Path:
     return place / "bundle"
 
 
+@pytest.mark.weekly
 def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(place, bundle):
     shown = colbench(place, "verify", "bundle", "--out", "verified")
     assert "closeness    4.44  (1.00 to 9.33)" in shown.replace("\n", " ")
@@ -140,6 +141,7 @@ def test_a_bundle_of_another_packages_domain_is_verified_with_its_own_tasks(plac
     assert all(cell["success"] is None for cell in cells)
 
 
+@pytest.mark.slow
 def test_the_package_of_the_domain_is_shown_with_the_run_and_its_verification(place, bundle):
     assert '<th scope="row">Domain, numbers</th><td>numbers 1.0' in (
         place / "run" / "report.html"
@@ -173,6 +175,7 @@ def test_without_the_domains_package_a_bundle_is_not_judged(place, bundle, tmp_p
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_entry_of_another_packages_domain_stands_on_its_board(place, bundle):
     colbench(place, "leaderboard", "init", "store")
     colbench(place, "leaderboard", "accept", "store", "bundle")

@@ -144,6 +144,7 @@ def clone(way, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_second_clone_verifies_all_entries_to_the_same_receipts(way, clone, tmp_path):
     for record in read_log(clone).records:
         out = tmp_path / record.bundle
@@ -171,6 +172,7 @@ def site(clone, tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.weekly
 def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way, site, tmp_path):
     assert main(["leaderboard", "build", str(way.work), "--out", str(tmp_path / "site")]) == 0
     assert files(tmp_path / "site") == files(site)
@@ -187,6 +189,7 @@ def test_the_site_of_any_clone_is_the_same_and_has_the_three_in_their_order(way,
     assert shown == list(reversed(AGENTS))
 
 
+@pytest.mark.weekly
 def test_what_an_entrys_page_says_to_run_gives_the_receipt_that_it_shows(
     way, clone, runs, tmp_path, monkeypatch
 ):

@@ -20,6 +20,7 @@ def words(task: Task) -> Words:
     return next(each for each in known if each["wish"] in task.request)
 
 
+@pytest.mark.weekly
 def test_the_sets_are_large_enough_and_share_no_query():
     test, train = load("test"), load("train")
     assert (len(test), len(train)) == (60, 120)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiers import mostly
 
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task, task_from_row
@@ -52,10 +53,8 @@ def test_the_test_set_has_a_thousand_tasks_of_forty_families_and_every_difficult
     assert {task.difficulty for task in tasks} == {3, 4, 5, 6, 7, 8}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if "test" in name else pytest.param(name, marks=pytest.mark.slow) for name in SETS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly(pytest.mark.weekly, SETS, "backend/test"))
 def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
     """Make the tasks again instead of reading the cache: `load` compares with the frozen hash."""
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}
@@ -68,6 +67,7 @@ def test_a_set_is_frozen(name: str, tmp_path: Path) -> None:
     assert hashlib.sha256(kept.read_bytes()).hexdigest() == SETS[name].sha256
 
 
+@pytest.mark.weekly
 def test_a_set_in_the_cache_that_was_cut_off_is_made_anew(tmp_path: Path) -> None:
     environment = os.environ | {"COLBENCH_CACHE": str(tmp_path)}
     name = f"backend-test-{SETS['backend/test'].sha256[:12]}.jsonl"
@@ -174,6 +174,7 @@ def test_a_task_has_ten_different_calls_with_literal_arguments() -> None:
                 ast.literal_eval(argument)
 
 
+@pytest.mark.weekly
 def test_every_decision_changes_some_output_whichever_other_option_is_taken() -> None:
     for task in load("backend"):
         family, theme, design = origin(task)

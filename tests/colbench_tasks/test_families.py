@@ -71,6 +71,7 @@ def test_a_set_is_refused_without_its_family_in_the_pinned_version(
         check_families(name, replace(SETS[name], families=SETS[name].families | pins))
 
 
+@pytest.mark.weekly
 def test_a_built_in_family_and_a_new_kind_change_no_frozen_set(tmp_path: Path) -> None:
     """Check a copy of the package with one more folder and one more kind of page."""
     tree = ("cp", "-r", str(FOLDER.parent), str(tmp_path))

@@ -365,6 +365,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+@pytest.mark.weekly
 async def test_pages_render_readable_and_look_different(renderer: PageRenderer) -> None:
     """One page of each kind; 3 is the contrast that large letters need."""
     tasks = pages()[::EACH]

@@ -39,6 +39,7 @@ def test_pages_of_a_seed() -> None:
     assert [task.domain for task in tasks] == ["frontend"] * 3
 
 
+@pytest.mark.weekly
 def test_many_tasks_are_made_with_a_bar_on_the_terminal() -> None:
     """Read standard error from a terminal; few tasks, or a file, show no bar."""
     for number, on_terminal, barred in ((501, True, True), (4, True, False), (501, False, False)):

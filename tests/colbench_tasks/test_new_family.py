@@ -20,13 +20,14 @@ def place(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Workplace:
     return place
 
 
+@pytest.mark.weekly
 def test_the_page_works_as_it_is_written(place: Workplace) -> None:
     rollouts = read_rollouts(place.folder / "runs" / "eggs" / "rollouts.jsonl")
     assert len(rollouts) == 20
     assert all(rollout.scores["default"].success for rollout in rollouts)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_family_joins_generated_tasks_and_no_frozen_set(place: Workplace) -> None:
     code = """
 import hashlib, json
@@ -56,6 +57,7 @@ print(json.dumps({
     assert without["frozen"] == with_eggs["frozen"]
 
 
+@pytest.mark.slow
 def test_the_package_of_a_family_is_hidden_from_sandboxed_agents(place: Workplace) -> None:
     code = (
         "from colbench.config import RunConfig\n"

@@ -253,6 +253,7 @@ def test_another_commit_than_the_pinned_one_is_read_with_a_warning(
     assert f"{OTHER} is not the pinned commit {official.COMMIT}" in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_file_is_fetched_from_the_hub_once(hub: Any, run_alone: Any) -> None:
     thousand(hub.root / official.REPOSITORY / TEST)
     hub.commits[official.REPOSITORY] = COMMIT

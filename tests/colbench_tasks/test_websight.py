@@ -155,6 +155,7 @@ def test_an_unknown_name_lists_the_splits(tmp_path: Path) -> None:
             load(name)
 
 
+@pytest.mark.slow
 def test_the_recipe_is_followed_over_the_files_of_a_local_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +209,7 @@ def put_on(hub: Any, *bounds: int) -> None:
     hub.commits[websight.REPOSITORY] = websight.COMMIT
 
 
+@pytest.mark.slow
 def test_a_set_is_fetched_from_the_hub_once_without_its_pictures(hub: Any, run_alone: Any) -> None:
     put_on(hub, 0, 9_000, 10_200, 12_000, 12_100)
     first = run_alone(SHOW, HF_ENDPOINT=hub.url)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from code_blocks import ROOT, SHELL, Block, Workplace, blocks, programs
+from tiers import mostly
 
 import colbench.cli
 import sweet_rl_trainer.cli
@@ -314,7 +315,7 @@ def finished(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place.folder
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", mostly(pytest.mark.slow, PAGES, "README.md"))
 def test_the_code_of_a_page_works(
     page: str,
     tmp_path: Path,

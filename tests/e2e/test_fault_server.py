@@ -50,6 +50,7 @@ def served(tmp_path):
             assert server.wait(10) == 0
 
 
+@pytest.mark.weekly
 def test_an_agent_is_tried_on_the_served_faults(served, tmp_path):
     for name, code in [("http-429/3+html/5", 0), ("null", 1), ("http-404", 2)]:
         flags = ("--tasks", "bundled:backend", "--limit", "2", "--out", name.replace("/", "-"))
@@ -68,6 +69,7 @@ def test_a_port_that_is_taken_or_none_is_the_users_mistake():
             assert ended.stderr.startswith(f"colbench: --serve-faults {port}: ")
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_killed_amid_three_faults_loses_and_doubles_nothing(tmp_path):
     tasks = colbench.load_tasks("bundled:backend", limit=24)
 

@@ -25,8 +25,12 @@ def python() -> Path:
     return Path(value).absolute()
 
 
-def test_agents_of_other_frameworks_pass_their_tests_and_none_is_left_out() -> None:
-    command = [python(), "-m", "pytest", "-p", "no:cacheprovider", TESTS]
+@pytest.mark.parametrize(
+    "selected",
+    ["not slow and not weekly", pytest.param("slow or weekly", marks=pytest.mark.weekly)],
+)
+def test_agents_of_other_frameworks_pass_their_tests_and_none_is_left_out(selected: str) -> None:
+    command = [python(), "-m", "pytest", "-p", "no:cacheprovider", "-m", selected, TESTS]
     root = TESTS.parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -179,6 +179,7 @@ def designer(messages: Sequence[Message]) -> str:
     ][turn]
 
 
+@pytest.mark.weekly
 async def test_pages_are_made_and_scored_alike_in_every_harness(
     harnesses: Path, tmp_path: Path, browser: Path, tiny_clip: Path
 ):
@@ -202,6 +203,7 @@ async def test_pages_are_made_and_scored_alike_in_every_harness(
     assert len(shown) >= 2, "here the model was shown pictures of its pages"
 
 
+@pytest.mark.weekly
 async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
     harnesses: Path, tmp_path: Path, browser: Path
 ):
@@ -214,6 +216,7 @@ async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
     assert trace["errors"][0]["message"].startswith("no cosine is available as the reward")
 
 
+@pytest.mark.weekly
 async def test_a_model_that_is_gone_is_nobodys_zero(harnesses: Path, tmp_path: Path):
     refused = Fault(status=400, body='{"error": {"message": "no such thing"}}')
     async with ScriptedServer(interviewer, fault=lambda _: refused) as server:
@@ -231,6 +234,7 @@ TOO_LONG = {
 }
 
 
+@pytest.mark.weekly
 async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_agents_failure(
     harnesses: Path, tmp_path: Path
 ):
@@ -246,6 +250,7 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
     assert [rollout.scores["default"].value for rollout in rollouts.values()] == [0.0, 0.0]
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("command_line", "blame"),
     [
@@ -267,6 +272,7 @@ async def test_a_setting_that_is_wrong_is_named(harnesses: Path, command_line: s
     assert "Traceback" not in str(refusal.value)
 
 
+@pytest.mark.weekly
 async def test_the_examples_of_the_documentation_run_as_written(harnesses: Path, tmp_path: Path):
     """The logs of Inspect come without scores, so that those in the rollouts are what `inspect score` made."""
     async with ScriptedServer(interviewer, model="my-model") as server:

@@ -49,6 +49,7 @@ def run(*command: object, **more: object) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_six_lines_work_in_an_empty_directory(python, tmp_path):
     assert run(python, "-c", SIX_LINES, cwd=tmp_path).splitlines() == PRINTED
     place = run(python, "-c", "import colbench; print(colbench.__file__)", cwd=tmp_path)
@@ -56,6 +57,7 @@ def test_six_lines_work_in_an_empty_directory(python, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_six_lines_work_in_a_jupyter_kernel(tmp_path):
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
     try:

@@ -21,7 +21,7 @@ from colbench.errors import TooLongError, UserError
 from colbench.messages import Message
 from colbench.models.openai_chat import OpenAIChat
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 CONTEXT = 2048
 FIND = (

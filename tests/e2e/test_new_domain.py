@@ -160,6 +160,7 @@ def test_the_library_runs_it(run: Run):
     )
 
 
+@pytest.mark.weekly
 def test_entries_stand_on_a_board(place: Path, runs: Path, run: Run):
     run("colbench", "leaderboard", "init", "board")
     for agent in ("sql-asker", "sql-guesser"):
@@ -198,6 +199,7 @@ def inspect() -> Path:
     return Path(value).absolute() / "inspect" / "bin" / "inspect"
 
 
+@pytest.mark.weekly
 async def test_inspect_runs_it(place: Path, run: Run, inspect: Path):
     (site,) = (place / "venv").glob("lib/python*/site-packages")
     async with ScriptedServer(asker) as server:
@@ -213,6 +215,7 @@ async def test_inspect_runs_it(place: Path, run: Run, inspect: Path):
     }
 
 
+@pytest.mark.weekly
 def test_the_trainer_trains_on_it(place: Path, run: Run):
     settings = ["domain=sql", *SMALL.split()]
     changes = [word for setting in settings for word in ("--set", setting)]
@@ -232,6 +235,7 @@ def page(place: Path) -> Path:
     return place / "page"
 
 
+@pytest.mark.weekly
 def test_the_page_on_new_domains_works_as_it_is_written(page: Path, run: Run):
     scripts = [block.text for block in blocks(PAGE) if block.commands]
     assert len(scripts) == 3

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 BIN = Path(sys.executable).parent
 ARMS = {"zero-shot", "rft", "facts", "sweet"}

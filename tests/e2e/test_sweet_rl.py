@@ -17,7 +17,7 @@ from colbench.rollout import read_rollouts
 from sweet_rl_trainer.model.tiny import build
 from sweet_rl_trainer.settings import Shape
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 BIN = Path(sys.executable).parent
 ENGINE = {

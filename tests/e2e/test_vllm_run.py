@@ -1,4 +1,4 @@
-"""A run with a real vLLM server, killed twice: nothing is lost, nothing doubled, nothing left running.
+"""A run with a real vLLM server, killed once or twice: nothing is lost, nothing doubled, nothing left running.
 
 A tiny random Llama is agent and human at once. `COLBENCH_VLLM` names the vllm executable of the environment
 that `vllm_cpu.sh` makes, `COLBENCH_OFFICIAL_DATA` the folder with the official `backend.jsonl`.
@@ -24,8 +24,6 @@ from colbench.task import read_tasks
 
 pytestmark = pytest.mark.slow
 
-ROWS = 50
-KILLS = 2
 PATIENCE = 300.0
 """Seconds for one attempt to get as far as it is waited for."""
 ENGINE = {
@@ -63,7 +61,7 @@ def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Attempts:
     """The same `colbench eval` again and again, in a working folder by which its processes are known."""
 
-    def __init__(self, folder: Path, model: Path, rows: Path) -> None:
+    def __init__(self, folder: Path, model: Path, rows: Path, limit: int) -> None:
         self.out = folder / "run"
         self.rollouts = self.out / "rollouts.jsonl"
         self.output = folder / "output.txt"
@@ -82,7 +80,7 @@ class Attempts:
             *("--human", f"openai:{model}@http://127.0.0.1:{port}/v1"),
             *("--human-arg", "max_tokens=16"),
             "--record-tokens",
-            *("--tasks", rows, "--limit", str(ROWS), "--concurrency", "4", "--out", self.out),
+            *("--tasks", rows, "--limit", str(limit), "--concurrency", "4", "--out", self.out),
         ]
 
     @contextmanager
@@ -133,14 +131,19 @@ def wait_for(what: Callable[[], bool], seconds: float) -> bool:
     return what()
 
 
-def test_a_run_killed_twice_loses_and_doubles_nothing(tmp_path: Path, tiny_llama: Path, rows: Path):
+@pytest.mark.parametrize(
+    ("kills", "limit"), [(1, 20), pytest.param(2, 50, marks=pytest.mark.weekly)]
+)
+def test_a_run_that_is_killed_loses_and_doubles_nothing(
+    tmp_path: Path, tiny_llama: Path, rows: Path, kills: int, limit: int
+):
     seed = int(os.environ.get("COLBENCH_E2E_SEED", time.time_ns() % 1_000_000))
     print(f"COLBENCH_E2E_SEED={seed}")
     moment = random.Random(seed)
-    attempts = Attempts(tmp_path, tiny_llama, rows)
+    attempts = Attempts(tmp_path, tiny_llama, rows, limit)
 
     earlier = [b""]
-    for _ in range(KILLS):
+    for _ in range(kills):
         enough = earlier[-1].count(b"\n") + moment.randint(2, 8)
         with attempts.start() as harness:
             reached = wait_for(
@@ -161,26 +164,27 @@ def test_a_run_killed_twice_loses_and_doubles_nothing(tmp_path: Path, tiny_llama
     print(attempts.output.read_text())
     print("rollouts at each kill:", [lines.count(b"\n") for lines in earlier[1:]])
     assert all(final.startswith(lines) for lines in earlier), "a line that was written has changed"
-    check_rollouts(attempts.rollouts, rows)
-    check_report(attempts.out)
+    check_rollouts(attempts.rollouts, rows, limit)
+    check_report(attempts.out, limit)
 
 
+@pytest.mark.weekly
 def test_a_run_killed_while_vllm_starts_leaves_no_process(
     tmp_path: Path, tiny_llama: Path, rows: Path
 ):
-    attempts = Attempts(tmp_path, tiny_llama, rows)
+    attempts = Attempts(tmp_path, tiny_llama, rows, limit=50)
     with attempts.start() as harness:
         assert wait_for(lambda: "VLLM::EngineCor" in attempts.running(), PATIENCE)
         harness.kill()
     assert wait_for(lambda: not attempts.running(), 30), attempts.running()
 
 
-def check_rollouts(rollouts: Path, rows: Path) -> None:
+def check_rollouts(rollouts: Path, rows: Path, limit: int) -> None:
     """Check that every cell occurs once and is settled, and that both models really spoke."""
     keys = [json.loads(line)["key"] for line in rollouts.read_bytes().splitlines()]
-    assert len(keys) == len(set(keys)) == ROWS
+    assert len(keys) == len(set(keys)) == limit
     finished = read_rollouts(rollouts)
-    assert sorted(r.task_id for r in finished) == sorted(t.id for t in read_tasks(rows)[:ROWS])
+    assert sorted(r.task_id for r in finished) == sorted(t.id for t in read_tasks(rows)[:limit])
     assert all(rollout.settled and rollout.scores for rollout in finished)
     turns = [turn for rollout in finished for turn in rollout.turns]
     assert all(turn.agent_usage and turn.agent_usage.completion_tokens for turn in turns)
@@ -192,11 +196,11 @@ def check_rollouts(rollouts: Path, rows: Path) -> None:
         assert len(turn.sampled.logprobs) == len(turn.sampled.ids)
         assert max(turn.sampled.logprobs) <= 0
     assert all(turn.human_usage for turn in turns if turn.human is not None)
-    assert sum(turn.human is not None for turn in turns) > ROWS
+    assert sum(turn.human is not None for turn in turns) > limit
 
 
-def check_report(run: Path) -> None:
+def check_report(run: Path, limit: int) -> None:
     """Check that the report exists and counts every cell."""
     backend = json.loads((run / "report.json").read_text())["domains"]["backend"]
-    assert (backend["tasks"], backend["unscored"]) == (ROWS, 0)
+    assert (backend["tasks"], backend["unscored"]) == (limit, 0)
     assert "</html>" in (run / "report.html").read_text()

@@ -23,14 +23,14 @@ from colbench.simulators.model import ModelHuman
 from colbench.task import Hidden, Task
 from colbench_agents.vllm_server import VLLMServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 
 TASKS = 3
 TURNS = 3
 PATIENCE = 300.0
 """Seconds for a whole run."""
 ENGINE = {
-    "dtype": "bfloat16",
+    "dtype": "float32",
     "enforce_eager": True,
     "max_model_len": 16384,
     "max_num_batched_tokens": 16384,

@@ -82,7 +82,7 @@ def thinking_templates():
     return {"qwen3": QWEN3, "deepseek": DEEPSEEK}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_model():
     """Return `make_model("llama", …)`: a causal language model in float32; other arguments change its configuration."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")

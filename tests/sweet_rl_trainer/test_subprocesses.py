@@ -38,8 +38,6 @@ sys.argv = sys.argv[1:]
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
 
-LAUNCHERS = pytest.mark.parametrize("launcher", ["", "launcher"])
-
 
 def start(folder, seconds, launcher):
     (folder / "sleeper.py").write_text(CHILD)
@@ -60,14 +58,14 @@ def alive(pid):
     return True
 
 
-@LAUNCHERS
+@pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.weekly), "launcher"])
 def test_a_program_gets_its_arguments_and_its_exit_code_comes_back(launcher, tmp_path):
     with start(tmp_path, 0.1, launcher) as parent:
         assert parent.stdout.readline().split(maxsplit=1)[1].strip() == "['0.1']"
         assert parent.wait() == 3
 
 
-@LAUNCHERS
+@pytest.mark.parametrize("launcher", [pytest.param("", marks=pytest.mark.slow), "launcher"])
 def test_a_child_does_not_outlive_a_parent_that_is_killed(launcher, tmp_path):
     with start(tmp_path, 600, launcher) as parent:
         pid = int(parent.stdout.readline().split()[0])

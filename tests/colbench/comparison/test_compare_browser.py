@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import expect
+from tiers import mostly
 
 import colbench
 from colbench.comparison.page import render_page
@@ -39,8 +41,10 @@ def address(played, rewrite, tmp_path):
     return page.as_uri()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [LAPTOP, PHONE], ids=["laptop", "phone"])
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    mostly(pytest.mark.weekly, product((LAPTOP, PHONE), ("light", "dark")), (LAPTOP, "light")),
+)
 def test_the_page_and_a_task_break_no_rule_of_accessibility(
     opened, address, violations, viewport, scheme
 ):

@@ -175,6 +175,7 @@ class Slow:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_continues_where_it_was(write, tmp_path):
     (tmp_path / "slow.py").write_text(SLOW)
     agent = f"{tmp_path}/slow.py:Slow"

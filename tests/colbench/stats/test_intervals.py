@@ -85,6 +85,7 @@ def test_equal_values_of_an_unbounded_quantity_have_no_interval():
     )
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     draws = np.random.default_rng(1).random((300, 100)) < 0.3
     intervals = [mean_interval([[float(value)] for value in row]) for row in draws]

@@ -192,8 +192,13 @@ async def agent(messages):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("hold", "others"), [("while True: pass", 0), ("threading.Event().wait()", None)]
+    ("hold", "others"),
+    [
+        ("while True: pass", 0),
+        pytest.param("threading.Event().wait()", None, marks=pytest.mark.weekly),
+    ],
 )
 def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path, hold, others):
     """Code that runs is interrupted; a call of the system is not, and takes the other dialogues with it."""
@@ -207,6 +212,7 @@ def test_an_async_function_that_blocks_is_named_and_the_run_ends(tmp_path: Path,
     assert others is None or len(reasons) == 1 + others
 
 
+@pytest.mark.slow
 def test_a_run_with_one_that_hangs_ends(tmp_path: Path):
     (tmp_path / "hangs.py").write_text(
         "import threading\ndef agent(messages):\n    threading.Event().wait()\n"

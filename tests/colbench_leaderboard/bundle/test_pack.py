@@ -166,6 +166,7 @@ def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert "none.toml cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.weekly
 def test_a_bundle_that_no_receiver_would_expand_is_not_made_as_an_archive(
     run, meta, copied, capsys
 ):

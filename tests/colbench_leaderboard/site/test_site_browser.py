@@ -49,6 +49,7 @@ def wider(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
+@pytest.mark.slow
 def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_somebody_wrote(
     opened, site, kinds, violations
 ):
@@ -60,6 +61,7 @@ def test_no_page_breaks_a_rule_of_accessibility_or_runs_what_somebody_wrote(
         assert page.evaluate("typeof hit") == "undefined", kind
 
 
+@pytest.mark.weekly
 def test_on_a_dark_phone_no_page_is_too_wide_or_too_faint(opened, site, kinds, violations):
     page = opened(viewport=PHONE, color_scheme="dark")
     for kind, name in kinds.items():
@@ -209,6 +211,7 @@ def test_it_is_dark_where_the_reader_wants_it_dark(opened, site):
     assert dark < 100
 
 
+@pytest.mark.slow
 def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opened, stores):
     tasks = stores.make_tasks(2, "frontend")
     made = stores.Store(tmp_path / "store", tasks)

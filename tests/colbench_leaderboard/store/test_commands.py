@@ -125,6 +125,7 @@ def accepting(store, bundle):
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_of_two_accepts_at_once_one_is_told_to_repeat_and_none_skips_the_others_transcripts(
     made, run, guesser
 ):

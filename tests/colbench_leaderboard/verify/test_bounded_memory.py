@@ -47,6 +47,7 @@ def again(judged: Judged, trial: int) -> Judged:
     return replace(judged, cell=cell, score=msgspec.json.decode(found, type=CellScore))
 
 
+@pytest.mark.weekly
 def test_little_is_kept_of_a_dialogue(judged, tasks):
     def fed(trials):
         grid, findings, transcripts = Grid(tasks, trials, 0), Findings(), Transcripts("own")

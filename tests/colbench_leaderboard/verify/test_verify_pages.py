@@ -31,6 +31,7 @@ def receiver(pages, tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_were_here(
     pages, receiver, verify, forge, place, tmp_path
 ):
@@ -62,6 +63,7 @@ def test_pages_are_rendered_and_scored_again_to_four_decimals_and_shown_as_they_
     assert "--clip-weights YOUR_WEIGHTS --allow-other-clip" in command
 
 
+@pytest.mark.slow
 def test_a_reply_about_a_page_cannot_be_made_up(pages, verify, forge):
     bundle, clip = pages
 
@@ -72,6 +74,7 @@ def test_a_reply_about_a_page_cannot_be_made_up(pages, verify, forge):
     assert verify.rules(forged, "--tasks", "bundled:frontend", *clip, code=1) == {"replay.reply"}
 
 
+@pytest.mark.slow
 def test_a_target_pasted_in_as_an_answer_is_flagged(pages, verify, forge):
     bundle, clip = pages
     targets = {task.id: task.hidden.reference for task in resolve_tasks("bundled:frontend")}

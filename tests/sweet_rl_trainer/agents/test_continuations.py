@@ -49,6 +49,7 @@ def scored(turn, replies):
     )
 
 
+@pytest.mark.weekly
 def test_a_good_question_is_worth_the_whole_and_a_wrong_answer_nothing(played, tmp_path):
     config, tasks, trajectories = played
     ranked = []
@@ -82,6 +83,7 @@ def test_a_good_question_is_worth_the_whole_and_a_wrong_answer_nothing(played, t
     assert (folder / "run" / "rollouts.jsonl").read_bytes() == lines
 
 
+@pytest.mark.weekly
 def test_returns_are_those_of_the_policy_that_goes_on(played, tmp_path):
     config, tasks, trajectories = played
     guessing = msgspec.structs.replace(config, agent="guesser")
@@ -112,6 +114,7 @@ def test_each_reply_has_one_consequence_an_answer_of_the_human_or_a_reward(playe
     assert (wrong.heard, wrong.reward) == (None, 0.0)
 
 
+@pytest.mark.weekly
 def test_a_question_at_the_turn_limit_ends_the_dialogue(played, tmp_path):
     config, tasks, trajectories = played
     whole = trajectories[0]
@@ -121,6 +124,7 @@ def test_a_question_at_the_turn_limit_ends_the_dialogue(played, tmp_path):
     assert (found.heard, found.reward) == (None, 0.0)
 
 
+@pytest.mark.weekly
 def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(played, tmp_path):
     config, tasks, trajectories = played
     whole = trajectories[0]
@@ -134,6 +138,7 @@ def test_what_a_recorded_human_said_is_said_again_whatever_the_human_would_say(p
     assert one.turns[2].human == two.turns[2].human  # by the human itself
 
 
+@pytest.mark.slow
 async def test_a_model_goes_on_with_its_prompt_after_what_was_said_and_differently_each_time(
     played, tmp_path
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from colbench.config import RunConfig
@@ -10,6 +11,7 @@ from colbench.run_folder import RunFolder
 from sweet_rl_trainer.agents.dialogues import run_dialogues
 
 
+@pytest.mark.weekly
 def test_a_run_is_made_as_configured_whatever_the_environment_says(tmp_path, monkeypatch):
     monkeypatch.setenv("COLBENCH_LIMIT", "1")
     monkeypatch.setenv("COLBENCH_MAX_TURNS", "1")

@@ -36,6 +36,7 @@ def said(folder):
     }
 
 
+@pytest.mark.weekly
 def test_a_run_is_the_same_whatever_is_sampled_at_once(small_model, tmp_path):
     assert evaluate(small_model, tmp_path / "one", "--concurrency", "1") == 0
     assert evaluate(small_model, tmp_path / "all", "--concurrency", "4") == 0

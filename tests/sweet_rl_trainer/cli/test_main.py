@@ -233,6 +233,7 @@ def prepared(small_recipe, tmp_path, capfd):
     return out, critic.folder(out)
 
 
+@pytest.mark.weekly
 def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recipe, prepared):
     out, critic = prepared
     (critic / "run").mkdir(parents=True)

@@ -76,7 +76,7 @@ def test_a_child_process_prints_in_the_mode_of_its_parent(
     assert (printed.out, printed.err) == (out, err)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_a_run_prints_its_stages_and_result_as_one_document(small_recipe, tmp_path, capfd):
     words = ["run", str(small_recipe), "--until", "critic", "--out", str(tmp_path / "out")]
     assert main([*words, "--json"]) == 0

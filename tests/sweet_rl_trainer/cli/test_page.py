@@ -21,7 +21,7 @@ from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.pipeline.training import view
 from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, Table, View, examples, spread
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 torch.set_num_threads(1)
 
 EVIL = "<script>alert(1)</script>"

@@ -27,7 +27,7 @@ from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.model.digest import model_digest
 from sweet_rl_trainer.pipeline import view
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 torch.set_num_threads(1)
 
 DEADLINE = 300

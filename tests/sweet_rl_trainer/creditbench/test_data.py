@@ -21,6 +21,7 @@ def states(benches):
     return [(bench.task, state) for bench in benches for state in bench.states]
 
 
+@pytest.mark.slow
 def test_the_frozen_bytes_are_made_again(sample, tmp_path):
     """`generate` compares them with the hashes that the package holds."""
     generate(tmp_path, SAMPLE, 2)

@@ -88,6 +88,7 @@ def test_what_has_no_scores_is_named_with_the_reason(finished, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_with_the_same_results(finished, models, tmp_path):
     out = tmp_path / "again"
     shutil.copytree(finished, out)

@@ -166,6 +166,7 @@ def test_a_wrong_answer_is_worth_what_it_still_passes(tasks):
     assert found.candidates["optimal tests"] == (pytest.approx(total, abs=1e-6),)
 
 
+@pytest.mark.weekly
 def test_continuations_with_the_real_human_have_the_exact_mean(benches):
     for bench in benches:
         player = Player(bench.task)

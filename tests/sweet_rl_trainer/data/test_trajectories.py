@@ -132,6 +132,7 @@ async def test_contexts_are_what_the_model_was_sent(prompt, tmp_path, monkeypatc
             assert bytes(list(sampled.ids[:-1])).decode() == turn
 
 
+@pytest.mark.slow
 async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompt.txt").write_text("Ask {max_turns} times.")

@@ -122,7 +122,7 @@ def test_dialogues_without_runs_are_refused(small_recipe, tmp_path):
         plan(recipe, "fic")[0].run(tmp_path / "out")
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_the_policy_is_trained_on_the_answers_and_exported(made, tmp_path):
     stages, *_ = made(lambda _: ANSWER, "fic.train.max_steps=2", "fic.count=2")
     assert [each.name for each in stages] == ["fic-answers", "fic-data", "fic", "export"]

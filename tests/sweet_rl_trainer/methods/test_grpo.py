@@ -29,6 +29,7 @@ def stage(small_recipe):
     return lambda *changes: plan(read(str(small_recipe), [*TINY, *changes]), "grpo")[0]
 
 
+@pytest.mark.weekly
 def test_its_summary_has_the_peak_memory_of_its_process_and_its_dialogues_are_about_the_named_tasks(
     stage, tmp_path
 ):
@@ -40,6 +41,7 @@ def test_its_summary_has_the_peak_memory_of_its_process_and_its_dialogues_are_ab
     assert [each.task_id for each in read_rollouts(path)] == [wanted, wanted]
 
 
+@pytest.mark.weekly
 def test_a_task_that_does_not_exist_is_named(stage, tmp_path, capfd):
     with pytest.raises(UserError, match="training stopped with code 2"):
         stage('grpo.dialogues.task_ids=["nothing"]').run(tmp_path)

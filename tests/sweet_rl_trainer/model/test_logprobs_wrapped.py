@@ -59,7 +59,7 @@ def work(rank, folder):
     dist.destroy_process_group()
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_two_processes_give_what_one_gives(make_model, tmp_path):
     models = {kind: make_model(kind) for kind in KINDS}
     for kind, model in models.items():

@@ -121,6 +121,7 @@ class StopAt(TrainerCallback):
         control.should_training_stop = state.global_step == self.step
 
 
+@pytest.mark.slow
 @needs_it
 def test_training_begins_at_the_rounded_model_and_goes_on_exactly(base, tmp_path):
     done = run(base, tmp_path / "whole", likelihood_weight=0.0)
@@ -136,6 +137,7 @@ def test_training_begins_at_the_rounded_model_and_goes_on_exactly(base, tmp_path
     assert losses(tmp_path / "cut") == found
 
 
+@pytest.mark.weekly
 @needs_it
 def test_gradient_checkpointing_changes_nothing(base, tmp_path):
     run(base, tmp_path / "one", gradient_checkpointing=False, max_steps=3)

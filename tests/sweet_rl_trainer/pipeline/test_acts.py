@@ -65,6 +65,7 @@ def test_dialogues_are_collected_as_the_command_would(tmp_path):
     assert "tests passed" in (collect.folder(tmp_path) / "report.txt").read_text()
 
 
+@pytest.mark.weekly
 def test_a_run_that_stops_is_an_error(tmp_path, capfd):
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
@@ -140,6 +141,7 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert pair.chosen.reward > pair.rejected.reward
 
 
+@pytest.mark.weekly
 def test_candidates_are_ranked_by_what_comes_of_them_when_the_dialogue_goes_on(
     small, tmp_path, served
 ):
@@ -178,7 +180,8 @@ BLIND = f"{ANSWER_MARKER}\ndef nothing():\n    return 0"
 USELESS = "Which version of Python do you use?"
 
 
-@pytest.mark.parametrize("scores", ["facts", "gain"])
+@pytest.mark.slow
+@pytest.mark.parametrize("scores", ["facts", pytest.param("gain", marks=pytest.mark.weekly)])
 def test_candidates_are_ranked_by_what_the_human_answers_them_once(scores, small, tmp_path, served):
     numbers = iter(range(10_000))
     said = (BLIND, USELESS, "What should be returned?")
@@ -242,6 +245,7 @@ def share(values):
     return sum(values) / len(values)
 
 
+@pytest.mark.weekly
 def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_reward(
     small, tmp_path, served
 ):
@@ -254,6 +258,7 @@ def test_a_line_is_fitted_to_the_dialogues_where_credit_is_on_the_scale_of_the_r
     assert report.said["intercept"] + report.said["slope"] == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.weekly
 def test_scored_candidates_are_read_again_for_these_trajectories_alone(small, tmp_path):
     from sweet_rl_trainer.pipeline.inputs import load
 
@@ -322,6 +327,7 @@ def test_a_diagnosis_scores_replies_as_the_critic_was_trained(changes, preset):
     assert preset_of(recipe.tables["critic"]) == recipe.tables["rank"].scores == preset
 
 
+@pytest.mark.weekly
 def test_models_that_score_are_gone_when_the_next_stage_begins(small, small_model, tmp_path):
     def models():
         gc.collect()

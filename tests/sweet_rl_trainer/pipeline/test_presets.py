@@ -15,7 +15,7 @@ from sweet_rl_trainer.model.checkpoint import is_adapters
 from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.pipeline.plan import plan
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.weekly
 torch.set_num_threads(1)
 
 SHORT = ("critic.train.max_steps=2", "actor.train.max_steps=2")

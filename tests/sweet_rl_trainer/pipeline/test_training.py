@@ -36,6 +36,7 @@ def test_no_model_is_measured_if_only_what_is_missing_is_asked_for(small):
     assert (found.steps, found.memory) == (6, None)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(("rank", "written"), [("0", True), ("1", False)])
 def test_only_the_first_process_writes_its_peak_memory(rank, written, tmp_path):
     worker = [sys.executable, "-m", "sweet_rl_trainer.pipeline.worker", "pathlib:Path"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from msgspec.structs import replace
+from tiers import mostly
 
 pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -18,7 +21,13 @@ EARLIER = "generated:backend/evaluation?number=300&families=loyalty,hotel"
 """The test tasks of the first study."""
 
 
-@pytest.fixture(params=shipped())
+@cache
+def hashes(source):
+    """Return the hashes of a source's tasks; the worlds share most of their sources."""
+    return {task.hash for task in named(source)}
+
+
+@pytest.fixture(params=mostly(pytest.mark.slow, shipped(), QUICK))
 def world(request):
     return read(request.param)
 
@@ -38,7 +47,7 @@ def test_of_a_world_that_is_no_trial_there_are_four_rates_and_tasks_enough(world
     if world == read(QUICK):
         return
     assert {len(each) for each in world.rates.values()} == {4}
-    assert [len(named(each)) for each in (world.validation, world.test)] == [300, 600]
+    assert [len(hashes(each)) for each in (world.validation, world.test)] == [300, 600]
     assert {"rft", "mtdpo", "sweet", "gain", "facts"} <= {*world.arms} - world.fewer.keys()
 
 
@@ -48,8 +57,8 @@ def test_tasks_to_choose_by_and_to_report_on_are_none_that_were_learnt_from(worl
         *(each["tasks"] for each in world.base["collect"]),
     ]
     sources = (world.train, world.validation, world.test, EARLIER)
-    train, validation, test, earlier = ({task.hash for task in named(each)} for each in sources)
-    learnt = train.union(*({task.hash for task in named(each)} for each in base))
+    train, validation, test, earlier = map(hashes, sources)
+    learnt = train.union(*map(hashes, base))
     assert not learnt & (validation | test)
     assert not validation & test
     assert not earlier & test

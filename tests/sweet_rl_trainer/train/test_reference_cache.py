@@ -158,6 +158,7 @@ t.open_cache(Path({folder!r})).fill(t.PAIRS, until, budget=25)
 """
 
 
+@pytest.mark.weekly
 def test_what_was_computed_before_a_kill_is_kept(tmp_path):
     code = KILLED.format(tests=os.path.dirname(__file__), folder=str(tmp_path))
     killed = subprocess.run([sys.executable, "-c", code], check=False)

@@ -72,7 +72,12 @@ def one(tmp_path_factory):
 
 
 @pytest.fixture(
-    scope="module", params=["ddp", "fsdp2", pytest.param("zero3", marks=needs_deepspeed)]
+    scope="module",
+    params=[
+        "ddp",
+        pytest.param("fsdp2", marks=pytest.mark.weekly),
+        pytest.param("zero3", marks=[needs_deepspeed, pytest.mark.weekly]),
+    ],
 )
 def two(request, tmp_path_factory):
     with socket.socket() as free:
@@ -86,7 +91,7 @@ def two(request, tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("run", "file"),
     [
@@ -114,14 +119,14 @@ def test_two_processes_train_as_one_does(one, two, run, file):
         torch.testing.assert_close(value, expected[name], atol=1e-5, rtol=0, msg=name)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_what_is_gone_on_with_ends_the_same(two):
     expected = weights(two / "whole")
     for name, value in weights(two / "cut").items():
         assert torch.equal(value, expected[name]), name
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 def test_in_bfloat16_too_the_model_begins_as_its_reference(one, two):
     for folder in (one, two):
         first = log(folder / "narrow")[0]

@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 from array import array
+from itertools import product
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tiers import mostly
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
@@ -168,8 +170,10 @@ def by_hand(model, examples, order, *, lr, steps, warmup, beta=0.1, weight=0.01)
     return found
 
 
-@pytest.mark.parametrize("share", [False, True])
-@pytest.mark.parametrize("row_tokens", [1, 64, 1000])
+@pytest.mark.parametrize(
+    ("row_tokens", "share"),
+    mostly(pytest.mark.weekly, product((1, 64, 1000), (False, True)), (1, False), (64, True)),
+)
 def test_three_steps_equal_a_plain_loop_however_rows_are_packed(
     make_model, tmp_path, row_tokens, share
 ):
@@ -198,12 +202,14 @@ def test_the_likelihood_is_of_the_chosen_sides_that_are_imitated_alone(make_mode
         run(make_model(), every, tmp_path / "run", epochs=2, max_steps=3, **changes)
 
 
+@pytest.mark.slow
 def test_gradient_checkpointing_changes_nothing(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one")
     run(make_model(), pairs(5), tmp_path / "other", gradient_checkpointing=True)
     assert losses(tmp_path / "one") == pytest.approx(losses(tmp_path / "other"), abs=1e-6)
 
 
+@pytest.mark.weekly
 def test_bfloat16_is_close(make_model, tmp_path):
     run(make_model(), pairs(5), tmp_path / "one", max_steps=2)
     run(make_model(), pairs(5), tmp_path / "other", max_steps=2, precision="bfloat16")
@@ -241,6 +247,7 @@ def whole_run(make_model, folder, *callbacks):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(make_model, tmp_path):
     whole_run(make_model, tmp_path / "whole")
     code = (
@@ -271,6 +278,7 @@ def same_log(one, other):
     return lines[0] == lines[1]
 
 
+@pytest.mark.weekly
 def test_dropout_is_at_work_in_that_run(make_model, tmp_path):
     whole_run(make_model, tmp_path / "with")
     run(make_model(), pairs(10), tmp_path / "without", max_steps=7)
@@ -295,6 +303,7 @@ def test_a_finished_run_is_left_as_it_is(make_model, tmp_path):
     assert (model / "model.safetensors").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_values_of_the_reference_are_kept_apart_by_what_they_were_computed_with(
     make_model, tmp_path
 ):
@@ -428,6 +437,7 @@ def test_rejection_fine_tuning_is_the_mean_likelihood_of_successes(make_model, t
     assert min(evaluated) == pytest.approx(sum(each).item() / 2, abs=1e-5)
 
 
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path):
     options = {

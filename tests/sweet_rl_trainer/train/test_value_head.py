@@ -342,7 +342,10 @@ LORA = {"adapters": LoraSettings(rank=4, dropout=0.1)}
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
-@pytest.mark.parametrize("options", [{}, LORA], ids=["full", "LoRA"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param({}, id="full"), pytest.param(LORA, id="LoRA", marks=pytest.mark.weekly)],
+)
 def test_a_run_that_was_cut_goes_on_exactly(make_value_model, tmp_path, options):
     def start(folder, *callbacks):
         model, _ = make_value_model(attention_dropout=0.2)
@@ -426,6 +429,7 @@ def test_a_base_model_gets_a_head_that_is_0_and_keeps_its_hidden_states(make_val
         assert torch.equal(model(**ids).hidden_states[-1], causal(**ids).hidden_states[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing.:FutureWarning")  # peft's
 def test_trained_value_models_are_loaded_by_name(make_value_model, tmp_path):
     base, examples = tmp_path / "base llama", pairs(6)
@@ -525,7 +529,7 @@ def three_steps(base, folder):
     return run(model, pairs(7), folder, held_out=pairs(3, seed=1), epochs=1)
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("wrapped", [{}, FSDP2], ids=["DDP", "FSDP2"])
 def test_two_processes_train_as_one_does(make_value_model, tmp_path, wrapped):
     make_value_model()

@@ -347,6 +347,7 @@ class Killed(TrainerCallback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("lora", [None, LoraSettings(rank=2)], ids=["whole", "lora"])
 def test_a_training_that_was_killed_ends_with_the_same_critic(base, pairs, pixels, tmp_path, lora):
     examples, _ = pairs

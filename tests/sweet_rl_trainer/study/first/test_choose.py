@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sweet_rl_trainer.study.first.choose import best_step, best_try, quality
+
+pytestmark = pytest.mark.weekly
 
 
 def test_quality_is_the_share_of_successes_and_of_tests_passed(make):

@@ -14,6 +14,8 @@ from sweet_rl_trainer.study.first.curves import (
 )
 from sweet_rl_trainer.study.first.results import Cost, Scaling
 
+pytestmark = pytest.mark.weekly
+
 
 def trained(make, seed, *steps, step=10, rate=1e-3):
     tries = [make.tried((0, "1111"), (99, "1111"), rate=1.0), make.tried(*steps)]

@@ -8,6 +8,8 @@ from sweet_rl_trainer.study.first.exchanges import exchanged, parts
 from sweet_rl_trainer.study.first.results import Exchange
 from sweet_rl_trainer.study.first.tables import contrast
 
+pytestmark = pytest.mark.weekly
+
 RFT, MTDPO = {"a": "11", "b": "10"}, {"a": "01", "b": "00"}
 """75 % and 25 %."""
 RFT_ASKS, MTDPO_ASKS = {"a": "11", "b": "00"}, {"a": "01", "b": "01"}

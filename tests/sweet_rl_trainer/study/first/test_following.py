@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from sweet_rl_trainer.study.first.following import followed
 from sweet_rl_trainer.study.first.results import Agreement, Credit, Critic
 
+pytestmark = pytest.mark.weekly
+
 NAMES = ("sweet", "no-privileged", "pmi", "mean-over-turns")
 
 

@@ -10,6 +10,8 @@ from sweet_rl_trainer.study.first.judges import averaged, distinct, distinct_tim
 from sweet_rl_trainer.study.first.methods import TURNS
 from sweet_rl_trainer.study.first.results import Critic, Timing
 
+pytestmark = pytest.mark.weekly
+
 
 def critic(seed, accuracy, best_of, method="pmi"):
     return Critic(

@@ -16,6 +16,8 @@ from sweet_rl_trainer.study.first.plots import draw
 from sweet_rl_trainer.study.first.results import Scaling
 from sweet_rl_trainer.study.first.tables import full_label
 
+pytestmark = pytest.mark.weekly
+
 CHARTS = {
     "success",
     "training-main",

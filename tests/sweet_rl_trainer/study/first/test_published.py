@@ -17,6 +17,8 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[
 from sweet_rl_trainer.study.first.report import CHARTS, PAGE, write
 from sweet_rl_trainer.study.first.stored import decode
 
+pytestmark = pytest.mark.weekly
+
 DOCS = Path(__file__).parents[4] / "docs"
 
 

@@ -21,6 +21,8 @@ from sweet_rl_trainer.study.first.results import (
     Timing,
 )
 
+pytestmark = pytest.mark.weekly
+
 
 def written(results, folder):
     page = report.write(results, folder)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from sweet_rl_trainer.study.first.methods import METHODS, NAMED
 from sweet_rl_trainer.study.first.report import markdown, summary
 from sweet_rl_trainer.study.first.results import Exchange
 from sweet_rl_trainer.study.first.stale import marked, notice, stale, stamped
+
+pytestmark = pytest.mark.weekly
 
 RELEASED = NAMED["released"]
 LABEL = "SWEET-RL, as in the released code"

@@ -16,6 +16,8 @@ from sweet_rl_trainer.study.first.tables import (
     rows_of,
 )
 
+pytestmark = pytest.mark.weekly
+
 
 def test_a_method_s_numbers_are_means_over_tasks(make):
     seeds = {

@@ -46,7 +46,7 @@ def make_chat():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_guesser(make_model, make_chat):
     """Return `make_guesser()`: a model that says each of WORDS, or ends its turn, with equal probability anywhere."""
     torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")

@@ -117,13 +117,19 @@ def expected_loss(model, found, credit=by_dialogue):
     return total / len(found)
 
 
-def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(
-    make_guesser, make_chat, late, tmp_path
-):
-    one_step(make_guesser(), make_chat(), late, tmp_path / "run")
-    check_step(make_guesser(), tmp_path / "run")
+@pytest.fixture(scope="module")
+def stepped(make_guesser, make_chat, late, tmp_path_factory):
+    """Return the folder of a training of one step."""
+    folder = tmp_path_factory.mktemp("stepped") / "run"
+    one_step(make_guesser(), make_chat(), late, folder)
+    return folder
 
 
+def test_a_step_is_that_of_a_plain_loop_over_the_agents_tokens(make_guesser, stepped):
+    check_step(make_guesser(), stepped)
+
+
+@pytest.mark.weekly
 def test_a_step_by_turn_is_that_of_a_plain_loop_over_the_turns(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -135,6 +141,7 @@ def one_step(model, chat, task, folder, **changes):
     return run(model, chat, twice(task), folder, settings(batch_size=16, **changes))
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("scale", ["group", "batch", "none"])
 def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     scale, make_guesser, make_chat, late, tmp_path
@@ -159,7 +166,7 @@ def test_with_one_turn_the_credit_is_that_of_the_dialogue(
     assert any(not torch.equal(one[n], p) for n, p in make_guesser().state_dict().items())
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize(("name", "iterations"), [("qwen3", 1), ("qwen3", 2), ("deepseek", 1)])
 def test_a_model_whose_thoughts_are_stripped_learns_each_turn_after_what_it_saw(
     name, iterations, make_guesser, make_chat, thinking_templates, late, tmp_path
@@ -192,6 +199,7 @@ class FirstStep(TrainerCallback):
             self.weights = {name: each.clone() for name, each in model.state_dict().items()}
 
 
+@pytest.mark.weekly
 def test_dialogues_are_had_with_the_variables_of_the_template(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -231,7 +239,7 @@ t.one_step(make_guesser(), make_chat(), late, Path(sys.argv[1]), **changes)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.weekly
 @pytest.mark.parametrize("credit", [by_dialogue, by_turn])
 def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, tmp_path):
     with socket.socket() as free:
@@ -254,10 +262,9 @@ def test_two_processes_have_a_share_of_the_dialogues_each(credit, make_guesser, 
     check_step(make_guesser(), tmp_path / "run", credit)
 
 
-def test_what_is_masked_is_the_template_and_the_human(make_guesser, make_chat, late, tmp_path):
+def test_what_is_masked_is_the_template_and_the_human(make_chat, late, stepped):
     chat = make_chat()
-    run(make_guesser(), chat, twice(late), tmp_path / "run", settings(batch_size=16))
-    several = [each for each in rollouts(tmp_path / "run") if len(each.turns) > 1]
+    several = [each for each in rollouts(stepped) if len(each.turns) > 1]
     assert several
     for rollout in several:
         found = dialogue_row(rollout)
@@ -281,15 +288,15 @@ async def scores_of(task, answers):
         return [(await scorer.score(task, answer))["default"].value for answer in answers]
 
 
-def test_rewards_are_the_harness_own(make_guesser, make_chat, late, tmp_path):
-    run(make_guesser(), make_chat(), twice(late), tmp_path / "run", settings(batch_size=16))
-    found = rollouts(tmp_path / "run")
+def test_rewards_are_the_harness_own(late, stepped):
+    found = rollouts(stepped)
     values = asyncio.run(scores_of(late, [each.answer for each in found]))
     assert len(set(values)) > 1
-    assert log(tmp_path / "run")[0]["reward"] == pytest.approx(sum(values) / len(values))
+    assert log(stepped)[0]["reward"] == pytest.approx(sum(values) / len(values))
     assert [each.scores["default"].value for each in found] == values
 
 
+@pytest.mark.weekly
 def test_two_steps_over_bundled_tasks_give_an_ordinary_checkpoint(
     make_guesser, make_chat, tmp_path
 ):
@@ -322,7 +329,8 @@ class Kill(TrainerCallback):
         raise Killed
 
 
-@pytest.mark.parametrize("credit", ["dialogue", "turn"])
+@pytest.mark.slow
+@pytest.mark.parametrize("credit", [pytest.param("dialogue", marks=pytest.mark.weekly), "turn"])
 def test_a_run_that_was_killed_goes_on_to_the_same_end(
     credit, make_guesser, make_chat, late, tmp_path
 ):
@@ -340,12 +348,14 @@ def test_a_run_that_was_killed_goes_on_to_the_same_end(
     assert run(make_guesser(), chat, [late], tmp_path / "run", given) == again
 
 
+@pytest.mark.weekly
 def test_adapters_alone_are_trained_and_saved(make_guesser, make_chat, late, tmp_path):
     done = run(make_guesser(), make_chat(), [late], tmp_path / "run", adapters=LoraSettings(rank=2))
     assert (done / "adapter_model.safetensors").is_file()
     assert not (done / "model.safetensors").exists()
 
 
+@pytest.mark.weekly
 def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     make_guesser, make_chat, late, tmp_path
 ):
@@ -360,6 +370,7 @@ def test_with_beta_the_reference_is_loaded_from_where_the_model_is(
     assert lines[1]["kl"] > 0
 
 
+@pytest.mark.weekly
 def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path):
     run(make_guesser(), make_chat(), [late], tmp_path / "run")
     with pytest.raises(UserError, match="steps changed"):
@@ -401,6 +412,7 @@ def test_a_batch_in_which_nothing_is_scored_stops_the_run(make_guesser, make_cha
         run(make_guesser(), make_chat(), [replace(late, hidden=broken)], tmp_path / "run")
 
 
+@pytest.mark.weekly
 def test_two_iterations_are_on_the_same_dialogues(make_guesser, make_chat, late, tmp_path):
     given = settings(iterations=2, steps=4, save_every=2, rows=8, learning_rate=5.0)
     given = replace(given, precision="bfloat16", gradient_checkpointing=True)

@@ -1,0 +1,8 @@
+"""Limits of pages for tests in which no page should run out of time."""
+
+from __future__ import annotations
+
+from colbench.sandbox.browser.limits import Limits
+
+PATIENT = Limits(wall_seconds=120.0)
+"""Where many tests run at once, an ordinary page can take longer than it may by default."""
