@@ -56,7 +56,7 @@ class Rule(NamedTuple):
 CHECKED = (
     Rule(r"--domain frontend", "needs a browser", settings=False),
     Rule(r"--agent https?:|agents check http", "needs an agent that is a server", settings=False),
-    Rule(r"\bcmd:|\b--agent asker\b", "needs Node.js or a package", settings=False),
+    Rule(r"\bcmd:|\bmy-agent\b|--agent asker\b", "needs Node.js or a package", settings=False),
     Rule(r"\bvllm\b", "needs a GPU", settings=False),
     Rule(r"\blocal:", "needs a trained model", settings=False),
     Rule(r"https?://(?!localhost:8000/)", "needs a server at another address"),
