@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
@@ -14,6 +13,7 @@ from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from colbench.clock import STOP_GRACE
+from colbench.config import workers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class DaemonThreads(ThreadPoolExecutor):
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._idle = threading.Semaphore(0)
         self._started = 0
-        self._most = min(32, len(os.sched_getaffinity(0)) + 4)
+        self._most = min(32, workers(0) + 4)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a function in a thread."""

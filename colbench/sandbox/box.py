@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from types import TracebackType
 
+from colbench import config
 from colbench.errors import SandboxError
 from colbench.sandbox.jobs import Job, JobResult, Limits
 from colbench.sandbox.packages import find_packages
@@ -35,7 +35,7 @@ class CodeSandbox:
         packages: Sequence[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        self._count = workers or len(os.sched_getaffinity(0))
+        self._count = config.workers(workers)
         self._allow_unsafe = allow_unsafe
         self._wanted = tier
         self._packages = find_packages(packages)

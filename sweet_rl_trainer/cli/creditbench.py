@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
+from colbench.config import workers
 from colbench.console import add_output_flags, console, errors, print_document
 from colbench.errors import UserError
 
@@ -69,7 +70,7 @@ def add_to(commands: Any) -> None:
         "--processes",
         metavar="N",
         type=int,
-        default=min(MOST_PROCESSES, len(os.sched_getaffinity(0))),
+        default=min(MOST_PROCESSES, workers(0)),
         help=f"processes for work without a model (default: one per core, at most "
         f"{MOST_PROCESSES})",
     )

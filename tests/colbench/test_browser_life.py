@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from marking import mostly
 from patience import PATIENT
-from tiers import mostly
 
 from colbench.errors import RenderError, UserError
 from colbench.sandbox.attacks.orphans import adopting_orphans

@@ -13,7 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 import pytest
-from tiers import mostly
+from marking import mostly
 
 import colbench
 from colbench.errors import UserError

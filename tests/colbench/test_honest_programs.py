@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from marking import mostly
 from sandbox_tiers import WORKING
-from tiers import mostly
 
 from colbench.sandbox import CodeSandbox, Job, Limits
 

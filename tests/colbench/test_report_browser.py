@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from marking import mostly
 from PIL import Image
 from playwright.async_api import Page, async_playwright
-from tiers import mostly
 
 import colbench
 from colbench.config import RunConfig

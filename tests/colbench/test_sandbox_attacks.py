@@ -12,9 +12,9 @@ from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
+from marking import mostly
 from msgspec.structs import replace
 from sandbox_tiers import SAFE
-from tiers import mostly
 
 from colbench.cli import main
 from colbench.cli.attack import print_report

@@ -7,8 +7,8 @@ import platform
 import textwrap
 
 import pytest
+from marking import mostly
 from sandbox_tiers import SAFE
-from tiers import mostly
 
 from colbench.sandbox.attacks import attacks, controls
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import sandbox_tiers
-from tiers import mostly
+from marking import mostly
 
 from colbench.sandbox import CodeSandbox, Job
 from colbench.task import read_tasks

@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tiers import mostly
+from marking import mostly
 
 from colbench.cli import main
 from colbench.rollout import read_rollouts

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from code_blocks import ROOT, blocks
-from tiers import mostly
+from marking import mostly
 
 from colbench.rollout import read_rollouts
 from colbench_agents.http_agent import HTTPAgent

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import mostly
+from marking import mostly
 
 from colbench.errors import UserError
 from colbench.task import Task, row_from_task, task_from_row

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from code_blocks import ROOT, SHELL, Block, Workplace, blocks, programs
-from tiers import mostly
+from marking import mostly
 
 import colbench.cli
 import sweet_rl_trainer.cli

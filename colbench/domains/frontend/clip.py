@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from colbench.config import workers
 from colbench.domains.frontend.batches import Batches
 from colbench.domains.frontend.known import Known
 from colbench.domains.frontend.pictures import View, frame
@@ -86,7 +86,7 @@ class ClipEncoder:
         self._batches = Batches(
             self._forward,
             size=batch or (CPU_BATCH if on_cpu else CUDA_BATCH),
-            lanes=len(os.sched_getaffinity(0)) if on_cpu else 1,
+            lanes=workers(0) if on_cpu else 1,
             prepare=_work_alone,
         )
         self._known: Known[tuple[bytes, tuple[View, ...]], Vectors] = Known(MOST_KNOWN)

@@ -6,9 +6,9 @@ import re
 from itertools import product
 
 import pytest
+from marking import mostly
 from msgspec.structs import replace
 from playwright.sync_api import expect
-from tiers import mostly
 
 import colbench
 from colbench.comparison.page import render_page

@@ -14,8 +14,8 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from marking import mostly
 from msgspec.structs import replace
-from tiers import mostly
 
 torch = pytest.importorskip("torch", reason="torch is not installed (colbench[train])")
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")

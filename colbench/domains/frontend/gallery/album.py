@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from colbench.config import workers
 from colbench.domains.frontend.gallery import pictures
 from colbench.errors import UserError
 from colbench.pages.store import RenderStore, render_key
@@ -71,7 +72,7 @@ class Album:
         self._shots = {}
         try:
             self._folder.mkdir(exist_ok=True)
-            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            with ThreadPoolExecutor(workers(0)) as pool:
                 self._shots |= zip(keys, pool.map(self._page, keys), strict=True)
                 self._shots |= zip(both, pool.map(self._pair, both), strict=True)
         except OSError as cause:
