@@ -25,7 +25,6 @@ DATA = (
     "leaderboard/colbench_leaderboard/verify/grid.py",
     "leaderboard/colbench_leaderboard/verify/tally.py",
     "sweet_rl_trainer/agents/no_answer.py",
-    "sweet_rl_trainer/study/first/",
     "tasks/colbench_tasks/families/",
     "tasks/colbench_tasks/frontend/",
     "tasks/colbench_tasks/generate.py",

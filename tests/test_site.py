@@ -86,7 +86,7 @@ def test_every_public_name_of_the_library_has_a_topic():
     [
         ("index.md", "docs/metrics.md#the-asking", "metrics.md#the-asking"),
         ("metrics.md", "../README.md", "index.md"),
-        ("finetuned/reproduction.md", "../study.md", "../study.md"),
+        ("site/page.md", "../study.md", "../study.md"),
         ("metrics.md", "../colbench/domain.py", f"{REPOSITORY}/blob/main/colbench/domain.py"),
         ("metrics.md", "../tasks/examples/sql", f"{REPOSITORY}/tree/main/tasks/examples/sql"),
         ("index.md", "docs/site/links.py", f"{REPOSITORY}/blob/main/docs/site/links.py"),

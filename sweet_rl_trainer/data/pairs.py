@@ -45,7 +45,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NoPairsError(DataError):
-    """No task has a pair; the message counts the tasks by reason."""
+    """No task, or no turn, has a pair; the message counts them by reason."""
 
 
 class Pair(Struct, frozen=True, kw_only=True):

@@ -25,15 +25,13 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
     before = {stage.key for stage in order(base)}
     stages = [stage for stage in order(policy) if stage.key not in before]
     reports = [(stage, report) for stage in stages if (report := stage.report(out))]
-    trained = [stage.folder(out) for stage, _ in reports if stage.name == goal]
-    steps = sum(map(_steps, trained))
-    tokens = sum(
-        _supervised(stage.folder(out), report) for stage, report in reports if stage.name == goal
-    )
+    trained = [(stage.folder(out), report) for stage, report in reports if stage.name == goal]
+    steps = sum(_steps(report) for _, report in trained)
+    tokens = sum(_steps(report) * _supervised(folder, report) for folder, report in trained)
     return Budget(
         dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT),
         candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
-        critic_steps=sum(_steps(stage.folder(out)) for stage in stages if stage.name == CRITIC),
+        critic_steps=sum(_steps(report) for stage, report in reports if stage.name == CRITIC),
         steps=steps,
         supervised=tokens / steps if steps else 0.0,
         evaluations=evaluations,
@@ -49,22 +47,22 @@ def _candidates(report: Report) -> int:
     return int(report.said["turns"]) * int(report.settings["own"]["count"])
 
 
-def _steps(folder: Path) -> int:
-    return max((line["step"] for line in _logged(folder)), default=0)
+def _steps(report: Report) -> int:
+    return int(report.said["step"])
 
 
 def _supervised(folder: Path, report: Report) -> float:
-    """Return the number of reply tokens in the loss, counted once for each use."""
+    """Return the reply tokens in the loss of a step, on average over the logged steps."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)
         total += (line["step"] - before) * batch * length
         before = line["step"]
-    return total
+    return total / before if before else 0.0
 
 
 def _logged(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a training's log that are of steps."""
+    """Yield the lines of a training's log that are of steps; the last steps may be in none."""
     lines: Sequence[bytes] = (folder / RUN / LOG).read_bytes().splitlines()
     for line in map(msgspec.json.decode, lines):
         if "loss" in line:

@@ -70,13 +70,16 @@ class Graph:
             assign(tables, key, value)
         return convert(tables, "[recipe]")
 
-    def policy(self, arm: Arm, seed: int, rate: float) -> Stage:
-        """Return the export of an arm's last iteration, which is the last checkpoint; without a goal, the base."""
-        model = self.base
-        for number in range(arm.iterations if arm.goal else 0):
+    def policies(self, arm: Arm, seed: int, rate: float) -> list[Stage]:
+        """Return the export of each iteration of an arm, its last checkpoint; without a goal, only the base."""
+        if not arm.goal:
+            return [self.base]
+        found, model = [], self.base
+        for number in range(arm.iterations):
             iteration = Iteration(self.recipe(arm, seed, rate, number), model, first=True)
             model = method_of(arm.goal).stages(iteration, arm.goal)[-1]
-        return model
+            found.append(model)
+        return found
 
     def validation(self, policy: Stage, seed: int) -> Stage:
         """Return the evaluation of a policy on the validation tasks."""

@@ -110,7 +110,18 @@ def measured(results: Results) -> str:
         "Means over seeds and test tasks, with the 95 % interval over tasks in brackets and over "
         "seeds after ± (Student's t)."
     )
-    return f"{text}\n\n{table(heads, lines)}"
+    return "\n\n".join([text, table(heads, lines), *_stopped(results)])
+
+
+def _stopped(results: Results) -> Iterator[str]:
+    """Yield a sentence on the policies that could not be trained in all iterations."""
+    found = [row for row in results.rows if row.stopped is not None]
+    if found:
+        rows = ", ".join(
+            f"{escape(NAMED[row.arm].label)}, seed {row.seed} (iteration {row.stopped})"
+            for row in found
+        )
+        yield f"Policies whose dialogues left nothing to train on were not trained further: {rows}."
 
 
 def compared(results: Results) -> str:

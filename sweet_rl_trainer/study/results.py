@@ -70,6 +70,8 @@ class Row(Struct, frozen=True, kw_only=True):
     rate: float
     test: tuple[Outcome, ...]
     budget: Budget
+    stopped: int | None = None
+    """The number of iterations after which nothing was left to train on; None: all were trained."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

@@ -6,11 +6,14 @@ Each runs the stages it needs, or reads their results.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
 
+from sweet_rl_trainer.data.examples import NothingLeftError
+from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.study.arms import NAMED, Arm
 from sweet_rl_trainer.study.budget import counted
@@ -90,13 +93,36 @@ class Study:
         return self._graph.world.rates[arm.goal] if arm.goal and not arm.rate_of else ()
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
-        policy = self._graph.policy(arm, seed, rate)
-        stage = self._graph.validation(policy, seed)
+        _, stage = self._evaluated(arm, seed, rate, self._graph.validation, made)
         known = self._recorded.get(stage.key)
         if isinstance(known, Try):
             return known
         found = written(made(stage))
         return Try(key=stage.key, arm=arm.name, rate=rate, seed=seed, validation=found)
+
+    def _evaluated(
+        self,
+        arm: Arm,
+        seed: int,
+        rate: float,
+        evaluation: Callable[[Stage, int], Stage],
+        made: Made,
+    ) -> tuple[Stage, Stage]:
+        """Return an arm's last policy, and its evaluation, which is made.
+
+        A policy whose dialogues leave nothing to train on, such as one that never succeeds, is the last one.
+        """
+        policies = self._graph.policies(arm, seed, rate)[::-1]
+        pairs = [(policy, evaluation(policy, seed)) for policy in policies]
+        for pair in pairs:
+            if pair[1].key in self._recorded or pair[1].report(self._out):
+                return pair
+        for pair in pairs[:-1]:
+            with suppress(NoPairsError, NothingLeftError):
+                made(pair[1])
+                return pair
+        made(pairs[-1][1])
+        return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
         """Return the rate that the tries of an arm choose; 0 for the base, which has none."""
@@ -110,13 +136,13 @@ class Study:
 
     def _row(self, arm: Arm, seed: int, made: Made) -> Row:
         rate = self._rate(arm, made)
-        policy = self._graph.policy(arm, seed, rate)
-        stage = self._graph.test(policy, seed)
+        policy, stage = self._evaluated(arm, seed, rate, self._graph.test, made)
         known = self._recorded.get(stage.key)
         if isinstance(known, Row):
             return known
         test = written(made(stage))
         tries = len(self._rates(NAMED[arm.rate_of or arm.name])) * self._graph.world.chosen_on
+        trained = self._graph.policies(arm, seed, rate).index(policy) + 1
         return Row(
             key=stage.key,
             arm=arm.name,
@@ -130,6 +156,7 @@ class Study:
                 self._out,
                 evaluations=tries * self._graph.validation_tasks,
             ),
+            stopped=trained if arm.goal and trained < arm.iterations else None,
         )
 
     def _exchange(self, asker: str, writer: str, seed: int, made: Made) -> Exchange:
@@ -145,4 +172,4 @@ class Study:
         if name == ORACLE:
             return None
         arm = NAMED[name]
-        return self._graph.policy(arm, seed, self._rate(arm, made))
+        return self._evaluated(arm, seed, self._rate(arm, made), self._graph.test, made)[0]

@@ -18,9 +18,10 @@ from itertools import permutations, product
 from typing import Literal, get_args
 
 from colbench.config import derive_seed
-from colbench.errors import DataError, UserError
+from colbench.errors import UserError
 from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.data.examples import Example, PairExample, Side
+from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
 
@@ -86,10 +87,10 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
             ]
 
 
-def no_pairs(turns: int, dropped: Counter[str]) -> DataError:
+def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
     """Return the error that no pair is left of this many ranked turns."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-    return DataError(
+    return NoPairsError(
         f"no pair of {turns} ranked turns remains for training ({reasons or 'none was given'})"
     )
 

@@ -12,7 +12,6 @@ from sweet_rl_trainer.pipeline.paper_diff import STAGES, paper_diff
 from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import convert, paper_recipe, read
 from sweet_rl_trainer.pipeline.recipe_files import describe, shipped, text
-from sweet_rl_trainer.study.first.methods import NAMED
 
 MODEL = {"model": {"name": "x"}}
 SHIPPED = shipped()
@@ -113,10 +112,17 @@ def test_what_does_not_fit_a_critic_that_sees_is_named(changes, problem):
         read("paper-frontend-8b", changes)
 
 
-def test_the_released_recipe_is_the_papers_but_for_the_settings_of_the_studys_row():
+def test_the_released_recipe_is_the_papers_but_for_the_departures_of_the_released_code():
     recipe = read("released-backend-8b")
     found = {key: ours for key, ours, _ in paper_diff(recipe, paper_recipe("backend"), STAGES)}
-    assert found == {**NAMED["released"].changes, "data.held_out": 0.03}
+    assert found == {
+        "critic.token_weights": "trajectory-mean",
+        "critic.privileged": "released-order",
+        "critic.train.likelihood_weight": 0.0,
+        "rank.scores": "released",
+        "actor.train.likelihood_over": "everything",
+        "data.held_out": 0.03,
+    }
     kept = ("beta", "likelihood_weight", "learning_rate", "epochs")
     actor = recipe.tables["actor"].train
     assert tuple(getattr(actor, each) for each in kept) == (0.1, 0.01, 2e-7, 1)

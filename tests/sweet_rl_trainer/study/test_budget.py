@@ -30,7 +30,7 @@ def training(name, lines, batch_size, **inputs):
         (job.folder / "run").mkdir()
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (job.folder / "run" / "log.jsonl").write_text(text)
-        return {}
+        return {"step": lines[-1]["step"]}
 
     settings = {"train": {"batch_size": batch_size}, "lines": lines}
     return Stage(name=name, act=act, settings=settings, inputs=inputs)
@@ -46,6 +46,7 @@ PAIRS = [
     {"step": 10, "loss": 0.7, "length_chosen": 20.0, "length_rejected": 10.0},
     {"step": 10, "eval_loss": 0.7, "eval_length_chosen": 99.0},
     {"step": 15, "loss": 0.6, "length_chosen": 40.0, "length_rejected": 20.0},
+    {"step": 18, "train_runtime": 1.0},
 ]
 
 
@@ -57,9 +58,9 @@ def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(
     for stage in order(policy):
         stage.run(tmp_path)
     found = counted(policy, base, "actor", tmp_path, evaluations=48)
-    assert (found.dialogues, found.steps, found.critic_steps) == (12, 25, 7)
-    tokens = 10 * 4 * 30 + 5 * 4 * 60 + 10 * 2 * 30
-    assert found.supervised == pytest.approx(tokens / 25)
+    assert (found.dialogues, found.steps, found.critic_steps) == (12, 28, 7)
+    logged = (10 * 4 * 30 + 5 * 4 * 60) / 15
+    assert found.supervised == pytest.approx((18 * logged + 10 * 2 * 30) / 28)
     assert (found.candidates, found.evaluations) == (20, 48)
 
 

@@ -41,7 +41,7 @@ def named(stages, name):
 
 
 def test_an_iteration_starts_from_the_last_policy_and_has_new_dialogues_of_it(graph):
-    stages = after_base(graph, graph.policy(NAMED["mtdpo"], 0, RATE))
+    stages = after_base(graph, graph.policies(NAMED["mtdpo"], 0, RATE)[-1])
     collected, trained, exported = (named(stages, each) for each in ("collect", "mtdpo", "export"))
     assert [len(each) for each in (collected, trained, exported)] == [3, 3, 3]
     starts = [graph.base, *exported[:-1]]
@@ -62,7 +62,7 @@ def test_an_iteration_starts_from_the_last_policy_and_has_new_dialogues_of_it(gr
 
 def test_all_arms_begin_with_the_same_dialogues(graph):
     firsts = {
-        named(after_base(graph, graph.policy(NAMED[name], 0, RATE)), "collect")[0].key
+        named(after_base(graph, graph.policies(NAMED[name], 0, RATE)[-1]), "collect")[0].key
         for name in ("rft", "mtdpo", "sweet", "gain", "facts", "rft-unfiltered")
     }
     assert len(firsts) == 1
@@ -70,7 +70,7 @@ def test_all_arms_begin_with_the_same_dialogues(graph):
 
 def test_arms_that_compare_the_same_credit_differ_after_the_candidates(graph):
     one, other = (
-        after_base(graph, graph.policy(NAMED[name], 0, RATE)) for name in ("gain", "facts")
+        after_base(graph, graph.policies(NAMED[name], 0, RATE)[-1]) for name in ("gain", "facts")
     )
     assert named(one, "sample")[0].key == named(other, "sample")[0].key
     assert named(one, "rank")[0].key != named(other, "rank")[0].key
@@ -83,7 +83,7 @@ def test_one_iteration_has_as_many_dialogues_and_steps_as_three(graph):
     assert recipe.collect[0].trials == 3 * graph.recipe(thrice, 0, RATE).collect[0].trials
     steps = [graph.recipe(arm, 0, RATE).tables["rft"].train.max_steps for arm in (once, thrice)]
     assert steps[0] == 3 * steps[1]
-    assert len(named(after_base(graph, graph.policy(once, 0, RATE)), "rft")) == 1
+    assert len(named(after_base(graph, graph.policies(once, 0, RATE)[-1]), "rft")) == 1
 
 
 def test_the_last_checkpoint_is_the_policy(graph):
@@ -94,18 +94,20 @@ def test_the_last_checkpoint_is_the_policy(graph):
 def test_seeds_and_rates_share_the_base_and_what_comes_before_them(graph):
     arm = NAMED["sweet"]
     one, again, other = (
-        {stage.key for stage in after_base(graph, graph.policy(arm, seed, rate))}
+        {stage.key for stage in after_base(graph, graph.policies(arm, seed, rate)[-1])}
         for seed, rate in ((0, RATE), (0, 2 * RATE), (1, RATE))
     )
     assert not one & other
     names = {
-        stage.name for stage in after_base(graph, graph.policy(arm, 0, RATE)) if stage.key in again
+        stage.name
+        for stage in after_base(graph, graph.policies(arm, 0, RATE)[-1])
+        if stage.key in again
     }
     assert names == {"collect", "critic-data", "critic", "sample", "rank"}
 
 
 def test_the_base_is_the_policy_without_a_goal(graph):
-    assert graph.policy(NAMED["zero-shot"], 3, 0.0) is graph.base
+    assert graph.policies(NAMED["zero-shot"], 3, 0.0) == [graph.base]
 
 
 def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(prompt):
@@ -119,7 +121,7 @@ def test_a_base_may_learn_from_its_own_dialogues_before_anything_is_compared(pro
 
 
 def test_speakers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
-    policy = graph.policy(NAMED["rft"], 0, RATE)
+    policy = graph.policies(NAMED["rft"], 0, RATE)[-1]
     asks, written = graph.exchange(policy, None, 0), graph.exchange(None, policy, 0)
     assert (asks.inputs, written.inputs) == ({"asker": policy}, {"writer": policy})
     assert len({asks.key, written.key, graph.exchange(policy, graph.base, 0).key}) == 3
@@ -131,4 +133,5 @@ def test_a_policy_s_dialogues_are_as_long_as_the_world_says_and_demonstrators_as
     prompt = Path(graph.run("tasks", 1, 0).agent_prompt)
     short = Graph(replace(graph.world, max_turns=2), prompt)
     assert short.base.key == graph.base.key
-    assert short.policy(NAMED["rft"], 0, RATE).key != graph.policy(NAMED["rft"], 0, RATE).key
+    one, other = (each.policies(NAMED["rft"], 0, RATE)[-1] for each in (short, graph))
+    assert one.key != other.key

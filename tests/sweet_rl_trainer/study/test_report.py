@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed (colbench[train])")
 
@@ -41,6 +42,14 @@ def test_each_arm_has_its_measures(found):
     assert cells[4].startswith("100.0 %"), "facts told"
     assert cells[5].startswith("80.0 % ("), "success given all facts told"
     assert line(markdown(found), "Zero-shot", "Results").split(" | ")[5] == "–"
+
+
+def test_policies_that_could_not_be_trained_further_are_named(found):
+    assert "left nothing to train on" not in markdown(found)
+    rows = tuple(replace(row, stopped=2) if row.arm == "facts" else row for row in found.rows)
+    assert "Facts ×3, seed 0 (iteration 2), Facts ×3, seed 1 (iteration 2)." in markdown(
+        replace(found, rows=rows)
+    )
 
 
 def test_arms_are_held_against_rejection_fine_tuning(found):

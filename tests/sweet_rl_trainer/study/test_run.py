@@ -14,9 +14,11 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 
 from colbench.errors import UserError
 from colbench.run_folder import hold
+from sweet_rl_trainer.data.pairs import NoPairsError
 from sweet_rl_trainer.pipeline.base import MODEL
 from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage
-from sweet_rl_trainer.study.arms import chosen
+from sweet_rl_trainer.study.arms import NAMED, chosen
+from sweet_rl_trainer.study.evaluate import OUTCOMES
 from sweet_rl_trainer.study.graph import Graph
 from sweet_rl_trainer.study.run import (
     PROMPT,
@@ -98,6 +100,69 @@ def test_what_is_not_made_is_not_found(tmp_path):
     with pytest.raises(NotMadeError):
         runner.found(one)
     assert runner.made(one) == runner.found(one)
+
+
+class Untrainable(Graph):
+    """Stages without a model; nothing is left to train on after some iterations."""
+
+    base = stage("base")
+
+    def __init__(self, folder, outcomes, *, after):
+        world = replace(
+            read("asking"), arms=("sweet",), exchanged=(), rates={"actor": (1e-3,)}, chosen_on=1
+        )
+        super().__init__(world, folder / PROMPT)
+        self._outcomes, self._after = outcomes, after
+
+    def policies(self, arm, seed, rate):
+        found = [self.base]
+        for number in range(arm.iterations):
+            act = self._train if number < self._after else self._fail
+            found.append(
+                Stage(name="export", act=act, settings=number, inputs={"model": found[-1]})
+            )
+        return found[1:]
+
+    def validation(self, policy, seed):
+        return self.test(policy, f"validation {seed}")
+
+    def test(self, policy, seed):
+        return Stage(name="evaluate", act=self._test, settings=seed, inputs={"model": policy})
+
+    def _train(self, job):
+        return {}
+
+    def _fail(self, job):
+        raise NoPairsError("no task has a pair")
+
+    def _test(self, job):
+        (job.folder / OUTCOMES).write_bytes(msgspec.json.encode(self._outcomes))
+        return {}
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_policy_that_leaves_nothing_to_train_on_is_the_last_one(tmp_path, make, after):
+    graph, runner = Untrainable(tmp_path, make.outcomes("10"), after=after), Runner(tmp_path)
+    _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
+    with pytest.raises(NotMadeError):
+        part.make(runner.found)
+    row = part.make(runner.made)
+    assert (row.stopped, row) == (after, part.make(runner.found))
+    policies = graph.policies(NAMED["sweet"], 0, 1e-3)
+    assert [bool(each.report(tmp_path)) for each in policies] == [n < after for n in range(3)]
+
+
+def test_all_iterations_are_trained_if_they_can_be(tmp_path, make):
+    graph = Untrainable(tmp_path, make.outcomes("10"), after=3)
+    _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
+    assert part.make(Runner(tmp_path).made).stopped is None
+
+
+def test_a_base_that_leaves_nothing_to_train_on_is_an_error(tmp_path, make):
+    graph = Untrainable(tmp_path, make.outcomes("10"), after=0)
+    _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
+    with pytest.raises(NoPairsError):
+        part.make(Runner(tmp_path).made)
 
 
 def recorded(world, made, make, base="0123"):

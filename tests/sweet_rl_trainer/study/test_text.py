@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from sweet_rl_trainer.study.text import code, escape, listed, plain, table
+from sweet_rl_trainer.study.text import escape, table
 
 PRINTED = st.text(
     st.characters(exclude_categories=("C", "Z"), include_characters=" |`\\<&*_[]()#$~!")
@@ -26,47 +26,8 @@ def test_text_from_outside_stays_text(text):
     assert unescape(cell(escape(text))) == " ".join(text.split())
 
 
-@given(PRINTED.filter(str.strip))
-def test_code_from_outside_stays_code(text):
-    shown = cell(code(text))
-    assert unescape(re.fullmatch("<code>(.*)</code>", shown)[1]) == " ".join(text.split())
-
-
 def test_lines_of_a_text_become_one():
     assert escape("a\n| b |\n---") == r"a \| b \| ---"
-    assert code("") == "–"
-
-
-def test_names_are_listed():
-    assert listed(["a"]) == "a"
-    assert listed(["a", "b", "c"]) == "a, b and c"
-
-
-def test_settings_as_text():
-    values = [
-        True,
-        3_000_000,
-        3e-4,
-        [1, "b"],
-        [],
-        None,
-        "",
-        {},
-        {"a": 1, "b": []},
-        [{"a": 1}, {"b": 2}],
-    ]
-    assert [plain(each) for each in values] == [
-        "yes",
-        "3,000,000",
-        "0.0003",
-        "1, b",
-        "none",
-        "none",
-        "none",
-        "none",
-        "a = 1, b = none",
-        "a = 1; b = 2",
-    ]
 
 
 def test_columns_of_numbers_stand_on_the_right():
