@@ -246,6 +246,8 @@ class SweetStages:
         settings["privileged"] = self._critic.privileged
         settings["max_length"] = [self._critic.max_length, self._actor.max_length]
         settings["token_weights"] = self._actor.token_weights
+        if self._actor.loss != "dpo":
+            settings["loss"] = self._actor.loss
         if self._actor.imitate != "chosen":
             settings["imitate"] = self._actor.imitate
         judge: Inputs = {rank.CRITIC: self.critic, **self._sight} if self.judged else {}
@@ -259,7 +261,10 @@ class SweetStages:
     @cached_property
     def actor(self) -> Stage:
         """The stage of phase 2, which trains the actor."""
-        return self._iteration.training("actor", self._actor.train, self.ranked, reference=True)
+        reference = self._actor.loss == "dpo"
+        return self._iteration.training(
+            "actor", self._actor.train, self.ranked, reference=reference
+        )
 
     def _stage(self, name: str, act: Any, settings: Any, needed: Inputs, **options: Any) -> Stage:
         if estimate := options.pop("estimate", None):
@@ -291,7 +296,10 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         yield from _unfit_for_sight(recipe, critic)
     if scores in PLAYED and recipe.data.given and not recipe.data.runs:
         yield f"rank.scores {scores!r}: only dialogues of runs can be continued; give runs (data.runs)"
-    if recipe.table(ActorSettings).imitate == "successes" and scores not in CONSEQUENCES:
+    actor = recipe.table(ActorSettings)
+    if actor.imitate == "successes" and actor.loss == "nll":
+        yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply"
+    if actor.imitate == "successes" and scores not in CONSEQUENCES:
         yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
     for term in TERMS[scores]:
         if term.of != "critic":

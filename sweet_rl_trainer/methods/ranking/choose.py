@@ -27,6 +27,8 @@ from sweet_rl_trainer.methods.ranking.turns import Scored, encode_candidates
 
 Rule = Literal["halves", "best-worst", "margin"]
 RULES: tuple[Rule, ...] = get_args(Rule)
+Loss = Literal["dpo", "nll"]
+"""The actor's loss: DPO on pairs, or the NLL of the chosen replies, without the rejected ones."""
 Imitate = Literal["chosen", "successes"]
 """The chosen replies that are included in the NLL: all of them, or only successful answers."""
 
@@ -95,11 +97,12 @@ def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
     )
 
 
-def turn_pairs(
+def turn_examples(
     scored: Scored,
     chat: Chat,
     rule: Rule = "halves",
     *,
+    loss: Loss = "dpo",
     token_weights: WeightRule = "sum",
     pairs_per_turn: int = 4,
     margin: float = 0.0,
@@ -107,9 +110,10 @@ def turn_pairs(
     max_length: int,
     imitate: Imitate = "chosen",
     dropped: Counter[str],
-) -> list[PairExample]:
+) -> list[PairExample] | list[Side]:
     """Return a turn's pairs for the actor, which does not see c; `reward` is the score.
 
+    With the loss "nll", return the chosen replies of the pairs, each once; the weights of a reply's tokens sum to 1.
     A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as is a turn without pairs.
     See also `choose`.
     """
@@ -117,11 +121,14 @@ def turn_pairs(
     if not choices:
         dropped["turns without a pair"] += 1
         return []
-    examples = encode_candidates(scored.candidates, chat, token_weights)
+    weights: WeightRule = "trajectory-mean" if loss == "nll" else token_weights
+    examples = encode_candidates(scored.candidates, chat, weights)
     fitting = [c for c in choices if all(len(examples[n].ids) <= max_length for n in c)]
     if lost := len(choices) - len(fitting):
         dropped[f"pairs longer than {max_length} tokens"] += lost
     sides = {n: _side(scored, examples[n], n) for choice in fitting for n in choice}
+    if loss == "nll":
+        return [sides[one] for one in dict.fromkeys(one for one, _ in fitting)]
     task = scored.candidates.turn.trajectory.task_hash
     return [
         PairExample(

@@ -21,14 +21,21 @@ from colbench.errors import UserError
 from colbench.task import Task
 from sweet_rl_trainer.data import files
 from sweet_rl_trainer.data.chat import Chat
-from sweet_rl_trainer.data.examples import PairExample, Side
+from sweet_rl_trainer.data.examples import Examples, PairExample, Side
 from sweet_rl_trainer.data.token_weights import Rule as WeightRule
 from sweet_rl_trainer.methods.credit.facts import FactsPotential
 from sweet_rl_trainer.methods.credit.gain import GainPotential
 from sweet_rl_trainer.methods.credit.scale import Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
-from sweet_rl_trainer.methods.ranking.choose import CANDIDATE, Imitate, Rule, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.choose import (
+    CANDIDATE,
+    Imitate,
+    Loss,
+    Rule,
+    no_pairs,
+    turn_examples,
+)
 from sweet_rl_trainer.methods.ranking.consequences import score_by_consequences
 from sweet_rl_trainer.methods.ranking.critic_settings import CriticSettings, template_of
 from sweet_rl_trainer.methods.ranking.files import SampledFile, write_scored
@@ -75,9 +82,11 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Phase 2: DPO on the pairs of replies."""
+    """Phase 2: training on the pairs of replies."""
 
     train: TrainSettings
+    loss: Loss = "dpo"
+    """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
     """The chosen replies included in the NLL; "successes": successful answers, as in RFT (`facts` and `gain`). Ours."""
@@ -156,21 +165,21 @@ class _Pairing:
     def written(
         self, turns: Iterable[Scored], train: files.Writer, held_out: files.Writer
     ) -> Iterator[Scored]:
-        """Yield the turns, each after its pairs have been written."""
+        """Yield the turns, each after its examples have been written."""
         for each in turns:
             self.turns += 1
             if each.candidates.turn.trajectory.id in self._inside:
                 self._to_train += 1
-                pairs = self._pairs(each, self.dropped)
-                self.pairs += len(pairs)
-                self.tokens += sum(p.chosen.tokens + p.rejected.tokens for p in pairs)
-                train.add(pairs)
-                if pairs and self.turns % self._every == 1 % self._every:
-                    self.shown.append(_shown(pairs[0], each.candidates))
+                found = self._examples(each, self.dropped)
+                self.pairs += len(found)
+                self.tokens += sum(side.tokens for one in found for side in _sides(one))
+                train.add(found)
+                if found and self.turns % self._every == 1 % self._every:
+                    self.shown.append(_shown(found[0], each.candidates))
             else:
-                pairs = self._pairs(each, Counter())
-                self.held_out += len(pairs)
-                held_out.add(pairs)
+                found = self._examples(each, Counter())
+                self.held_out += len(found)
+                held_out.add(found)
             yield each
 
     def check(self) -> None:
@@ -178,12 +187,13 @@ class _Pairing:
         if not self.pairs:
             raise no_pairs(self._to_train, self.dropped)
 
-    def _pairs(self, scored: Scored, dropped: Counter[str]) -> list[PairExample]:
+    def _examples(self, scored: Scored, dropped: Counter[str]) -> Examples:
         settings, actor = self._settings, self._actor
-        return turn_pairs(
+        return turn_examples(
             scored,
             self._chat,
             settings.pairs,
+            loss=actor.loss,
             token_weights=actor.token_weights,
             pairs_per_turn=settings.pairs_per_turn,
             margin=settings.margin,
@@ -194,11 +204,16 @@ class _Pairing:
         )
 
 
-def _shown(pair: PairExample, candidates: Candidates) -> ShownPair:
+def _sides(example: PairExample | Side) -> tuple[Side, ...]:
+    return (example,) if isinstance(example, Side) else (example.chosen, example.rejected)
+
+
+def _shown(example: PairExample | Side, candidates: Candidates) -> ShownPair:
     turn = candidates.turn
+    chosen, *rejected = (_shown_side(side, candidates) for side in _sides(example))
     return ShownPair(
-        chosen=_shown_side(pair.chosen, candidates),
-        rejected=_shown_side(pair.rejected, candidates),
+        chosen=chosen,
+        rejected=rejected[0] if rejected else None,
         context=turn.trajectory.context(turn.number)[-1].content,
     )
 

@@ -21,7 +21,7 @@ from colbench.messages import ANSWER_MARKER
 from colbench.run_folder import RunFolder
 from colbench_agents.interviewer import Interviewer
 from sweet_rl_trainer.data import files
-from sweet_rl_trainer.data.examples import Example, PairExample
+from sweet_rl_trainer.data.examples import Example, PairExample, Side
 from sweet_rl_trainer.methods.critic.diagnose import DIAGNOSIS, decode
 from sweet_rl_trainer.methods.critic.diagnosis import preset_of
 from sweet_rl_trainer.methods.ranking.files import SAMPLED, SCORED, Line, Sampled, read_scored
@@ -33,7 +33,8 @@ from sweet_rl_trainer.model.load import load_model
 from sweet_rl_trainer.model.packing import lay_out
 from sweet_rl_trainer.pipeline.plan import plan
 from sweet_rl_trainer.pipeline.read import read
-from sweet_rl_trainer.pipeline.stage import Source
+from sweet_rl_trainer.pipeline.stage import DONE, Report, Source
+from sweet_rl_trainer.pipeline.stage import read as read_json
 
 torch.set_num_threads(1)
 
@@ -118,6 +119,25 @@ def test_a_server_that_returns_no_tokens_is_ranked_by_its_words(small, tmp_path,
     assert report.said["pairs"] > 0
     (line, *_) = lines(stage.folder(tmp_path) / SCORED, Line)
     assert all(text.startswith("Say ") for text in line.replies)
+
+
+def test_an_actor_can_imitate_the_chosen_replies_alone(small, tmp_path):
+    recipe = small("rank.scores=pmi", "actor.loss=nll", "actor.train.max_steps=1")
+    stage, _ = do(recipe, tmp_path, "actor")
+    assert stage.name == "export"
+    (ranked,) = tmp_path.glob("rank-*")
+    sides = files.read(ranked / files.TRAIN)
+    assert sides
+    assert all(isinstance(each, Side) for each in sides)
+    best = {
+        f"{line.trajectory}, turn {line.turn + 1}": max(line.scores)
+        for line in lines(ranked / SCORED, Line)
+    }
+    assert all(each.reward <= best[each.trajectory.rpartition(", ")[0]] for each in sides)
+    (trained,) = tmp_path.glob("actor-*")
+    said = read_json(trained / DONE, Report).said
+    assert said["step"] == 1
+    assert "accuracy" not in said
 
 
 def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):

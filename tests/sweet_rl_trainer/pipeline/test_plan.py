@@ -242,6 +242,11 @@ def test_the_chance_that_facts_are_told_later_matters_to_facts_alone(small):
     assert changed(small("rank.scores=gain"), small("rank.scores=gain", later)) == NOTHING
 
 
+def test_the_loss_of_the_actor_changes_its_examples_and_no_candidates(small):
+    assert changed(small(), small("actor.loss=nll")) == FROM_RANK
+    assert changed(small(), small("actor.loss=dpo")) == NOTHING
+
+
 @pytest.mark.parametrize(
     "change", ["grpo.train.steps=3", "lora.rank=4", "model.template_args.enable_thinking=false"]
 )

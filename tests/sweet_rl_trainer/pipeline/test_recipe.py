@@ -172,6 +172,13 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
+def test_successes_are_imitated_only_next_to_pairs():
+    changes = ["rank.scores=facts", "actor.imitate=successes"]
+    assert read("tiny-cpu", changes).tables["actor"].loss == "dpo"
+    with pytest.raises(UserError, match="actor.imitate 'successes': actor.loss 'nll' imitates"):
+        read("tiny-cpu", [*changes, "actor.loss=nll"])
+
+
 def test_the_executor_of_a_recipe_is_that_of_all_its_runs():
     runs = {"collect": [{"executor": "ray:one:1"}], "evaluate": [{"agent": "vllm:{model}"}]}
     recipe = convert({**MODEL, **runs, "executor": "ray:two:2"}, "recipe")

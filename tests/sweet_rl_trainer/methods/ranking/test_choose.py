@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed (colbench[tr
 pytest.importorskip("transformers", reason="transformers is not installed (colbench[train])")
 
 from colbench.errors import UserError
-from sweet_rl_trainer.methods.ranking.choose import RULES, choose, no_pairs, turn_pairs
+from sweet_rl_trainer.methods.ranking.choose import RULES, choose, no_pairs, turn_examples
 from sweet_rl_trainer.methods.ranking.score import Scored
 from sweet_rl_trainer.methods.ranking.turns import (
     Candidates,
@@ -110,7 +110,7 @@ def test_rules_that_are_none_are_refused(options, words, scored):
 
 def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
     turn = scored()
-    pairs = turn_pairs(turn, chat, max_length=900, dropped=Counter())
+    pairs = turn_examples(turn, chat, max_length=900, dropped=Counter())
     assert len(pairs) == 4
     examples = encode_candidates(turn.candidates, chat, "sum")
     for pair, (one, other) in zip(pairs, choose(turn), strict=True):
@@ -132,13 +132,25 @@ def test_the_actor_s_pairs_are_whole_tokens_without_c(scored, chat):
 def test_the_likelihood_counts_in_all_pairs_or_where_the_chosen_reply_succeeded(scored, chat):
     turn = replace(scored((3, 2, 1)), solved=(True, False, True))
     options = {"pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
-    every = turn_pairs(turn, chat, "margin", **options)
+    every = turn_examples(turn, chat, "margin", **options)
     assert [each.imitated for each in every] == [True] * 3
-    successes = turn_pairs(turn, chat, "margin", imitate="successes", **options)
+    successes = turn_examples(turn, chat, "margin", imitate="successes", **options)
     assert {(each.chosen.trajectory[-1], each.imitated) for each in successes} == {
         ("1", True),
         ("2", False),
     }
+
+
+def test_for_imitation_each_chosen_reply_is_an_example_once(scored, chat):
+    turn = scored((3, 2, 1))
+    options = {"loss": "nll", "pairs_per_turn": 9, "max_length": 900, "dropped": Counter()}
+    first, second = turn_examples(turn, chat, "margin", **options)
+    for side, n in ((first, 0), (second, 1)):
+        assert (side.reward, side.trajectory[-1]) == (3 - n, str(n + 1))
+        weights = [weight for weight in side.examples[0].token_weights if weight]
+        assert weights == pytest.approx([1 / side.reply_tokens] * side.reply_tokens)
+    (best,) = turn_examples(turn, chat, "best-worst", **options)
+    assert best == first
 
 
 def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored, chat):
@@ -146,7 +158,7 @@ def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored
     long, dropped = scored((1, 0), ["a", "b" * 500]), Counter()
     limit = len(encode_candidates(good.candidates, chat, "sum")[0].ids)
     found = [
-        turn_pairs(turn, chat, max_length=limit, dropped=dropped) for turn in (equal, long, good)
+        turn_examples(turn, chat, max_length=limit, dropped=dropped) for turn in (equal, long, good)
     ]
     assert found[:2] == [[], []]
     (pair,) = found[2]
