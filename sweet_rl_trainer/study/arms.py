@@ -30,8 +30,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     """Dialogues of an iteration, as a multiple of the world's."""
 
 
-def _consequences(scores: str) -> dict[str, Any]:
-    """Return the settings of credit by consequence."""
+def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
+    """Return the settings of credit by consequence: DPO, and the NLL of successful answers."""
     return {
         "sample.all_answers": True,
         "rank.scores": scores,
@@ -39,11 +39,15 @@ def _consequences(scores: str) -> dict[str, Any]:
         "rank.margin": 0.02,
         "actor.imitate": "successes",
         "actor.train.likelihood_weight": 1.0,
-        "actor.train.batch_size": 24,  # pairs of answers are longer than those of questions
+        "actor.train.batch_size": 38,  # pairs of answers are longer than those of questions
+        **changes,
     }
 
 
+IMITATED = {"actor.loss": "nll", "actor.imitate": "chosen", "actor.train.batch_size": 72}
+ANCHORED = {"actor.imitate": "chosen"}
 UNFILTERED = {"rft.at_least": 0.0, "rft.answered": True}
+BY_TURN = {"grpo.train.credit": "turn", "grpo.train.loss": "dr_grpo", "grpo.train.scale": "none"}
 
 ARMS: tuple[Arm, ...] = (
     Arm(name="zero-shot", label="Zero-shot", what="the base model without further training"),
@@ -89,6 +93,55 @@ ARMS: tuple[Arm, ...] = (
         changes=_consequences("facts"),
     ),
     Arm(
+        name="facts-nll",
+        label="Facts, imitated ×3",
+        what="the pairs of facts; the chosen replies are imitated, and the rejected ones are not used",
+        goal="actor",
+        changes=_consequences("facts", **IMITATED),
+    ),
+    Arm(
+        name="gain-nll",
+        label="Gain, imitated ×3",
+        what="the pairs of gain; the chosen replies are imitated, and the rejected ones are not used",
+        goal="actor",
+        changes=_consequences("gain", **IMITATED),
+    ),
+    Arm(
+        name="sweet-nll",
+        label="SWEET-RL, imitated ×3",
+        what="the pairs of SWEET-RL; the chosen replies are imitated, and the rejected ones are not used",
+        goal="actor",
+        changes=IMITATED,
+    ),
+    Arm(
+        name="facts-anchored",
+        label="Facts, all chosen replies in the NLL ×3",
+        what="the pairs of facts; DPO, and the NLL of all chosen replies instead of successful answers",
+        goal="actor",
+        changes=_consequences("facts", **ANCHORED),
+    ),
+    Arm(
+        name="grpo",
+        label="GRPO",
+        what="learns online from the outcomes of groups of dialogues about a task",
+        goal="grpo",
+        iterations=1,
+    ),
+    Arm(
+        name="grpo-turn",
+        label="GRPO, credit by turn",
+        what="a turn is credited with what the dialogue still gains from it, by the facts told; unbiased",
+        goal="grpo",
+        iterations=1,
+        changes=BY_TURN,
+    ),
+    Arm(
+        name="fic",
+        label="Self-teacher ×3",
+        what="at the answer turn, imitates the answers of the same model told everything",
+        goal="fic",
+    ),
+    Arm(
         name="rft-unfiltered",
         label="Unfiltered RFT ×3",
         what="imitates all dialogues of the policy that have an answer",
@@ -98,7 +151,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="rft-once",
-        label="Rejection fine-tuning ×1, with as many dialogues and steps",
+        label="Rejection fine-tuning ×1, same dialogues and steps",
         what="imitates successful dialogues of the base in one iteration",
         goal="rft",
         rate_of="rft",

@@ -14,10 +14,10 @@ from sweet_rl_trainer.pipeline.stage import Report, Stage, order
 from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
-CRITIC, SAMPLE, COLLECT = "critic", "sample", "collect"
+CRITIC, SAMPLE, COLLECT, ONLINE = "critic", "sample", "collect", "grpo"
 """Names of the stages."""
-LENGTHS = ("length", "length_chosen", "length_rejected")
-"""Logged means of the reply tokens of an example's sides."""
+LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_length")
+"""Logged means of the reply tokens of an example's sides, or of an online dialogue."""
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
@@ -29,7 +29,8 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
     steps = sum(_steps(report) for _, report in trained)
     tokens = sum(_steps(report) * _supervised(folder, report) for folder, report in trained)
     return Budget(
-        dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT),
+        dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT)
+        + sum(_online(report) for stage, report in reports if stage.name == ONLINE),
         candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
         critic_steps=sum(_steps(report) for stage, report in reports if stage.name == CRITIC),
         steps=steps,
@@ -41,6 +42,10 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
 
 def _dialogues(folder: Path) -> int:
     return len(RunFolder(folder / RUN).rollouts())
+
+
+def _online(report: Report) -> int:
+    return _steps(report) * int(report.settings["train"]["batch_size"])
 
 
 def _candidates(report: Report) -> int:

@@ -29,7 +29,7 @@ from sweet_rl_trainer.study.arms import Arm
 from sweet_rl_trainer.study.evaluate import AGENT, Speaker, evaluation, exchange
 from sweet_rl_trainer.study.world import World
 
-SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed")
+SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed", "grpo.train.seed")
 APART = 1000
 """The distance between the seeds of two iterations."""
 AT_ONCE = 256
@@ -64,6 +64,7 @@ class Graph:
         seed += APART * number
         run = self.run(self.world.train, self.world.trials * arm.dialogues, seed)
         tables["collect"] = [msgspec.to_builtins(replace(run, record_tokens=True))]
+        tables["grpo"]["dialogues"] = msgspec.to_builtins(run)
         changes = {**dict.fromkeys(SEEDS, seed), **arm.changes}
         changes[f"{arm.goal}.train.learning_rate"] = rate
         for key, value in changes.items():

@@ -64,6 +64,16 @@ def test_what_a_policy_took_is_counted_over_its_iterations_and_without_the_base(
     assert (found.candidates, found.evaluations) == (20, 48)
 
 
+def test_online_dialogues_are_counted_by_step(tmp_path):
+    base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
+    lines = [{"step": step, "loss": 0.0, "completions/mean_length": 100.0} for step in (5, 10)]
+    policy = training("grpo", lines, 48, model=base)
+    for stage in order(policy):
+        stage.run(tmp_path)
+    found = counted(policy, base, "grpo", tmp_path, evaluations=0)
+    assert (found.dialogues, found.steps, found.supervised) == (480, 10, 4800.0)
+
+
 def test_the_base_took_nothing(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     base.run(tmp_path)

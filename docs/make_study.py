@@ -1,0 +1,226 @@
+"""Make docs/study.md with its pictures and appendices from the results: `python docs/make_study.py`.
+
+docs/study/WORLD.json.gz    the results of a world: `results.json` of `sweet-rl study`, compressed
+docs/study.md.jinja         the text of the page, whose numbers are computed here
+docs/study/WORLD.md         the report of a world
+
+The picture of a dialogue shows a rule-based demonstrator and the credit of its turns, computed here as well.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import jinja2
+import msgspec
+
+import colbench
+from colbench.numbers import percent, signed
+from sweet_rl_trainer import figures
+from sweet_rl_trainer.data.runs import read_run
+from sweet_rl_trainer.figures import BLUE, INK, MUTED, ORANGE
+from sweet_rl_trainer.methods.credit.advantage import advantages
+from sweet_rl_trainer.methods.credit.facts import FactsPotential
+from sweet_rl_trainer.methods.credit.state import states_of
+from sweet_rl_trainer.study import report
+from sweet_rl_trainer.study.arms import ARMS
+from sweet_rl_trainer.study.measures import (
+    Summary,
+    difference,
+    exchanged,
+    on_tests,
+    success,
+    success_if_told,
+    summary,
+    told,
+)
+from sweet_rl_trainer.study.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HERE = Path(__file__).parent
+PARTS = HERE / "study"
+WORLDS = ("asking", "finetuned", "population")
+TASK = "loyalty-study-0000"
+TASKS = "generated:backend/study?number=1&families=loyalty"
+WIDTH = 80
+"""Characters in a line of the dialogue."""
+TOLD_LATER = 0.5
+"""p of `facts`, as in the study."""
+
+
+def main() -> None:
+    """Write the page, its pictures and its appendices."""
+    worlds = {name: read(PARTS / f"{name}.json.gz") for name in WORLDS if has(name)}
+    figures.save(draw_dialogue(), PARTS / "dialogue", "A dialogue, and the credit of its turns")
+    figures.save(draw_worlds(worlds), PARTS / "success", "Success on the test tasks, by arm")
+    for name, results in worlds.items():
+        (PARTS / f"{name}.md").write_text(report.markdown(results), "utf-8")
+    (HERE / "study.md").write_text(page(worlds), "utf-8")
+
+
+def has(world: str) -> bool:
+    """Return True if there are results of a world."""
+    return (PARTS / f"{world}.json.gz").is_file()
+
+
+def read(path: Path) -> Results:
+    """Return the results in a file."""
+    return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Results)
+
+
+def page(worlds: dict[str, Results]) -> str:
+    """Return the page."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Markdown
+    )
+    numbers = {name: Numbers(results) for name, results in worlds.items()}
+    text = (HERE / "study.md.jinja").read_text("utf-8")
+    return environment.from_string(text).render(numbers, worlds=worlds)
+
+
+class Numbers:
+    """The numbers of a world, as the text gives them."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def success(self, arm: str) -> str:
+        """Return the mean success of an arm over seeds: `66.0 %`."""
+        return percent(_mean(summary(on_tests(self._results, arm), success)))
+
+    def told(self, arm: str) -> str:
+        """Return the mean share of hidden decisions told before the answer."""
+        return percent(_mean(summary(on_tests(self._results, arm), told)))
+
+    def success_if_told(self, arm: str) -> str:
+        """Return the mean success of the answers given after all decisions were told."""
+        return percent(_mean(summary(on_tests(self._results, arm), success_if_told)))
+
+    def each(self, arm: str) -> str:
+        """Return the success of each seed: `27.5, 48.3 %`."""
+        found = summary(on_tests(self._results, arm), success)
+        return f"{', '.join(f'{each * 100:.1f}' for each in (found.seeds if found else ()))} %"
+
+    def seeds(self, arm: str) -> int:
+        """Return the number of seeds of an arm."""
+        return len(on_tests(self._results, arm))
+
+    def pair(self, asker: str, writer: str) -> str:
+        """Return the mean success where one asks and another one writes."""
+        return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
+
+    def lead(self, arm: str, other: str) -> str:
+        """Return the difference between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
+        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
+        text = signed(_mean(found) * 100)
+        return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+
+
+def _mean(found: Summary | None) -> float:
+    if found is None or found.tasks.mean is None:
+        raise ValueError("the results lack a number of the text")
+    return found.tasks.mean
+
+
+@figures.style()
+def draw_worlds(worlds: dict[str, Results]) -> Figure:
+    """Draw each world's arms: mean, interval over tasks, and seeds."""
+    names = {row.arm for results in worlds.values() for row in results.rows}
+    arms = [arm for arm in ARMS if arm.name in names]
+    size = (6.4 if len(worlds) == 1 else 3.8, 0.27 * len(arms) + 1.0)
+    figure, (panels,) = figures.panels(1, len(worlds), size=size, sharey="row")
+    for axes, (name, results) in zip(panels, worlds.items(), strict=True):
+        axes.set_title(f"world `{name}`")
+        for place, arm in enumerate(arms):
+            found = summary(on_tests(results, arm.name), success)
+            if found:
+                report_arm(axes, place, found)
+        axes.set_xlim(0, 1)
+        figures.percent(axes.xaxis)
+        axes.set_xlabel("success on 600 test tasks")
+    panels[0].set_yticks(range(len(arms)), [arm.label for arm in arms])
+    panels[0].invert_yaxis()
+    figures.legend(figure)
+    return figure
+
+
+def report_arm(axes: Axes, place: int, found: Summary) -> None:
+    """Draw an arm in a panel."""
+    low, high, mean = (found.tasks.low or 0.0, found.tasks.high or 0.0, found.tasks.mean or 0.0)
+    axes.plot(
+        found.seeds, [place] * len(found.seeds), "o", color=MUTED, markersize=3, label="a seed"
+    )
+    axes.plot([low, high], [place] * 2, color=BLUE, label="95 % interval, by task")
+    axes.plot([mean], [place], "|", color=INK, markersize=10, label="mean")
+
+
+@figures.style()
+def draw_dialogue() -> Figure:
+    """Draw a dialogue on the left, and the credit of each turn on the right."""
+    turns = list(credited())
+    heights = [1 + text.count("\n") for text, _ in turns]
+    places = [sum(heights[:n]) + n * 0.7 for n in range(len(turns))]
+    size = (4.0, 0.145 * (places[-1] + heights[-1]) + 0.4)
+    figure, ((words, bars),) = figures.panels(1, 2, size=size, width_ratios=[2.4, 1])
+    words.axis("off")
+    bottom = places[-1] + heights[-1]
+    for axes in (words, bars):
+        axes.set_ylim(bottom, -0.8)
+    for (text, credit), place, height in zip(turns, places, heights, strict=True):
+        color = MUTED if credit is None else INK
+        words.text(0, place, text, va="top", fontsize=8, color=color).set_in_layout(False)
+        if credit is not None:
+            color = BLUE if credit > 0 else ORANGE
+            middle = place + height / 2
+            bars.barh(middle, credit, height=0.8, color=color)
+            bars.annotate(
+                signed(credit * 100, 0),
+                (max(credit, 0), middle),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                color=MUTED,
+            )
+    bars.set_yticks([])
+    bars.grid(visible=False)
+    bars.set_xlim(-0.1, 0.7)
+    bars.set_title("credit in points (facts)")
+    bars.spines["bottom"].set_visible(False)
+    bars.axvline(0, color=MUTED, linewidth=0.8)
+    bars.set_xticks([])
+    return figure
+
+
+def credited() -> Iterator[tuple[str, float | None]]:
+    """Yield the request and each turn of the dialogue as text, each turn with its credit."""
+    with TemporaryDirectory() as folder:
+        colbench.evaluate(
+            agent="demonstrator",
+            agent_args={"slips": False, "persona": "turn"},
+            tasks=TASKS,
+            out=folder,
+        )
+        (dialogue,) = read_run(Path(folder))
+    (task,) = colbench.load_tasks(TASKS)
+    states = states_of(dialogue, task)
+    values = FactsPotential(told_later=TOLD_LATER)(states)
+    credits = advantages([value or 0.0 for value in values], dialogue.reward, cost=0.01)
+    yield fill(f"Human: {states[0].messages[-1].content}", WIDTH), None
+    heard = [state.messages[-1].content for state in states[1:]]
+    for said, reply, credit in zip(dialogue.replies, [*heard, ""], credits, strict=True):
+        text = fill(f"Agent: {said}", WIDTH) if reply else f"Agent: {said}"
+        yield (f"{text}\n{fill(f'Human: {reply}', WIDTH)}" if reply else text), credit
+
+
+if __name__ == "__main__":
+    main()
