@@ -1,7 +1,8 @@
 """`sweet-rl study`: compare methods in a small world.
 
-The study trains a base model from random weights, then all arms with several seeds, and writes a report with intervals.
-It continues where it was stopped, and may be started several times in parallel, once for each core.
+The study trains a base, from random weights or from a pretrained model, then all arms with several seeds, and writes a
+report with intervals. It continues where it was stopped, and may be started several times in parallel, once for each
+core.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from colbench.command import describe
 from colbench.console import add_output_flags, console, errors, print_document
 
-WORLDS = ("population", "finetuned", "asking")
+WORLDS = ("population", "finetuned", "asking", "smollm2")
 QUICK = "quick"
 THREADS = "OMP_NUM_THREADS"
 """Threads of a process, read when PyTorch is imported.
@@ -40,6 +41,12 @@ def add_to(commands: Any) -> None:
         "--quick",
         action="store_true",
         help="run a separate small world for a few minutes, to check that all parts work",
+    )
+    add(
+        "--model",
+        metavar="MODEL",
+        default="",
+        help="folder or hub ID of the pretrained model (world smollm2 only)",
     )
     add(
         "--seeds",
@@ -81,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
     if args.seeds < 1:
         raise UserError(f"--seeds {args.seeds}: must be at least 1")
     name = QUICK if args.quick else args.world
-    world = read(name)
+    world = read(name, model=args.model)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out}: is a file; name a new folder or the folder of the study")

@@ -2,7 +2,7 @@
 
 `[base]` is the recipe of the base model, `[own]` a recipe by which the base then learns from its own dialogues, and
 `[recipe]` the one that all arms share and modify (`arms`); each seed changes its seeds. `like` names another world that
-provides the values that a file omits.
+provides the values that a file omits. A named model replaces a tiny one.
 """
 
 from __future__ import annotations
@@ -68,18 +68,31 @@ def shipped() -> list[str]:
     return sorted(name[:-5] for name in found if name.endswith(".toml"))
 
 
-def read(name: str) -> World:
-    """Read a shipped world. Raises UserError for an unknown name."""
+def read(name: str, *, model: str = "") -> World:
+    """Read a shipped world; `model` is a pretrained model, a folder or an id of the hub, instead of the world's.
+
+    Raises UserError for an unknown name, and for a model of a world whose base starts from random weights.
+    """
     if name not in shipped():
         raise UserError(f"--world {name}: expected one of {', '.join(shipped())}")
-    return msgspec.convert(_tables(name), World)
+    tables = _tables(name)
+    if model:
+        if "name" not in tables["base"]["model"]:
+            raise UserError(
+                f"--model {model}: the world {name} trains its base from random weights"
+            )
+        tables["base"]["model"]["name"] = model
+    return msgspec.convert(tables, World)
 
 
 def _tables(name: str) -> dict[str, Any]:
     text = files("sweet_rl_trainer").joinpath("study", "worlds", f"{name}.toml").read_text("utf-8")
     tables = tomllib.loads(text)
     like = tables.pop("like", None)
-    return _merged(_tables(like), tables) if like else tables
+    found = _merged(_tables(like), tables) if like else tables
+    if "name" in found["base"]["model"]:
+        found["base"]["model"].pop("tiny", None)
+    return found
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
