@@ -104,6 +104,7 @@ ARMS: tuple[Arm, ...] = (
         label="Gain, imitated ×3",
         what="the pairs of gain; the chosen replies are imitated, and the rejected ones are not used",
         goal="actor",
+        rate_of="facts-nll",
         changes=_consequences("gain", **IMITATED),
     ),
     Arm(
@@ -111,6 +112,7 @@ ARMS: tuple[Arm, ...] = (
         label="SWEET-RL, imitated ×3",
         what="the pairs of SWEET-RL; the chosen replies are imitated, and the rejected ones are not used",
         goal="actor",
+        rate_of="facts-nll",
         changes=IMITATED,
     ),
     Arm(
@@ -118,6 +120,7 @@ ARMS: tuple[Arm, ...] = (
         label="Facts, all chosen replies in the NLL ×3",
         what="the pairs of facts; DPO, and the NLL of all chosen replies instead of successful answers",
         goal="actor",
+        rate_of="facts-nll",
         changes=_consequences("facts", **ANCHORED),
     ),
     Arm(
@@ -132,6 +135,7 @@ ARMS: tuple[Arm, ...] = (
         label="GRPO, credit by turn",
         what="a turn is credited with what the dialogue still gains from it, by the facts told; unbiased",
         goal="grpo",
+        rate_of="grpo",
         iterations=1,
         changes=BY_TURN,
     ),
