@@ -28,7 +28,7 @@ from colbench.config_values import config_of
 from colbench.earlier import Earlier
 from colbench.errors import UserError
 from colbench.executors import Executor
-from colbench.executors.choice import count_processes, is_local, remote_executor
+from colbench.executors.choice import audits_apart, count_processes, is_local, remote_executor
 from colbench.executors.local import LocalExecutor, pins_of
 from colbench.executors.remote import Plan
 from colbench.export import encode_lines
@@ -191,6 +191,7 @@ class Evaluation:
             self.resources,
             dialogues=dialogues,
             log_folder=self._log_folder,
+            audits_apart=audits_apart(self.planned),
         )
 
     @property

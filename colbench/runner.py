@@ -11,7 +11,7 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.asking.derive import with_asking
+from colbench.audits import Auditor, InProcess
 from colbench.cell_queue import CellQueue, CellSource
 from colbench.cells import Cell
 from colbench.clock import Abandon, Clock, supervised
@@ -33,7 +33,6 @@ from colbench.interfaces import (
     Scorer,
     StatefulAgent,
 )
-from colbench.leaks import audit_turns
 from colbench.loop_watch import watched_loop
 from colbench.registry import get_domain
 from colbench.rollout import Failure, Followed, Rollout, Turn, failure_of
@@ -56,6 +55,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     dialogue_timeout: float
     scoring_slots: int
     record_tokens: bool = False
+    auditor: Auditor = InProcess()
 
     async def run(
         self, cells: Iterable[Cell], earlier: Mapping[str, Rollout], done: Callable[[Rollout], None]
@@ -119,10 +119,12 @@ class Runner(Struct, frozen=True, kw_only=True):
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its scores; if the agent failed, with the scores of a failure."""
+        """Return the rollout with its scores and audits; if the agent failed, with the scores of a failure."""
         if rollout.answer is None:
-            return with_asking(task, replace(rollout, scores=_scores_of_failure(rollout)))
-        return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
+            scored = replace(rollout, scores=_scores_of_failure(rollout))
+        else:
+            scored = await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
+        return await self.auditor.audited(task, scored)
 
 
 class _Workers:
@@ -169,7 +171,7 @@ def make_rollout(
     started: str,
     seconds: float,
 ) -> Rollout:
-    """Return the unscored rollout of a cell; without an ending, the rollout ended with `failure`."""
+    """Return the rollout of a cell, not scored or audited; without an ending, it ended with `failure`."""
     return Rollout(
         key=cell.key,
         task_id=cell.task.id,
@@ -178,7 +180,7 @@ def make_rollout(
         trial=cell.trial,
         seed=cell.seed,
         request=cell.request or cell.task.request,
-        turns=audit_turns(cell.task, turns),
+        turns=tuple(turns),
         answer=ending.answer if ending else None,
         ended_by=ending.ended_by if ending else "failure",
         failure=failure,
@@ -188,7 +190,7 @@ def make_rollout(
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
-    """Return the rollout with the verdicts on its answer and its asking and, where the scorer has any, on its turns.
+    """Return the rollout with the verdicts on its answer and, where the scorer has any, on its turns.
 
     A failure of the scorer becomes the rollout's failure.
     """
@@ -206,7 +208,7 @@ async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: st
                 turns = tuple(map(_with_followed, turns, found))
     except InfrastructureError as error:
         return replace(rollout, failure=failure_of(error), scores={})
-    return with_asking(task, replace(rollout, failure=None, turns=turns, scores=scores))
+    return replace(rollout, failure=None, turns=turns, scores=scores)
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from colbench.config import RunConfig, workers
 from colbench.errors import UserError
 from colbench.executors.processes import ProcessExecutor
@@ -37,6 +39,11 @@ def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
     if auto and local:
         return 1 if single else max(1, min(workers(0), dialogues // WORTH))
     return max(1, min(asked, dialogues, config.concurrency))
+
+
+def audits_apart(dialogues: int) -> bool:
+    """Return True if a run in one process should have a second one for its audits: many dialogues, and a free core."""
+    return dialogues >= WORTH and workers(0) > 1 and sys.platform == "linux"
 
 
 def remote_executor(plan: Plan, processes: int) -> RemoteExecutor:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from colbench.agent_isolation import process_of
+from colbench.audits import InProcess
 from colbench.cell_queue import CellSource
 from colbench.config import RunConfig
 from colbench.descriptors import provide_descriptors
+from colbench.executors.audit_process import AuditProcess
 from colbench.interfaces import LogKeeper
 from colbench.models.servers import current_servers
 from colbench.participants import Role, describe_for, learned, start
@@ -30,7 +32,8 @@ def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[s
 class LocalExecutor:
     """Runs at most `dialogues` dialogues at a time.
 
-    `log_folder` is for agents that keep a log. Without agent and human, finished dialogues are only scored.
+    `log_folder` is for agents that keep a log. With `audits_apart`, another process audits the dialogues. Without agent
+    and human, finished dialogues are only scored.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class LocalExecutor:
         *,
         dialogues: int,
         log_folder: Path | None = None,
+        audits_apart: bool = False,
     ) -> None:
         self.learned: dict[str, list[str]] = {}
         self._config = config
@@ -50,6 +54,7 @@ class LocalExecutor:
         self._resources = resources
         self._dialogues = dialogues
         self._log_folder = log_folder
+        self._audits_apart = audits_apart
 
     @property
     def isolation(self) -> str:
@@ -95,6 +100,7 @@ class LocalExecutor:
             await start(stack, role, participant)
         for _, participant in roles:
             self._resources.equip(participant)
+        auditor = await stack.enter_async_context(AuditProcess()) if self._audits_apart else None
         return Runner(
             agent=self._agent,
             human=self._human,
@@ -104,4 +110,5 @@ class LocalExecutor:
             dialogue_timeout=self._config.dialogue_timeout,
             scoring_slots=self._resources.workers,
             record_tokens=self._config.record_tokens,
+            auditor=auditor or InProcess(),
         )

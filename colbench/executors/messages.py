@@ -166,7 +166,7 @@ class Link(Generic[T]):
         reader, writer = await asyncio.open_connection(sock=end)
         return cls(reader, writer, receives)
 
-    def send(self, message: ToWorker | FromWorker) -> None:
+    def send(self, message: Struct) -> None:
         """Send a message; nothing happens if the other side has exited."""
         if not self._writer.is_closing():
             content = msgspec.msgpack.encode(message)

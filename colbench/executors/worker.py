@@ -43,13 +43,12 @@ from colbench.executors.messages import (
     Waiting,
     stopped,
 )
+from colbench.executors.worker_process import PR_SET_PDEATHSIG
 from colbench.models.servers import Wait, current_servers, waits_told
 from colbench.participants import find_participant
 from colbench.resources import RunResources
 from colbench.rollout import Failure, Rollout
 from colbench.task import Task, with_shared_texts
-
-PR_SET_PDEATHSIG = 1
 
 
 def main(handle: int, parent: int) -> None:

@@ -14,9 +14,13 @@ from colbench.errors import UserError
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; "
-    "from colbench.executors.worker import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+    "from {module} import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
-"""Code that starts the worker; `-P` keeps the current folder out of the import path until then."""
+"""Code that starts the process; `-P` keeps the current folder out of the import path until then."""
+
+
+PR_SET_PDEATHSIG = 1
+"""The option of prctl that ends a process with its parent (Linux)."""
 
 
 class WorkerProcess:
@@ -24,8 +28,19 @@ class WorkerProcess:
 
     flag = "--processes"
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        """`environment`: further environment variables of the process."""
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        *,
+        module: str = "colbench.executors.worker",
+    ) -> None:
+        """Prepare a process.
+
+        Args:
+            environment: Further environment variables of the process.
+            module: The module whose function `main` takes the link's handle and this process's number.
+        """
+        self._boot = _BOOT.format(module=module)
         self._environment = {**os.environ, **(environment or {})}
         self._process: asyncio.subprocess.Process | None = None
 
@@ -33,7 +48,15 @@ class WorkerProcess:
         """Start the process, whose end of the link is given. Raises UserError if the system refuses."""
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-c", _BOOT, str(end.fileno()), str(os.getpid()), *_path()),
+                *(
+                    sys.executable,
+                    "-P",
+                    "-c",
+                    self._boot,
+                    str(end.fileno()),
+                    str(os.getpid()),
+                    *_path(),
+                ),
                 stdin=asyncio.subprocess.DEVNULL,
                 pass_fds=(end.fileno(),),
                 start_new_session=True,

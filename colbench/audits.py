@@ -1,0 +1,41 @@
+"""The audits of a finished dialogue: what each reply revealed, and the decisions that were asked for and told.
+
+They read the task's reference and every message, which takes half of the CPU time of a dialogue with a fast agent.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from colbench.asking.derive import with_asking
+from colbench.leaks import audit_turns
+from colbench.rollout import Rollout
+from colbench.task import Task
+
+
+class Auditor(Protocol):
+    """Audits finished dialogues."""
+
+    async def audited(self, task: Task, rollout: Rollout) -> Rollout:
+        """Return the rollout as `audited` does."""
+
+
+class InProcess:
+    """Audits in this process."""
+
+    async def audited(self, task: Task, rollout: Rollout) -> Rollout:
+        """Return the rollout with its audits."""
+        return audited(task, rollout)
+
+
+def audited(task: Task, rollout: Rollout) -> Rollout:
+    """Return a rollout with the leaks of its turns and, unless its scoring failed, the measures of its asking.
+
+    Leaks that are known are kept.
+    """
+    if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
+        rollout = replace(rollout, turns=audit_turns(task, rollout.turns))
+    unscored = rollout.answer is not None and rollout.failure is not None
+    return rollout if unscored else with_asking(task, rollout)

@@ -1,0 +1,123 @@
+"""Audits of finished dialogues: in this process, or in one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+import colbench
+from colbench.audits import InProcess, audited
+from colbench.executors.audit_process import KNOWN, AuditProcess, Remembered
+from colbench.executors.choice import WORTH, audits_apart
+from colbench.rollout import Failure, read_rollouts, without_times
+
+TASKS = "generated:backend/train?number=6&families=loyalty,hotel"
+
+
+@pytest.fixture(scope="module")
+def dialogues(tmp_path_factory):
+    """Return tasks by hash, and dialogues about them as they are before their audits."""
+    folder = tmp_path_factory.mktemp("dialogues")
+    run = colbench.evaluate(agent="demonstrator", tasks=TASKS, trials=2, out=folder)
+    tasks = {task.hash: task for task in run.tasks}
+    bare = [
+        replace(
+            each,
+            turns=tuple(replace(turn, leak=None, asked=None, told=None) for turn in each.turns),
+            asking=None,
+        )
+        for each in read_rollouts(folder / "rollouts.jsonl")
+    ]
+    return tasks, bare
+
+
+def test_a_dialogue_gets_its_leaks_and_its_asking(dialogues):
+    tasks, bare = dialogues
+    for each in bare:
+        found = audited(tasks[each.task_hash], each)
+        assert all((turn.leak is None) == (turn.human is None) for turn in found.turns)
+        assert found.asking is not None
+        assert audited(tasks[each.task_hash], found) == found
+        assert asyncio.run(InProcess().audited(tasks[each.task_hash], each)) == found
+
+
+def test_a_dialogue_whose_scoring_failed_has_no_asking_yet(dialogues):
+    tasks, (one, *_) = dialogues
+    failed = replace(one, failure=Failure(boundary="scorer", reason="gone"), scores={})
+    found = audited(tasks[one.task_hash], failed)
+    assert found.turns[0].leak is not None
+    assert (found.turns[0].asked, found.asking) == (None, None)
+
+
+def test_a_process_of_their_own_finds_the_same(dialogues):
+    tasks, bare = dialogues
+
+    async def all_of_them():
+        async with AuditProcess() as auditor:
+            found = (auditor.audited(tasks[each.task_hash], each) for each in bare)
+            return await asyncio.gather(*found)
+
+    assert asyncio.run(all_of_them()) == [audited(tasks[each.task_hash], each) for each in bare]
+
+
+def test_if_the_process_is_lost_nothing_else_is(dialogues, caplog):
+    tasks, bare = dialogues
+
+    async def with_a_kill():
+        async with AuditProcess() as auditor:
+            first = await auditor.audited(tasks[bare[0].task_hash], bare[0])
+            os.kill(child_of(os.getpid(), "audit_process"), signal.SIGKILL)
+            rest = (auditor.audited(tasks[each.task_hash], each) for each in bare[1:])
+            return [first, *await asyncio.gather(*rest)]
+
+    with caplog.at_level(logging.WARNING):
+        found = asyncio.run(with_a_kill())
+    assert found == [audited(tasks[each.task_hash], each) for each in bare]
+    assert "the process of the audits ended" in caplog.text
+
+
+def child_of(parent, name):
+    """Return the number of a process's child whose command line contains a name."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    (found,) = (each for each in children if name in Path(f"/proc/{each}/cmdline").read_text())
+    return int(found)
+
+
+def test_both_sides_forget_the_same_task():
+    tasks = colbench.load_tasks("bundled:backend", limit=KNOWN + 1)
+    remembered = Remembered()
+    for task in tasks[:KNOWN]:
+        remembered.add(task)
+    assert remembered.get(tasks[0].hash) == tasks[0]
+    remembered.add(tasks[KNOWN])
+    assert remembered.get(tasks[1].hash) is None
+    assert remembered.get(tasks[0].hash) == tasks[0]
+
+
+@pytest.mark.skipif(not audits_apart(WORTH), reason="one core, or not Linux")
+def test_a_run_with_many_dialogues_has_the_same_rollouts_as_one_with_few(tmp_path):
+    source = f"generated:backend/train?number={WORTH // 2}&families=loyalty"
+    options = {"agent": "interviewer", "tasks": source}
+    colbench.evaluate(**options, trials=1, out=tmp_path / "few")
+    colbench.evaluate(**options, trials=2, out=tmp_path / "many")
+    few, many = (
+        {
+            each.key: without_times(each)
+            for each in read_rollouts(tmp_path / name / "rollouts.jsonl")
+        }
+        for name in ("few", "many")
+    )
+    assert len(many) == WORTH
+    assert few.items() <= many.items()
+
+
+def test_audits_are_apart_only_where_that_pays():
+    assert not audits_apart(WORTH - 1)
+    assert audits_apart(WORTH) == (len(os.sched_getaffinity(0)) > 1 and sys.platform == "linux")
