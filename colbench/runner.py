@@ -41,7 +41,9 @@ from colbench.score import Score
 from colbench.task import Task
 
 SCORING_BACKLOG = 2
-"""Finished dialogues that may wait for each sandbox worker; a killed process loses no more than these."""
+"""Finished dialogues that may wait for each sandbox worker."""
+AUDIT_BACKLOG = 128
+"""Scored dialogues that may wait for their audits; a killed process loses no more than these and those above."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -120,11 +122,13 @@ class Runner(Struct, frozen=True, kw_only=True):
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its scores and audits; if the agent failed, with the scores of a failure."""
+        return await self.auditor.audited(task, await self.verdict(task, rollout))
+
+    async def verdict(self, task: Task, rollout: Rollout) -> Rollout:
+        """Return the rollout with its scores, not audited."""
         if rollout.answer is None:
-            scored = replace(rollout, scores=_scores_of_failure(rollout))
-        else:
-            scored = await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
-        return await self.auditor.audited(task, scored)
+            return replace(rollout, scores=_scores_of_failure(rollout))
+        return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
 
 
 class _Workers:
@@ -132,6 +136,7 @@ class _Workers:
         self.runner = runner
         self.source = source
         self.slots = asyncio.Semaphore(runner.scoring_slots * SCORING_BACKLOG)
+        self.audits = asyncio.Semaphore(AUDIT_BACKLOG)
         self.speaking: list[asyncio.Task[None]] = []
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
@@ -151,10 +156,15 @@ class _Workers:
 
     async def finish(self, cell: Cell, rollout: Rollout) -> None:
         try:
-            scored = await self.runner.score(cell.task, rollout)
+            scored = await self.runner.verdict(cell.task, rollout)
+            await self.audits.acquire()
         finally:
             self.slots.release()
-        self.source.finished(scored)
+        try:
+            audited = await self.runner.auditor.audited(cell.task, scored)
+        finally:
+            self.audits.release()
+        self.source.finished(audited)
 
     def stop(self) -> None:
         """Stop the dialogues; finished ones are still scored."""

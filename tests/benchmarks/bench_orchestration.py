@@ -17,6 +17,7 @@ import random
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import aiohttp
@@ -25,9 +26,12 @@ from records import Goal, Quantity, Ratio, Round
 from serving import served
 from usage import Spent, in_fresh_process, now, peak_mb
 
+from colbench.audits import InProcess
 from colbench.cells import Cell, plan
 from colbench.config import RunConfig
 from colbench.dialogue import read_move
+from colbench.executors.audit_process import AuditProcess
+from colbench.executors.choice import audits_apart
 from colbench.interfaces import Episode
 from colbench.messages import ANSWER_MARKER, Message
 from colbench.plugins import resolve_tasks
@@ -74,11 +78,12 @@ class LogNormal:
 
 
 async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
-    """Run the harness itself: runner, chat clients, rollout file."""
+    """Run the harness itself: runner, chat clients, rollout file, and the audits where `colbench eval` makes them."""
     model = f"scripted@{url}"
     async with (
         ModelAgent(model, client="aiohttp") as agent,
         ModelHuman(model, client="aiohttp") as human,
+        AuditProcess() if audits_apart(len(tasks)) else nullcontext(InProcess()) as auditor,
     ):
         source = TaskSource(source="bundled", count=len(tasks), hash="")
         record = make_record(RunConfig(), {"agent": {}, "human": {}}, source)
@@ -92,6 +97,7 @@ async def pipelined(url: str, tasks: list[Task], concurrency: int) -> None:
                 concurrency=concurrency,
                 dialogue_timeout=600,
                 scoring_slots=2,
+                auditor=auditor,
             )
             with folder.writing(record) as writer:
                 await runner.run(plan(tasks, 1, record.digest, 0), {}, writer.append)

@@ -24,7 +24,7 @@ from colbench.sandbox.browser.launch import Launcher
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
 """Every this many pages are rendered by the test of a busy machine."""
-REAL_SAMPLE = 25
+REAL_SAMPLE = 1
 BUSY_LOOPS = 3
 HEIGHTS = {
     "content visibility": 8020,
