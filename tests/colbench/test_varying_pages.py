@@ -24,7 +24,6 @@ from colbench.sandbox.browser.launch import Launcher
 VARYING = [page for page in page_attacks() if page.kind == "varying"]
 SAMPLE = 6
 """Every this many pages are rendered by the test of a busy machine."""
-REAL_SAMPLE = 1
 BUSY_LOOPS = 3
 HEIGHTS = {
     "content visibility": 8020,
@@ -53,7 +52,7 @@ def real_pages() -> list[str]:
     folder = os.environ.get("COLBENCH_OFFICIAL_DATA")
     if not folder:
         pytest.skip("COLBENCH_OFFICIAL_DATA names no folder with frontend.jsonl")
-    lines = Path(folder, "frontend.jsonl").read_bytes().splitlines()[::REAL_SAMPLE]
+    lines = Path(folder, "frontend.jsonl").read_bytes().splitlines()
     return [extract_page(msgspec.json.decode(line)["ground_truth"]) or "" for line in lines]
 
 
