@@ -88,7 +88,7 @@ def test_ticks_are_round_and_shares_are_labeled_in_percent():
 
 def test_matplotlib_is_imported_when_a_figure_is_made():
     code = (
-        "import sys, colbench, sweet_rl_trainer.figures, sweet_rl_trainer.study.first.plots;"
+        "import sys, colbench, sweet_rl_trainer.figures, sweet_rl_trainer.study.plots;"
         "print('matplotlib' in sys.modules);"
         "sweet_rl_trainer.figures.panels(1, 1);"
         "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
