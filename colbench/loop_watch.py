@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import gc
 import logging
 import os
 import signal
@@ -33,6 +34,21 @@ HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
+
+
+def frame_of(thread: int) -> FrameType | None:
+    """Return the current frame of a thread; None if it has ended.
+
+    No garbage is collected meanwhile: CPython before 3.11.9 and 3.12.3 would do so with a lock that new threads need,
+    and could wait forever (gh-106883).
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return _current_frames().get(thread)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager
@@ -112,7 +128,7 @@ class LoopWatch:
                 self._loop.call_soon_threadsafe(self._answer)
             if now - self._asked < BLOCKED:
                 return
-            frames = _frames(_current_frames().get(self._thread))
+            frames = _frames(frame_of(self._thread))
             clock = _clock_of(frames)
             if clock is not self._suspect:
                 self._suspect, self._suspected_since = clock, self._accounted
@@ -158,7 +174,7 @@ class LoopWatch:
     def _interrupt(self) -> None:
         if self._in_main:
             signal.pthread_kill(self._thread, WAKE)
-        elif _clock_of(_frames(_current_frames().get(self._thread))) is self._suspect:
+        elif _clock_of(_frames(frame_of(self._thread))) is self._suspect:
             thread, error = ctypes.c_ulong(self._thread), ctypes.py_object(Interrupted)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
 

@@ -142,7 +142,8 @@ class Study:
             return known
         test = written(made(stage))
         tries = len(self._rates(NAMED[arm.rate_of or arm.name])) * self._graph.world.chosen_on
-        trained = self._graph.policies(arm, seed, rate).index(policy) + 1
+        keys = [each.key for each in self._graph.policies(arm, seed, rate)]
+        trained = keys.index(policy.key) + 1
         return Row(
             key=stage.key,
             arm=arm.name,

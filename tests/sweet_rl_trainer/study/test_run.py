@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -117,7 +118,8 @@ class Untrainable(Graph):
     def policies(self, arm, seed, rate):
         found = [self.base]
         for number in range(arm.iterations):
-            act = self._train if number < self._after else self._fail
+            trained = number < self._after
+            act = partial(self._train if trained else self._fail)  # a new object each time
             found.append(
                 Stage(name="export", act=act, settings=number, inputs={"model": found[-1]})
             )
