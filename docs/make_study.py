@@ -39,16 +39,15 @@ from sweet_rl_trainer.study.measures import (
     summary,
     told,
 )
+from sweet_rl_trainer.study.plots import draw_arm
 from sweet_rl_trainer.study.results import Results
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
 PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population")
-TASK = "loyalty-study-0000"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 WIDTH = 80
 """Characters in a line of the dialogue."""
@@ -144,7 +143,7 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
         for place, arm in enumerate(arms):
             found = summary(on_tests(results, arm.name), success)
             if found:
-                report_arm(axes, place, found)
+                draw_arm(axes, place, found)
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
         axes.set_xlabel("success on 600 test tasks")
@@ -152,16 +151,6 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
     panels[0].invert_yaxis()
     figures.legend(figure)
     return figure
-
-
-def report_arm(axes: Axes, place: int, found: Summary) -> None:
-    """Draw an arm in a panel."""
-    low, high, mean = (found.tasks.low or 0.0, found.tasks.high or 0.0, found.tasks.mean or 0.0)
-    axes.plot(
-        found.seeds, [place] * len(found.seeds), "o", color=MUTED, markersize=3, label="a seed"
-    )
-    axes.plot([low, high], [place] * 2, color=BLUE, label="95 % interval, by task")
-    axes.plot([mean], [place], "|", color=INK, markersize=10, label="mean")
 
 
 @figures.style()

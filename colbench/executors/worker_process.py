@@ -17,8 +17,6 @@ _BOOT = (
     "from {module} import main; main(int(sys.argv[1]), int(sys.argv[2]))"
 )
 """Code that starts the process; `-P` keeps the current folder out of the import path until then."""
-
-
 PR_SET_PDEATHSIG = 1
 """The option of prctl that ends a process with its parent (Linux)."""
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from sweet_rl_trainer import figures
 from sweet_rl_trainer.figures import BLUE, INK, MUTED
 from sweet_rl_trainer.study.arms import ARMS
-from sweet_rl_trainer.study.measures import on_tests, success, summary
+from sweet_rl_trainer.study.measures import Summary, on_tests, success, summary
 from sweet_rl_trainer.study.results import Results
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH, LINE = 8.2, 0.34
@@ -24,14 +25,7 @@ def draw(results: Results) -> Figure:
     known = [(arm, each) for arm, each in found if each]
     figure, ((axes,),) = figures.panels(1, 1, size=(WIDTH, LINE * len(known) + 1.0))
     for place, (_, each) in enumerate(known):
-        low, high, mean = (each.tasks.low or 0.0, each.tasks.high or 0.0, each.tasks.mean or 0.0)
-        seeds = axes.plot(each.seeds, [place] * len(each.seeds), "o", color=MUTED, markersize=3.5)
-        interval = axes.plot([low, high], [place] * 2, color=BLUE)
-        middle = axes.plot([mean], [place], "|", color=INK, markersize=12)
-        if not place:
-            seeds[0].set_label("a seed")
-            interval[0].set_label("95 % interval, by task")
-            middle[0].set_label("mean")
+        draw_arm(axes, place, each)
     axes.set_yticks(range(len(known)), [arm.label for arm, _ in known])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -39,3 +33,12 @@ def draw(results: Results) -> Figure:
     figures.percent(axes.xaxis)
     figures.legend(figure)
     return figure
+
+
+def draw_arm(axes: Axes, place: int, found: Summary) -> None:
+    """Draw an arm's mean, interval and seeds at a place of the vertical axis."""
+    low, high, mean = (found.tasks.low or 0.0, found.tasks.high or 0.0, found.tasks.mean or 0.0)
+    places = [place] * len(found.seeds)
+    axes.plot(found.seeds, places, "o", color=MUTED, markersize=3.5, label="a seed")
+    axes.plot([low, high], [place] * 2, color=BLUE, label="95 % interval, by task")
+    axes.plot([mean], [place], "|", color=INK, markersize=12, label="mean")
