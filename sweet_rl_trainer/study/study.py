@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sweet_rl_trainer.data.examples import NothingLeftError
 from sweet_rl_trainer.data.pairs import NoPairsError
+from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.pipeline.stage import Stage
 from sweet_rl_trainer.study.arms import NAMED, Arm
 from sweet_rl_trainer.study.budget import counted
@@ -28,6 +29,10 @@ Made = Callable[[Stage], Path]
 
 Raises NotMadeError if it is missing and must not be created now.
 """
+
+
+UNTRAINABLE = NoPairsError, NothingLeftError, NoScaleError
+"""Errors of stages whose dialogues leave nothing to train on."""
 
 
 class NotMadeError(Exception):
@@ -118,7 +123,7 @@ class Study:
             if pair[1].key in self._recorded or pair[1].report(self._out):
                 return pair
         for pair in pairs[:-1]:
-            with suppress(NoPairsError, NothingLeftError):
+            with suppress(*UNTRAINABLE):
                 made(pair[1])
                 return pair
         made(pairs[-1][1])

@@ -23,6 +23,10 @@ FEWEST = 10
 """Dialogues that a line is fitted to."""
 
 
+class NoScaleError(UserError):
+    """The dialogues determine no line: they are too few, or their reward does not increase with the potential."""
+
+
 class Line(Struct, frozen=True, kw_only=True):
     """The linear function a + b Φ."""
 
@@ -58,7 +62,7 @@ class _Relative:
 def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: bool) -> Line:
     """Return the line fitted by least squares.
 
-    Raises UserError if there are too few dialogues, or the reward does not increase with the potential.
+    Raises NoScaleError if there are too few dialogues, or the reward does not increase with the potential.
 
     Args:
         potential: Φ.
@@ -73,7 +77,7 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
         if value is not None
     ]
     if len(known) < FEWEST:
-        raise UserError(
+        raise NoScaleError(
             f'rank.scale "fit": only {len(known)} answered dialogues have a potential; {FEWEST} '
             'are needed; collect more, or set rank.scale="none"'
         )
@@ -82,7 +86,7 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
     except StatisticsError:
         slope = 0.0
     if slope <= 0:
-        raise UserError(
+        raise NoScaleError(
             f'rank.scale "fit": over {len(known)} dialogues the reward does not rise with the potential (slope '
             f"{slope:.3g}), so questions and answers cannot be put on one scale; set "
             'rank.scale="none" to use the potential unscaled'

@@ -16,6 +16,7 @@ pytest.importorskip("transformers", reason="transformers is not installed (colbe
 from colbench.errors import UserError
 from colbench.run_folder import hold
 from sweet_rl_trainer.data.pairs import NoPairsError
+from sweet_rl_trainer.methods.credit.scale import NoScaleError
 from sweet_rl_trainer.pipeline.base import MODEL
 from sweet_rl_trainer.pipeline.stage import DONE, LOCK, Report, Stage
 from sweet_rl_trainer.study.arms import NAMED, chosen
@@ -108,12 +109,12 @@ class Untrainable(Graph):
 
     base = stage("base")
 
-    def __init__(self, folder, outcomes, *, after):
+    def __init__(self, folder, outcomes, *, after, error=None):
         world = replace(
             read("asking"), arms=("sweet",), exchanged=(), rates={"actor": (1e-3,)}, chosen_on=1
         )
         super().__init__(world, folder / PROMPT)
-        self._outcomes, self._after = outcomes, after
+        self._outcomes, self._after, self._error = outcomes, after, error
 
     def policies(self, arm, seed, rate):
         found = [self.base]
@@ -135,16 +136,20 @@ class Untrainable(Graph):
         return {}
 
     def _fail(self, job):
-        raise NoPairsError("no task has a pair")
+        raise self._error
 
     def _test(self, job):
         (job.folder / OUTCOMES).write_bytes(msgspec.json.encode(self._outcomes))
         return {}
 
 
-@pytest.mark.parametrize("after", [1, 2])
-def test_a_policy_that_leaves_nothing_to_train_on_is_the_last_one(tmp_path, make, after):
-    graph, runner = Untrainable(tmp_path, make.outcomes("10"), after=after), Runner(tmp_path)
+NO_PAIRS, NO_SCALE = NoPairsError("no task has a pair"), NoScaleError("the slope is -0.6")
+
+
+@pytest.mark.parametrize(("after", "error"), [(1, NO_PAIRS), (2, NO_PAIRS), (1, NO_SCALE)])
+def test_a_policy_that_leaves_nothing_to_train_on_is_the_last_one(tmp_path, make, after, error):
+    outcomes = make.outcomes("10")
+    graph, runner = Untrainable(tmp_path, outcomes, after=after, error=error), Runner(tmp_path)
     _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
     with pytest.raises(NotMadeError):
         part.make(runner.found)
@@ -161,7 +166,7 @@ def test_all_iterations_are_trained_if_they_can_be(tmp_path, make):
 
 
 def test_a_base_that_leaves_nothing_to_train_on_is_an_error(tmp_path, make):
-    graph = Untrainable(tmp_path, make.outcomes("10"), after=0)
+    graph = Untrainable(tmp_path, make.outcomes("10"), after=0, error=NO_PAIRS)
     _, part = Study(graph, tmp_path, seeds=1).parts([NAMED["sweet"]])
     with pytest.raises(NoPairsError):
         part.make(Runner(tmp_path).made)
