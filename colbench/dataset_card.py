@@ -14,7 +14,7 @@ FRAMEWORK = "colbench"
 SPLIT = "test"
 SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K"}
 """The Hub's names for sizes, each by the number of rows below which it applies."""
-LICENCES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
+LICENSES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
 """The Hub's license identifiers, by the first word of the project's license name."""
 
 
@@ -55,12 +55,12 @@ def readme(sets: Sequence[CardSet], repository: str) -> str:
 
 def front_matter(sets: Sequence[CardSet]) -> dict[str, Any]:
     """Return the metadata of the dataset card."""
-    licences = {LICENCES.get(each.origin.licence.partition(",")[0], "other") for each in sets}
+    licenses = {LICENSES.get(each.origin.license.partition(",")[0], "other") for each in sets}
     rows = sum(each.tasks for each in sets)
     return {
         "pretty_name": "ColBench",
         "language": ["en"],
-        "license": licences.pop() if len(licences) == 1 else "other",
+        "license": licenses.pop() if len(licenses) == 1 else "other",
         "task_categories": ["text-generation"],
         "tags": ["benchmark", "agents", "collaboration", "multi-turn", "code"],
         "size_categories": [next((word for most, word in SIZES.items() if rows < most), "n>1M")],
@@ -78,7 +78,7 @@ def _page(sets: Sequence[CardSet], repository: str) -> str:
     from colbench.markdown import table
 
     rows = [
-        (each.domain.name, f"{each.tasks:,}", f"`{each.source}`", each.origin.licence)
+        (each.domain.name, f"{each.tasks:,}", f"`{each.source}`", each.origin.license)
         for each in sets
     ]
     metrics = "\n".join(
@@ -94,7 +94,7 @@ agent asks, proposes and refines in at most ten turns; then its answer is judged
 
 {about}
 
-{table(("configuration", "tasks", "source", "licence"), rows)}
+{table(("configuration", "tasks", "source", "license"), rows)}
 
 ## Evaluate
 

@@ -240,7 +240,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     what: str
     made: str
     """The author of the source, and the way it was made."""
-    licence: str
+    license: str
     how: str
     """How to obtain the source."""
     tasks: int | None = None

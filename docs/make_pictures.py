@@ -93,7 +93,9 @@ def picture_page(browser: Browser, name: str, page: Path) -> None:
         )
         tab.goto(page.as_uri())
         shot = Image.open(io.BytesIO(tab.screenshot()))
-        shot.quantize(COLORS).save(PICTURES / f"{name}-{scheme}.png", optimize=True)
+        shot.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(
+            PICTURES / f"{name}-{scheme}.png", optimize=True
+        )
         tab.close()
 
 

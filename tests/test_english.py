@@ -1,7 +1,8 @@
 """User-facing text is plain American English: it has none of the phrases in `TELLS`, which need a second reading.
 
-Checked are the texts in the source (messages, help, labels, reports) and in the templates of pages. Left out are texts
-that are data: those of simulated humans, tasks and rule-based agents, and those in records and receipts.
+Checked are the texts in the source (messages, help, labels, reports), in the templates of pages, and in the
+documentation. Left out are texts that are data: those of simulated humans, tasks and rule-based agents, and those in
+records and receipts.
 """
 
 from __future__ import annotations
@@ -37,11 +38,14 @@ TELLS = re.compile(
     | put\ right | mend(?:s|ed|ing)? | goes\ on | whoever | likewise | as\ often\ as | what\ is\ of
     | one\ who | all\ the\ same | so\ (?:many|much) | not\ alike | take\ care | and\ yet
     | nobody | somebody | in\ the\ midst
-    | (?:col|fav|behavi)our\w* | centre\w* | grey | (?:label|cancel)l(?:ed|ing) | judgement
+    | licences? | (?:col|fav|behavi)our\w* | centre\w* | grey | (?:label|cancel)l(?:ed|ing) | judgement
     | (?:organ|recogn|normal|token|initial|summar)is(?:e|ed|es|ing|ation)
     )\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+QUOTING = ("docs/frontend.md", "docs/study-predictions.md")
+"""Pages with sentences of a simulated human, and with text that must not be edited."""
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 MARKUP = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", re.DOTALL)
 
 
@@ -84,6 +88,19 @@ def test_pages_have_no_tells(package):
         if (tell := TELLS.search(MARKUP.sub(" ", text)))
     ]
     assert templates
+    assert found == []
+
+
+def test_the_documentation_has_no_tells():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md*"), *ROOT.glob("[at]*/README.md")]
+    names = {path.relative_to(ROOT).as_posix(): path for path in pages}
+    assert {"README.md", "agents/README.md", "tasks/README.md", "docs/metrics.md"} <= names.keys()
+    found = [
+        f"{name}: {tell[0]}"
+        for name, path in names.items()
+        if name not in QUOTING
+        for tell in TELLS.finditer(CODE.sub(" ", path.read_text("utf-8")))
+    ]
     assert found == []
 
 

@@ -55,7 +55,7 @@ def test_the_wheel_holds_every_committed_file_of_the_packages_and_no_other(names
     assert packaged == set().union(*map(committed, PACKAGES))
 
 
-def test_the_wheel_declares_its_types_and_names_every_licence_file(names):
+def test_the_wheel_declares_its_types_and_names_every_license_file(names):
     assert "colbench/py.typed" in names
     listed = PROJECT["project"]["license-files"]
     assert all(any(ROOT.glob(pattern)) for pattern in listed)

@@ -21,7 +21,7 @@ from colbench.errors import AgentError, UserError
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
 from colbench.task import BACKEND
-from colbench_agents.interviewer import MARKER, recognise, stated
+from colbench_agents.interviewer import MARKER, recognize, stated
 from colbench_agents.reading import read
 from colbench_tasks import generated
 from colbench_tasks.designs import of
@@ -128,7 +128,7 @@ class _Speaker:
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         request = dialogue[0].content
-        found = recognise(request)
+        found = recognize(request)
         if found is None:
             raise AgentError("the demonstrators do not know the request's task family")
         family, theme = found

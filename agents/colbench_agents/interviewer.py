@@ -63,7 +63,7 @@ class Interviewer:
         return Message(role="assistant", content=self._next(dialogue[0].content, asked))
 
     def _next(self, request: str, asked: list[tuple[str, str]]) -> str:
-        known = recognise(request)
+        known = recognize(request)
         interview = _interview(request, self._never_asks, self._leaves) if known else None
         question = interview.question(asked) if interview else _general(asked)
         if question and len(asked) < self._max_questions:
@@ -72,7 +72,7 @@ class Interviewer:
         return f"{MARKER}\n{code}"
 
 
-def recognise(request: str) -> tuple[Family, Theme] | None:
+def recognize(request: str) -> tuple[Family, Theme] | None:
     """Return the family and theme whose signature ends the request; None for a task of another kind."""
     return _themes().get(_signature(request))
 

@@ -35,7 +35,7 @@ def add_to(actions: Any) -> None:
         help="name of the repository on the Hugging Face Hub",
     )
     parser.add_argument("--out", metavar="DIR", required=True, help="new folder to create")
-    parser.add_argument("--licence", metavar="TEXT", help="the license of a task file")
+    parser.add_argument("--license", metavar="TEXT", help="the license of a task file")
     parser.set_defaults(run=run)
 
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out).expanduser()
     if out.exists():
         raise UserError(f"--out {out}: already exists; name a new folder")
-    found = [_read(source, args.licence) for source in args.sources]
+    found = [_read(source, args.license) for source in args.sources]
     domains = [each.domain.name for each, _ in found]
     if len(set(domains)) < len(domains):
         raise UserError(
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(source: str, licence: str | None) -> tuple[CardSet, list[Task]]:
+def _read(source: str, license: str | None) -> tuple[CardSet, list[Task]]:
     from colbench.cli.datasheet.origin import find_origin
     from colbench.dataset_card import CardSet
     from colbench.plugins import resolve_tasks
@@ -73,7 +73,7 @@ def _read(source: str, licence: str | None) -> tuple[CardSet, list[Task]]:
             f"{source}: has tasks of {len(domains)} domains; give a source with tasks of one domain"
         )
     domain = get_domain(domains.pop())
-    origin = find_origin(source, licence, None)
+    origin = find_origin(source, license, None)
     return CardSet(source=source, domain=domain, tasks=len(tasks), origin=origin), tasks
 
 

@@ -104,7 +104,7 @@ colbench tasks export my-tasks.jsonl --push-to-hub me/my-tasks --private
 """,
     "tasks datasheet": """
 colbench tasks datasheet bundled:backend --sample 100
-colbench tasks datasheet my-tasks.jsonl --licence CC-BY-4.0 --origin 'written by hand' --out sheet.md
+colbench tasks datasheet my-tasks.jsonl --license CC-BY-4.0 --origin 'written by hand' --out sheet.md
 """,
     "tasks card": """
 colbench tasks card bundled:backend bundled:frontend --repository me/colbench --out card

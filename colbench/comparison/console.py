@@ -73,7 +73,7 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
             table.add_row(title, style="bold")
         for measure, each in rows[:ANSWERS] if group == "answer" else rows:
             table.add_row(
-                f"  {text.labelled(domain, measure, each)}",
+                f"  {text.labeled(domain, measure, each)}",
                 text.measured(measure, each.mine),
                 text.measured(measure, each.theirs),
                 text.difference(measure, each.mean.mean or 0.0),

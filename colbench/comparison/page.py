@@ -100,7 +100,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
     script = read_asset("colbench.comparison", "compare.js")
     return TEMPLATES.get_template("compare.html").render(
         comparison=comparison,
-        title=" against ".join(run.name for run in comparison.runs),
+        title=" vs. ".join(run.name for run in comparison.runs),
         policy=content_security_policy(style_src=csp_hash(style), script_src=csp_hash(script)),
         style=style,
         script=script,
@@ -241,7 +241,7 @@ def _line(domain: DomainComparison, measure: Measure, found: Difference, reach: 
     known = mean is not None and low is not None and high is not None and reach > 0
     return Line(
         measure=measure,
-        label=sentence(text.labelled(domain, measure, found)),
+        label=sentence(text.labeled(domain, measure, found)),
         found=found,
         mine=text.measured(measure, found.mine),
         theirs=text.measured(measure, found.theirs),

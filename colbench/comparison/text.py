@@ -88,7 +88,7 @@ def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Mea
             yield measure, found
 
 
-def labelled(domain: DomainComparison, measure: Measure, found: Difference) -> str:
+def labeled(domain: DomainComparison, measure: Measure, found: Difference) -> str:
     """Return the label of a measure, with the number of tasks in parentheses where not all count."""
     few = f" ({found.tasks:,})" if found.tasks < domain.tasks else ""
     return f"{measure.label}{few}"

@@ -101,7 +101,7 @@ def bar_chart(
         x_ticks=ticks,
         bars=[(plot.x(n - 0.36), plot.y(count), count) for n, count in enumerate(counts)],
         width=round(plot.x(0.36) - plot.x(-0.36), 1),
-        labelled=len(counts) <= MOST_TICKS,
+        labeled=len(counts) <= MOST_TICKS,
         tips=_strips(plot, range(len(tips)), tips),
     )
 

@@ -140,12 +140,12 @@ def submission(row: Row) -> str:
     """Return the answers to the questions of `colbench submit pack`, as TOML."""
     answers = {
         "name": f"{row.system}, {row.setting}" if row.model else row.system,
-        "organisation": "ColBench",
+        "organization": "ColBench",
         "authors": ["The authors of ColBench"],
         "contact": "the issue tracker of ColBench",
         "track": "open",
         "description": "An example: see docs/results.md of ColBench.",
-        "licence": "CC-BY-4.0",
+        "license": "CC-BY-4.0",
     }
     disclosures = {
         "trained_on_colbench": bool(row.notes),

@@ -12,7 +12,7 @@ from typing import Any
 
 from colbench.errors import AgentError
 from colbench.messages import Message
-from colbench_agents.interviewer import Interviewer, recognise, stated
+from colbench_agents.interviewer import Interviewer, recognize, stated
 from colbench_tasks.family import Choice, Family, Theme, statements
 
 ORACLE = "oracle"
@@ -40,7 +40,7 @@ class OracleWriter:
     async def chat(self, messages: Sequence[Message], *, begun: str = "", **_: Any) -> Message:
         """Return the answer after `begun`. Raises AgentError for a request that belongs to no family."""
         request, *later = (each.content for each in _spoken(messages)[::2])
-        found = recognise(request)
+        found = recognize(request)
         if found is None:
             raise AgentError("the oracle does not know the request's task family")
         family, theme = found

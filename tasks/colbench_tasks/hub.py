@@ -91,7 +91,7 @@ def local_folder() -> Path | None:
 
 
 @cache
-def tell_licence(text: str) -> None:
+def tell_license(text: str) -> None:
     """Show a license, once in a process."""
     logger.warning(text)
 

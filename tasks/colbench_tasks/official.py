@@ -24,7 +24,7 @@ from msgspec import Struct
 from colbench.errors import UserError
 from colbench.task import Task, distinguish, task_from_row
 from colbench_tasks import hub, websight
-from colbench_tasks.hub import UnreachableError, fetch, local_folder, tell_licence
+from colbench_tasks.hub import UnreachableError, fetch, local_folder, tell_license
 from colbench_tasks.rows import convert_rows, read_rows, require
 from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
@@ -34,7 +34,7 @@ COMMIT = "cf3526d"
 LOCAL_DIR = hub.LOCAL_DIR
 """The environment variable that names a folder of the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
-LICENCE = (
+LICENSE = (
     f"{REPOSITORY} is licensed under CC-BY-NC-4.0: no commercial use. It was made with Llama "
     "3.1, whose license also applies."
 )
@@ -46,17 +46,17 @@ class Set(Struct, frozen=True, kw_only=True):
     file: str
     schema: type[BackendRow] | type[FrontendRow]
     size: int | None
-    licence: str = LICENCE
+    license: str = LICENSE
 
 
 SETS = {
     "backend/test": Set(file="backend_tasks/test.jsonl", schema=BackendRow, size=1000),
     "backend/train": Set(file="backend_tasks/train.jsonl", schema=BackendRow, size=None),
     "frontend/test": Set(
-        file="frontend_tasks/test.jsonl", schema=FrontendRow, size=500, licence=websight.LICENCE
+        file="frontend_tasks/test.jsonl", schema=FrontendRow, size=500, license=websight.LICENSE
     ),
     "frontend/train": Set(
-        file="frontend_tasks/train.jsonl", schema=FrontendRow, size=10_000, licence=websight.LICENCE
+        file="frontend_tasks/train.jsonl", schema=FrontendRow, size=10_000, license=websight.LICENSE
     ),
 }
 
@@ -77,7 +77,7 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     rows = read_rows(path, limit=one.size, malformed=malformed)
     tasks = list(convert_rows(rows, lambda row: task_of(row.fields, one.schema), malformed))
     require(tasks, one.size, str(path), malformed)
-    tell_licence(one.licence)
+    tell_license(one.license)
     return distinguish(tasks)
 
 

@@ -52,7 +52,7 @@ def official(name: str) -> Origin:
     return Origin(
         what="The tasks of the ColBench paper (Zhou et al., SWEET-RL, arXiv 2503.15478).",
         made="Written by Llama 3.1 for its authors, and public since 2025: models may have been trained on them.",
-        licence=official_tasks.LICENCE,
+        license=official_tasks.LICENSE,
         how=f"`hf download {official_tasks.REPOSITORY} --repo-type dataset`, done at first use; or a folder of the "
         f"same files in `{official_tasks.LOCAL_DIR}`",
         tasks=official_tasks.SETS[name].size if name in official_tasks.SETS else None,
@@ -65,7 +65,7 @@ def websight(name: str) -> Origin:
         what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
         "2024. The addresses of random pictures, which are no longer served, are replaced by a fixed one.",
-        licence=websight_tasks.LICENCE,
+        license=websight_tasks.LICENSE,
         how="Streamed from the Hugging Face hub at first use; or `--tasks websight:PATH` for local files of its rows",
         tasks=websight_tasks.SPLITS.get(name, (0, None))[1],
     )
@@ -76,6 +76,6 @@ def _generated(domain: str, seed: str, how: str) -> Origin:
         what=WHAT.get(domain, ""),
         made=f"Generated from the seed `{seed}` by this project's families, without a model. The seed draws from "
         f"{SIDES[split_of(seed)]}.",
-        licence=OURS,
+        license=OURS,
         how=how,
     )

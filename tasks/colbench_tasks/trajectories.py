@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from colbench.errors import DataError
 from colbench.task import Task
-from colbench_tasks.hub import tell_licence
-from colbench_tasks.official import LICENCE, find, task_of
+from colbench_tasks.hub import tell_license
+from colbench_tasks.official import LICENSE, find, task_of
 from colbench_tasks.rows import Row, convert_rows, read_rows
 from colbench_tasks.schema import BackendRow, FrontendRow, MessageRow, TrajectoryRow, fit
 
@@ -54,7 +54,7 @@ def official_trajectories(
 ) -> Iterator[Trajectory]:
     """Yield the official dialogues, or the first `limit`. Raises as `read_trajectories` and `official.find` do."""
     path = find(FILE)
-    tell_licence(LICENCE)
+    tell_license(LICENSE)
     yield from read_trajectories(path, limit=limit, malformed=malformed)
 
 

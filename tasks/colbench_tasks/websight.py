@@ -31,7 +31,7 @@ from colbench_tasks.hub import (
     list_files,
     local_folder,
     reach,
-    tell_licence,
+    tell_license,
 )
 from colbench_tasks.rows import (
     File,
@@ -56,7 +56,7 @@ RANDOM_PICTURE = re.compile(
     r"https?://source\.unsplash\.com/random/(\d+)x(\d+)/?(?:\?[^\"'\s<>)]*)?"
 )
 FIXED_PICTURE = r"https://picsum.photos/id/48/\1/\2"
-LICENCE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tronchon, Sanh) where you use it."
+LICENSE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tronchon, Sanh) where you use it."
 
 
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
@@ -71,7 +71,7 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     prefix = "file" if size is None else name
     tasks = list(convert_rows(rows, lambda row: _task(prefix, row), malformed))
     require(tasks, size, f"websight:{name}", malformed)
-    tell_licence(LICENCE)
+    tell_license(LICENSE)
     return tasks
 
 

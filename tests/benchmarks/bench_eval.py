@@ -3,7 +3,8 @@
     python tests/benchmarks/bench_eval.py [--tasks 1000]
 
 The rule-based interviewer talks with the keyless human; answers run in the sandbox, audits and the report are made. CPU
-is that of all processes, sandbox workers included. The baseline scores the answers in one process and no more.
+is that of all processes, including sandbox workers and the process that audits. The baseline scores the answers in one
+process and no more.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def evaluate(number: int) -> Round:
     return {
         "eval: wall": Quantity(spent.wall, "s"),
         "eval: CPU": Quantity(spent.own + workers, "s"),
-        "eval: CPU of the sandbox": Quantity(workers, "s"),
+        "eval: CPU of sandbox and audits": Quantity(workers, "s"),
         "eval: CPU a dialogue": Quantity(1000 * (spent.own + workers) / number, "ms"),
         "eval: peak memory": Quantity(memory, "MB"),
         "answers alone: wall": Quantity(alone.wall, "s"),

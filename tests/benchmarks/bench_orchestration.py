@@ -1,30 +1,34 @@
 """The cost of the harness: dialogues against a server with a delay, compared with the delays alone and a bare client.
 
-    python tests/benchmarks/bench_orchestration.py [fixed none random] [--dialogues 1000]
+    python tests/benchmarks/bench_orchestration.py [fixed none one-core random] [--dialogues 1000]
 
 `fixed`: the server takes 50 ms a call. The ideal is what the delays alone take: dialogues x calls x delay /
 dialogues at once; the bare client has the same calls with aiohttp and JSON, and nothing else. `none`: the server
-answers at once. `random`: delays with the same mean, for the harness and for the schedule of the paper's released code,
-which takes 128 dialogues in lock-step, so that each turn waits for the slowest. The server runs in its own process
-and shares the machine; each run of the harness has a fresh process, in which nothing is prepared yet.
+answers at once. `one-core`: so it does, and the harness has one core. `random`: delays with the same mean, for the
+harness and for the schedule of the paper's released code, which takes 128 dialogues in lock-step, so that each turn
+waits for the slowest. The server runs in its own process and shares the machine; each run of the harness has a fresh
+process, in which nothing is prepared yet. CPU and memory of the harness include the process that audits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import os
 import random
 import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import nullcontext
+from multiprocessing import active_children
 from pathlib import Path
+from typing import NamedTuple
 
 import aiohttp
 from bench import add_parts, benchmark, main
 from records import Goal, Quantity, Ratio, Round
 from serving import served
-from usage import Spent, in_fresh_process, now, peak_mb
+from usage import Spent, in_fresh_process, now, peak_with_child_mb, seconds_of
 
 from colbench.audits import InProcess
 from colbench.cells import Cell, plan
@@ -46,7 +50,7 @@ Schedule = Callable[[str, list[Task], int], Coroutine[None, None, None]]
 TURNS = 5
 CALLS = 2 * TURNS - 1
 """Every turn but the last has a call for the agent and one for the human."""
-DELAYS = ("fixed", "none", "random")
+DELAYS = ("fixed", "none", "one-core", "random")
 
 
 class Unscored:
@@ -159,16 +163,36 @@ async def bare(url: str, tasks: list[Task], concurrency: int) -> None:
         await asyncio.gather(*(talk() for _ in range(concurrency)))
 
 
+class Cost(NamedTuple):
+    """What a schedule took, without the server."""
+
+    spent: Spent
+    memory: float
+    """Peak, in MB."""
+
+
 def run(
-    schedule: Schedule, dialogues: int, concurrency: int, delay: float | LogNormal
-) -> tuple[Spent, float]:
-    """Return what one schedule took against a fresh server, and the most memory this process has had."""
+    schedule: Schedule,
+    dialogues: int,
+    concurrency: int,
+    delay: float | LogNormal,
+    cores: int | None = None,
+) -> Cost:
+    """Return what one schedule took against a fresh server, on all cores or on some of them."""
     bundled = resolve_tasks("bundled:backend")
     tasks = distinguish(bundled[n % len(bundled)] for n in range(dialogues))
     with served(script, delay) as url:
-        before = now()
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+        before = _spent()
         asyncio.run(schedule(url, tasks, concurrency))
-        return now() - before, peak_mb()
+        return Cost(_spent() - before, peak_with_child_mb())
+
+
+def _spent() -> Spent:
+    """Return what this process and its children have spent, without the server."""
+    server = [process.pid for process in active_children() if process.pid]
+    found = now()
+    return found._replace(cpu=found.cpu - seconds_of(server))
 
 
 def options(parser: ArgumentParser) -> None:
@@ -196,14 +220,19 @@ def options(parser: ArgumentParser) -> None:
     ],
     goals=[
         Goal("harness, fixed delay: peak memory", wanted=150),
-        Goal("harness, no delay: agent turns a second", wanted=400, better="higher"),
+        Goal("harness, no delay, one core: agent turns a second", wanted=400, better="higher"),
     ],
     options=options,
     quick="fixed --dialogues 200",
 )
 def orchestration(given: Namespace) -> Iterator[Round]:
     """Measure each kind of delay in each round."""
-    kinds = {"fixed": fixed_delay, "none": no_delay, "random": random_delays}
+    kinds = {
+        "fixed": fixed_delay,
+        "none": no_delay,
+        "one-core": one_core,
+        "random": random_delays,
+    }
     for _ in range(given.rounds):
         found: Round = {}
         for delay in given.parts:
@@ -215,11 +244,14 @@ def fixed_delay(given: Namespace) -> Round:
     count = given.dialogues
     ideal = count * CALLS * given.delay / given.concurrency
     harness, memory = in_fresh_process(run, pipelined, count, given.concurrency, given.delay)
-    least, _ = in_fresh_process(run, bare, count, given.concurrency, given.delay)
+    least = in_fresh_process(run, bare, count, given.concurrency, given.delay).spent
     return {
         "ideal: wall": Quantity(ideal, "s"),
         "harness, fixed delay: wall": Quantity(harness.wall, "s"),
-        "harness, fixed delay: CPU a call": Quantity(1000 * harness.own / (count * CALLS), "ms"),
+        "harness, fixed delay: CPU a call": Quantity(1000 * harness.cpu / (count * CALLS), "ms"),
+        "harness, fixed delay: CPU of its event loop's process": Quantity(
+            1000 * harness.own / (count * CALLS), "ms"
+        ),
         "harness, fixed delay: peak memory": Quantity(memory, "MB"),
         "bare client, fixed delay: wall": Quantity(least.wall, "s"),
         "bare client, fixed delay: CPU a call": Quantity(1000 * least.own / (count * CALLS), "ms"),
@@ -227,9 +259,16 @@ def fixed_delay(given: Namespace) -> Round:
 
 
 def no_delay(given: Namespace) -> Round:
-    spent, _ = in_fresh_process(run, pipelined, given.dialogues, given.concurrency, 0.0)
-    rate = given.dialogues * TURNS / spent.wall
-    return {"harness, no delay: agent turns a second": Quantity(rate, "")}
+    return {"harness, no delay: agent turns a second": _rate(given, None)}
+
+
+def one_core(given: Namespace) -> Round:
+    return {"harness, no delay, one core: agent turns a second": _rate(given, 1)}
+
+
+def _rate(given: Namespace, cores: int | None) -> Quantity:
+    cost = in_fresh_process(run, pipelined, given.dialogues, given.concurrency, 0.0, cores)
+    return Quantity(given.dialogues * TURNS / cost.spent.wall, "")
 
 
 def random_delays(given: Namespace) -> Round:
@@ -237,8 +276,8 @@ def random_delays(given: Namespace) -> Round:
     found: Round = {}
     for name, schedule in sides.items():
         delay = LogNormal(given.delay)
-        spent, _ = in_fresh_process(run, schedule, given.dialogues, given.concurrency, delay)
-        found[f"{name}, random delays: wall"] = Quantity(spent.wall, "s")
+        cost = in_fresh_process(run, schedule, given.dialogues, given.concurrency, delay)
+        found[f"{name}, random delays: wall"] = Quantity(cost.spent.wall, "s")
     return found
 
 

@@ -92,7 +92,7 @@ class Entrant(msgspec.Struct, kw_only=True):
 
     name: str
     skill: float
-    organisation: str = "Institute"
+    organization: str = "Institute"
     description: str = "A system."
     model: str = "model-8b"
     notes: str = ""
@@ -314,13 +314,13 @@ def _estimate(values: Sequence[float]) -> Estimate:
 def _submission(entrant: Entrant) -> Submission:
     return Submission(
         name=entrant.name,
-        organisation=entrant.organisation,
+        organization=entrant.organization,
         authors=("A. Author", "B. Author"),
         contact="a@example.org",
         track="standard",
         description=entrant.description,
         link=entrant.link,
-        models=(Model(name=entrant.model, open_weights=True, licence="Apache-2.0"),),
+        models=(Model(name=entrant.model, open_weights=True, license="Apache-2.0"),),
         disclosures=Disclosures(
             trained_on_colbench=entrant.trained,
             training_notes=entrant.notes,
@@ -341,7 +341,7 @@ def make_store(folder: Path, entries: int, tasks: Sequence[Task], trials: int = 
             Entrant(
                 name=name,
                 skill=skill,
-                organisation="ColBench",
+                organization="ColBench",
                 line=True,
                 model="none",
                 tokens=False,
@@ -358,7 +358,7 @@ def make_store(folder: Path, entries: int, tasks: Sequence[Task], trials: int = 
         entrant = Entrant(
             name=f"System {number + 1:03d} {source.choice(WORDS)} {source.choice(('8B', '70B', 'large'))}",
             skill=source.uniform(0.0, 0.6),
-            organisation=source.choice(("University of Example", "Example Labs", "An Institute")),
+            organization=source.choice(("University of Example", "Example Labs", "An Institute")),
             findings=(flag,) if number % 9 == 4 else (),
             trained=number % 5 == 2,
             tokens=number % 4 != 3,

@@ -37,20 +37,26 @@ def now() -> Spent:
     return Spent(time.perf_counter(), family_seconds(), time.process_time())
 
 
-_counted = 0.0
-"""The most that `family_seconds` has returned."""
+_last, _counted = 0.0, 0.0
+"""The sum when `family_seconds` was last called, and what it returned."""
 
 
 def family_seconds() -> float:
     """Return the CPU seconds of this process, of all that descend from it, and of those that these saw end.
 
-    The time of a process that was killed before its parent is lost, but the sum never falls.
+    The time of a process that nobody waits for is lost when it ends: the sum falls, which is not counted.
     """
-    global _counted  # noqa: PLW0603
+    global _last, _counted  # noqa: PLW0603
     own = os.getpid()
-    below = sum(_ticks(pid) for pid in family(own) if pid != own) / TICKS
-    _counted = max(_counted, sum(os.times()[:4]) + below)
+    found = sum(os.times()[:4]) + seconds_of(pid for pid in family(own) if pid != own)
+    _counted += max(0.0, found - _last)
+    _last = found
     return _counted
+
+
+def seconds_of(pids: Iterable[int]) -> float:
+    """Return the CPU seconds of running processes, and of those that these saw end."""
+    return sum(map(_ticks, pids)) / TICKS
 
 
 def machine_seconds() -> float:
@@ -88,6 +94,11 @@ def _kilobytes(pid: int, kind: str) -> int:
 def peak_mb() -> float:
     """Return the most memory that this process has had, in units of 2^20 bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak_with_child_mb() -> float:
+    """Return `peak_mb` plus the same of the largest child that has ended; what both share counts twice."""
+    return peak_mb() + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 
 
 def peak_gb() -> float:

@@ -13,7 +13,7 @@ from colbench.sandbox.browser.assets.vendored import VENDOR, content_hash
 FILES = sorted(path.relative_to(VENDOR).as_posix() for path in VENDOR.rglob("*") if path.is_file())
 
 
-def test_every_vendored_file_is_named_with_its_licence() -> None:
+def test_every_vendored_file_is_named_with_its_license() -> None:
     text = (VENDOR / "README.md").read_text()
     for name in FILES:
         if name.endswith((".xz", ".ttf")):
@@ -22,7 +22,7 @@ def test_every_vendored_file_is_named_with_its_licence() -> None:
             assert "MIT" in line or "LICENSE" in line
 
 
-def test_the_licences_are_there() -> None:
+def test_the_licenses_are_there() -> None:
     starts = {
         "fonts/LICENSE.Liberation": "SIL OPEN FONT LICENSE Version 1.1",
         "fonts/LICENSE.Twemoji": "SIL OPEN FONT LICENSE",

@@ -31,6 +31,8 @@ def runs(tmp_path_factory, multiplied):
         pytest.param("view RUN --failed", marks=pytest.mark.weekly),
         "view RUN --task TASK",
         pytest.param("compare RUN OTHER", marks=pytest.mark.slow),
+        pytest.param("report RUN --json", marks=pytest.mark.slow),
+        pytest.param("score RUN", marks=pytest.mark.weekly),
     ],
 )
 def test_memory_hardly_grows_with_the_dialogues(command, runs, peak_memory):

@@ -46,7 +46,7 @@ class Crashes:
 
 class NoStart(Asks):
     async def __aenter__(self):
-        raise OSError("no licence server")
+        raise OSError("no license server")
     async def __aexit__(self, *error):
         pass
 
@@ -162,7 +162,7 @@ def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
 @pytest.mark.slow
 def test_an_agent_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_told(here, capsys):
     assert main(["eval", "--agent", "mine.py:NoStart", "--limit", "1", "--out", "a"]) == 2
-    assert "--agent: starting it failed\nOSError: no licence server" in capsys.readouterr().err
+    assert "--agent: starting it failed\nOSError: no license server" in capsys.readouterr().err
     assert main(["eval", "--agent", "mine.py:NoStop", "--limit", "1", "--out", "b"]) == 0
     assert "stopping the agent failed: OSError: gone" in capsys.readouterr().err
     assert report("b")["value"]["mean"] == 0
@@ -405,7 +405,7 @@ def test_every_command_about_tasks_takes_their_source_as_a_word_or_as_a_flag(her
         assert main(["tasks", "validate", *given]) == 0
         assert main(["tasks", "export", *given, "--out", "out.jsonl", "--overwrite"]) == 0
         assert "out.jsonl: 1 task" in capsys.readouterr().err
-        assert main(["tasks", "datasheet", *given, "--licence", "CC0-1.0", "--sample", "0"]) == 0
+        assert main(["tasks", "datasheet", *given, "--license", "CC0-1.0", "--sample", "0"]) == 0
         assert "own.jsonl" in capsys.readouterr().out
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from colbench.cli import main
 from colbench.cli.datasheet.similar import near_duplicates
-from colbench_agents.interviewer import recognise
+from colbench_agents.interviewer import recognize
 from colbench_tasks.bundled import lines
 from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import statements
@@ -71,7 +71,7 @@ def sheet(tmp_path):
 
     def sheet(source, *flags):
         out = tmp_path / "sheet.md"
-        argv = ["tasks", "datasheet", str(source), "--licence", "CC0", "--out", str(out), *flags]
+        argv = ["tasks", "datasheet", str(source), "--license", "CC0", "--out", str(out), *flags]
         assert main(argv) == 0
         text = out.read_text("utf-8")
         rows = [line[2:-2].split(" | ") for line in text.splitlines() if line[:1] == "|"]
@@ -91,7 +91,7 @@ def test_statistics_are_as_counted_by_hand(flawed, sheet):
     cells, text = sheet(flawed, "--origin", "a | b")
     assert text.startswith("# `flawed.jsonl`\n")
     assert cells["Size"] == ["9 tasks, and 2 rows that cannot be read"]
-    assert cells["Licence"] == ["CC0"]
+    assert cells["License"] == ["CC0"]
     assert r"| Origin | a \| b |" in text
     # "my X wish about X and what X does." is 9 words, the signature 8
     assert cells["request, words"] == ["17", "17", "17"]
@@ -176,7 +176,7 @@ def decision(task, name):
 
 def by_the_book(task):
     """Return by decision the choice that the task's fact states, and True if it is the usual choice."""
-    family, theme = recognise(task.request)
+    family, theme = recognize(task.request)
     said = {fact.name: fact.statement for fact in task.hidden.facts}
     chosen = {
         d.name: next(choice for choice, words in statements(d, theme) if words == said[d.name])
@@ -194,7 +194,7 @@ def constant_and_usual(tasks):
                 counts[task.family, fact.name][by_the_book(task)[fact.name][0]] += 1
     wins = Counter()
     for task in tasks:
-        family, theme = recognise(task.request)
+        family, theme = recognize(task.request)
         for policy in ("constant", "usual"):
             design = {name: choice for name, (choice, _) in by_the_book(task).items()}
             for fact in task.hidden.facts:
@@ -244,7 +244,7 @@ def test_a_page_that_changes_is_a_flaw(browser, sheet, tmp_path):
 
 
 def test_the_sheet_is_printed_without_a_file(flawed, capsys):
-    assert main(["tasks", "datasheet", str(flawed), "--licence", "CC0", "--limit", "1"]) == 0
+    assert main(["tasks", "datasheet", str(flawed), "--license", "CC0", "--limit", "1"]) == 0
     assert capsys.readouterr().out.startswith("# `flawed.jsonl`: 1 task (`--limit 1`)")
 
 
@@ -259,10 +259,10 @@ def test_generated_sets_say_themselves_where_they_are_from(source, said, capsys)
     assert main(["tasks", "datasheet", source, "--sample", "0"]) == 0
     sheet = capsys.readouterr().out
     assert said in sheet
-    assert "| Licence | Apache-2.0" in sheet
+    assert "| License | Apache-2.0" in sheet
 
 
-def test_official_rows_say_their_licence_and_how_many_of_them_there_are(
+def test_official_rows_say_their_license_and_how_many_of_them_there_are(
     tmp_path, monkeypatch, capsys
 ):
     folder = tmp_path / "backend_tasks"
@@ -279,11 +279,11 @@ def test_official_rows_say_their_licence_and_how_many_of_them_there_are(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--licence: give the license of"),
-        (["--licence", "x", "--sample", "many"], "--sample many: expected a whole number"),
-        (["--licence", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
-        (["--licence", "x", "--domain", "frontend"], "has no task of this domain"),
-        (["--licence", "x", "--limit", "zero"], "--limit: expected a whole number"),
+        ([], "--license: give the license of"),
+        (["--license", "x", "--sample", "many"], "--sample many: expected a whole number"),
+        (["--license", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
+        (["--license", "x", "--domain", "frontend"], "has no task of this domain"),
+        (["--license", "x", "--limit", "zero"], "--limit: expected a whole number"),
     ],
 )
 def test_a_mistake_is_one_clear_line(flawed, capsys, flags, message):
@@ -296,7 +296,7 @@ def test_a_mistake_is_one_clear_line(flawed, capsys, flags, message):
 def test_an_existing_sheet_is_kept_unless_told(flawed, tmp_path, capsys):
     out = tmp_path / "sheet.md"
     out.write_text("mine")
-    argv = ["tasks", "datasheet", str(flawed), "--licence", "x", "--out", str(out), "--limit", "1"]
+    argv = ["tasks", "datasheet", str(flawed), "--license", "x", "--out", str(out), "--limit", "1"]
     assert main(argv) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert out.read_text() == "mine"

@@ -173,7 +173,7 @@ def test_a_place_that_cannot_be_written_is_said_and_nothing_is_left(
 ):
     source = tmp_path / "source.jsonl"
     source.write_bytes(lines(tasks[:1]))
-    flags = ["--licence", "x", "--sample", "0"] if action == "datasheet" else []
+    flags = ["--license", "x", "--sample", "0"] if action == "datasheet" else []
     assert main(["tasks", action, str(source), "--out", str(tmp_path / out), *flags]) == 2
     said = capsys.readouterr().err
     assert "--out " in said

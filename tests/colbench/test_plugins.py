@@ -28,7 +28,7 @@ def module(tmp_path):
 
             class Broken:
                 def __init__(self):
-                    raise RuntimeError("no licence")
+                    raise RuntimeError("no license")
 
                 async def reply(self, dialogue):
                     return ""
@@ -110,7 +110,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             {"volume": 1},
             "unexpected keyword argument 'volume'; .*NAME=VALUE: greeting",
         ),
-        ("{module}:Broken", {}, "building it failed\nRuntimeError: no licence"),
+        ("{module}:Broken", {}, "building it failed\nRuntimeError: no license"),
         ("{module}:Garbled", {}, r"building it failed\nJSONDecodeError: .* \(my_agents.py:\d+\)"),
         ("{module}:Plain", {}, "`reply` of my_agents:Plain must be `async def`"),
         ("{module}:Mute", {}, "my_agents:Mute has no method `reply`"),

@@ -14,7 +14,7 @@ from colbench.messages import Message
 from colbench.task import Hidden, Task
 from colbench_agents.blank import Blank
 from colbench_agents.cheat import Cheat
-from colbench_agents.interviewer import MARKER, Interviewer, recognise, stated
+from colbench_agents.interviewer import MARKER, Interviewer, recognize, stated
 from colbench_agents.reading import read
 from colbench_tasks.bundled import lines, load
 from colbench_tasks.families import FAMILIES
@@ -84,7 +84,7 @@ def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
                 usual[f"{family.name}.{name}"][choice] += 1
     wins = []
     for task in load("backend"):
-        family, theme = recognise(task.request) or pytest.fail(task.request)
+        family, theme = recognize(task.request) or pytest.fail(task.request)
         design = {
             decision.name: usual[f"{family.name}.{decision.name}"].most_common(1)[0][0]
             for decision in family.decisions
@@ -96,7 +96,7 @@ def test_the_best_constant_guess_per_decision_almost_never_solves() -> None:
 
 def chosen(task: Task) -> dict[str, Choice]:
     """Return the design of a task, by the words of its facts."""
-    family, theme = recognise(task.request) or pytest.fail(task.request)
+    family, theme = recognize(task.request) or pytest.fail(task.request)
     return {
         decision.name: {words: choice for choice, words in statements(decision, theme)}[
             fact.statement
@@ -107,7 +107,7 @@ def chosen(task: Task) -> dict[str, Choice]:
 
 def test_what_a_request_states_is_known_and_nothing_else() -> None:
     for task in load("backend"):
-        family, theme = recognise(task.request) or pytest.fail(task.request)
+        family, theme = recognize(task.request) or pytest.fail(task.request)
         known = {fact.name for fact in task.hidden.facts if fact.stated}
         design = chosen(task)
         assert stated(task.request, family, theme) == {name: design[name] for name in known}

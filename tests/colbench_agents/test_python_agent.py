@@ -113,7 +113,7 @@ class Stubborn:
 
 class NoStart:
     async def __aenter__(self):
-        raise OSError("no licence server")
+        raise OSError("no license server")
 
     async def reply(self, dialogue):
         return ANSWER + "x"
@@ -269,7 +269,7 @@ async def test_a_process_that_is_silent_is_given_up_and_another_one_started(
 async def test_one_that_cannot_start_is_a_mistake_and_one_that_cannot_stop_is_told(
     play, agent_of, caplog
 ):
-    with pytest.raises(UserError, match="starting it failed\nOSError: no licence server"):
+    with pytest.raises(UserError, match="starting it failed\nOSError: no license server"):
         await play(agent_of("NoStart"))
     await play(agent_of("NoStop"))
     assert "stopping the agent failed: OSError: gone" in caplog.text

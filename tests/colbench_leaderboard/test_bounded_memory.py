@@ -12,7 +12,7 @@ BYTES = 2_000
 """Most bytes by which each further dialogue may increase memory; a dialogue that is held takes 15,000 and more."""
 SUBMISSION = """
 name = "Many"
-organisation = "ColBench"
+organization = "ColBench"
 authors = ["A. Person"]
 contact = "somebody@example.org"
 track = "open"

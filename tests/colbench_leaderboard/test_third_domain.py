@@ -68,7 +68,7 @@ class Agent:
 """
 META = """
 name = "Guesser"
-organisation = "ColBench"
+organization = "ColBench"
 authors = ["A. Person"]
 contact = "a@example.org"
 track = "open"

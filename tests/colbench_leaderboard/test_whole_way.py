@@ -24,7 +24,7 @@ AGENTS = ("blank", "guesser", "interviewer")
 """From the worst to the best."""
 META = """
 name = "{}"
-organisation = "ColBench"
+organization = "ColBench"
 authors = ["A. Person"]
 contact = "a@example.org"
 track = "open"

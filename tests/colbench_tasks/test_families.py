@@ -109,10 +109,10 @@ def test_a_family_that_cannot_be_loaded_is_an_error_only_where_it_is_used(
     site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", "import chickens\n")
     code = (
         "from colbench.errors import UserError\n"
-        "from colbench_agents.interviewer import recognise\n"
+        "from colbench_agents.interviewer import recognize\n"
         "from colbench_tasks import bundled, generated\n"
         "first = bundled.load('frontend')[0], generated.load('backend/x?families=parking')[0]\n"
-        "print(recognise(first[1].request)[0].name)\n"
+        "print(recognize(first[1].request)[0].name)\n"
         "try: generated.load('backend/x')\n"
         "except UserError as error: print(error)\n"
     )
@@ -171,10 +171,10 @@ def test_a_signature_that_two_families_share_means_the_built_in_one(
     site = install(tmp_path, "colbench-eggs", "eggs = its_module:FAMILY", COPY)
     (tmp_path / "examples.txt").write_bytes((FOLDER / "parking" / "examples.txt").read_bytes())
     code = (
-        "from colbench_agents.interviewer import recognise\n"
+        "from colbench_agents.interviewer import recognize\n"
         "from colbench_tasks import generated\n"
         "for task in generated.load('backend/x?number=2&families=parking,eggs'):\n"
-        "    print(task.family, recognise(task.request)[0].name)\n"
+        "    print(task.family, recognize(task.request)[0].name)\n"
     )
     done = run_alone(code, PYTHONPATH=site)
     assert done.stdout == "parking parking\neggs parking\n"

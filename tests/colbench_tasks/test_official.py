@@ -224,7 +224,7 @@ def cached(home: Path, commit: str, word: str, refs: bool = True) -> None:
 
 
 @pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"])
-def test_offline_the_cache_is_enough_and_the_commit_and_the_licence_are_told(
+def test_offline_the_cache_is_enough_and_the_commit_and_the_license_are_told(
     tmp_path: Path, run_alone: Any, switch: str
 ) -> None:
     cached(tmp_path, COMMIT, "Add")

@@ -261,7 +261,7 @@ def test_a_hub_out_of_reach_is_said_in_one_line_with_the_way_round(
     assert ran.stderr == ""
 
 
-def test_the_licence_is_shown_once(tmp_path: Path, run_alone: Any) -> None:
+def test_the_license_is_shown_once(tmp_path: Path, run_alone: Any) -> None:
     path = write_lines(tmp_path / "rows.jsonl", [row(1)])
     code = SHOW.replace("'test'", "").replace(
         'load("test")', f"load({str(path)!r}) + load({str(path)!r})"

@@ -104,7 +104,7 @@ class {name}:
 """`my_agent.py` of a reader to whom the page shows none."""
 SUBMISSION = """
 name = "An agent"
-organisation = "Example"
+organization = "Example"
 authors = ["A. Person"]
 contact = "a@example.org"
 track = "open"

@@ -39,7 +39,7 @@ def add_to(actions: Any) -> None:
     )
     add_source(parser)
     parser.add_argument("--out", metavar="FILE", help="the file to write (default: print it)")
-    parser.add_argument("--licence", metavar="TEXT", help="the license of a task file")
+    parser.add_argument("--license", metavar="TEXT", help="the license of a task file")
     parser.add_argument(
         "--origin", metavar="TEXT", help="who made the tasks of a task file, and how"
     )
@@ -76,7 +76,7 @@ def _sheet(args: argparse.Namespace) -> str:
 
     malformed: list[str] = []
     config, tasks = find_tasks(read_source(args), malformed)
-    origin = find_origin(config.tasks, args.licence, args.origin)
+    origin = find_origin(config.tasks, args.license, args.origin)
     measured = asyncio.run(measure(tasks, config, int(args.sample), len(malformed)))
     selected = {"--domain": config.domain, "--limit": config.limit}
     flags = " ".join(f"{flag} {value}" for flag, value in selected.items() if value)

@@ -11,7 +11,7 @@ from colbench.interfaces import Origin
 from colbench.plugins import known_origin
 
 
-def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
+def find_origin(source: str, license: str | None, made: str | None) -> Origin:
     """Return the origin of a source; values from the user take precedence.
 
     Raises UserError if the license is unknown.
@@ -19,7 +19,7 @@ def find_origin(source: str, licence: str | None, made: str | None) -> Origin:
     origin = known_origin(source)
     if origin is None:
         what = "A file of tasks." if Path(source).expanduser().is_file() else ""
-        origin = Origin(what=what, made="", licence="", how="")
-    if not (licence or origin.licence):
-        raise UserError(f"--licence: give the license of {source}, such as CC-BY-4.0")
-    return replace(origin, made=made or origin.made, licence=licence or origin.licence)
+        origin = Origin(what=what, made="", license="", how="")
+    if not (license or origin.license):
+        raise UserError(f"--license: give the license of {source}, such as CC-BY-4.0")
+    return replace(origin, made=made or origin.made, license=license or origin.license)

@@ -42,7 +42,7 @@ def _facts(source: str, origin: Origin, found: Measured, flags: str) -> str:
     rows = [
         ("Size", _size(origin, found) + (f", selected by `{flags}`" if flags else "")),
         ("Origin", origin.made),
-        ("Licence", origin.licence),
+        ("License", origin.license),
         ("Access", origin.how),
         ("SHA-256", f"`{found.sha256}`, {of}as JSON lines (`{export}{selected}`)"),
         (

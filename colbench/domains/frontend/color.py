@@ -46,12 +46,12 @@ def ciede2000(first: Floats, second: Floats) -> Floats:
     g = 0.5 * (1 - np.sqrt(chroma**7 / (chroma**7 + 25.0**7)))  # (4)
     c1, c2 = np.hypot((1 + g) * a1, b1), np.hypot((1 + g) * a2, b2)  # (5), (6)
     h1, h2 = (np.degrees(np.arctan2(b, (1 + g) * a)) % 360 for a, b in ((a1, b1), (a2, b2)))  # (7)
-    grey = c1 * c2 == 0
-    turn = np.where(grey, 0, _turn(h2 - h1))  # (10)
+    gray = c1 * c2 == 0
+    turn = np.where(gray, 0, _turn(h2 - h1))  # (10)
     dl, dc = l2 - l1, c2 - c1  # (8), (9)
     dh = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn / 2))  # (11)
     lightness, c = (l1 + l2) / 2, (c1 + c2) / 2  # (12), (13)
-    h = np.where(grey, h1 + h2, _mean_hue(h1, h2))  # (14)
+    h = np.where(gray, h1 + h2, _mean_hue(h1, h2))  # (14)
     t = 1 + sum(
         factor * np.cos(np.radians(times * h + shift))
         for factor, times, shift in ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.20, 4, -63))

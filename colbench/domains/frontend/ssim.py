@@ -34,12 +34,12 @@ def picture_ssim(
     with Image.open(io.BytesIO(mine)) as first, Image.open(io.BytesIO(theirs)) as second:
         size = (max(first.width, second.width), max(first.height, second.height))
         return ssim(
-            _grey(first, size, my_background),
-            _grey(second, size, their_background),
+            _gray(first, size, my_background),
+            _gray(second, size, their_background),
         )
 
 
-def _grey(picture: Image.Image, size: tuple[int, int], background: str) -> Floats:
+def _gray(picture: Image.Image, size: tuple[int, int], background: str) -> Floats:
     """Return the luminance in [0, 255] of the picture on its canvas, reduced; shape (height, width)."""
     import numpy as np
     from PIL import Image

@@ -32,7 +32,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
     bundle: str
     name: str
-    organisation: str
+    organization: str
     models: tuple[Model, ...]
     open_weights: bool
     """True if the weights of every model can be downloaded; False if no model is named."""

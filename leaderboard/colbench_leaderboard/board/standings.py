@@ -197,7 +197,7 @@ def _row(store: Path, entry: Entry, rank: Rank | None, results: Results, trust: 
     return Row(
         bundle=entry.bundle,
         name=about.name,
-        organisation=about.organisation,
+        organization=about.organization,
         models=about.models,
         open_weights=bool(about.models) and all(model.open_weights for model in about.models),
         trained_on_colbench=about.disclosures.trained_on_colbench,

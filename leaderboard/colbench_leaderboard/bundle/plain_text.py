@@ -116,14 +116,14 @@ def _alphabet(char: str) -> str:
 
 def _lines(submission: Submission) -> Iterator[tuple[str, str]]:
     yield "name", submission.name
-    yield "organisation", submission.organisation
+    yield "organization", submission.organization
     yield "contact", submission.contact
     for author in submission.authors:
         yield "authors", author
     for model in submission.models:
         yield "models.name", model.name
         yield "models.revision", model.revision
-        yield "models.licence", model.licence
+        yield "models.license", model.license
 
 
 def _texts(submission: Submission) -> Iterator[tuple[str, str]]:

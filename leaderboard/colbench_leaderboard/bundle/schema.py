@@ -41,7 +41,7 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     revision: Short = ""
     """A version, or the hash of the weights."""
     open_weights: bool = False
-    licence: Short = ""
+    license: Short = ""
 
 
 class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +61,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     schema: str = SCHEMA
     name: Line
     """Name of the system, as shown on the board."""
-    organisation: Line
+    organization: Line
     authors: Annotated[tuple[Line, ...], Meta(min_length=1, max_length=100)]
     contact: Line
     track: Track
@@ -71,7 +71,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: Annotated[tuple[Model, ...], Meta(max_length=20)]
     """Empty if the system uses no model."""
     disclosures: Disclosures
-    licence: Literal["CC-BY-4.0", "CC0-1.0"] = "CC-BY-4.0"
+    license: Literal["CC-BY-4.0", "CC0-1.0"] = "CC-BY-4.0"
     """License of the transcripts."""
 
 

@@ -19,18 +19,18 @@ from colbench_leaderboard.bundle.schema import Disclosures, Model, Submission
 
 QUESTIONS = {
     "name": "name of the system as shown on the board",
-    "organisation": "who made it: an organization, or yourself",
+    "organization": "who made it: an organization, or yourself",
     "authors": "authors to be named, one or more",
     "contact": "contact for questions: an e-mail address or a profile",
     "track": '"standard" (bundled or official test tasks, the keyless human, 10 turns, a clean harness) or "open"',
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",
     "models": "the models that it uses; may be an empty list",
-    "licence": 'license of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
+    "license": 'license of the transcripts: "CC-BY-4.0" or "CC0-1.0"',
     "models.name": "a model's name, such as Qwen/Qwen3-8B",
     "models.revision": "its version, or the commit of its weights; may be empty",
     "models.open_weights": "true if its weights can be downloaded",
-    "models.licence": "its license; may be empty",
+    "models.license": "its license; may be empty",
     "disclosures.trained_on_colbench": (
         "true if it was trained on any task, dialogue or generator of ColBench, with or without "
         "its test tasks"
@@ -71,13 +71,13 @@ SCORES = {
 """Words in keys that would be scores; a submission states none, because every number is recomputed."""
 TEMPLATE = {
     "name": "",
-    "organisation": "",
+    "organization": "",
     "authors": [""],
     "contact": "",
     "track": "standard",
     "description": "",
     "link": "",
-    "licence": "CC-BY-4.0",
+    "license": "CC-BY-4.0",
 }
 
 
@@ -160,7 +160,7 @@ def to_toml(values: dict[str, Any]) -> str:
 
 def template() -> str:
     """Return a submission.toml to fill in."""
-    model = ("name", "revision", "open_weights", "licence")
+    model = ("name", "revision", "open_weights", "license")
     example = [f"# {name} = …  # {QUESTIONS[f'models.{name}']}" for name in model]
     questions = Disclosures.__struct_fields__
     return "\n".join(

@@ -15,13 +15,13 @@ def ask() -> dict[str, Any]:
     """Ask all questions, and return the values of a submission."""
     values: dict[str, Any] = {
         "name": _line("name"),
-        "organisation": _line("organisation"),
+        "organization": _line("organization"),
         "authors": [_line("authors"), *_more("authors", "another one; empty to finish")],
         "contact": _line("contact"),
         "track": _one_of("track", ("standard", "open")),
         "description": _text("description"),
         "link": _text("link", empty=True),
-        "licence": _one_of("licence", ("CC-BY-4.0", "CC0-1.0")),
+        "license": _one_of("license", ("CC-BY-4.0", "CC0-1.0")),
     }
     values["models"] = list(_models())
     values["disclosures"] = _disclosures()
@@ -36,7 +36,7 @@ def _models() -> list[dict[str, Any]]:
                 "name": name,
                 "revision": _line("models.revision", empty=True),
                 "open_weights": _yes("models.open_weights"),
-                "licence": _line("models.licence", empty=True),
+                "license": _line("models.license", empty=True),
             }
         )
     return models

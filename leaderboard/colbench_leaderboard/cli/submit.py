@@ -174,7 +174,7 @@ def _show(ready: Draft) -> None:
             "warning",
             f"{count(ready.homes, 'dialogue')} with the path of your home folder in the text",
         )
-    say_field("licence", f"the transcripts become public under {ready.submission.licence}")
+    say_field("license", f"the transcripts become public under {ready.submission.license}")
 
 
 def _add_push(actions: Any) -> None:

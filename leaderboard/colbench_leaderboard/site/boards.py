@@ -190,7 +190,7 @@ def _cells(row: Row) -> dict[str, object]:
         "place_low": row.rank.low if row.rank else "",
         "place_high": row.rank.high if row.rank else "",
         "name": row.name,
-        "organisation": row.organisation,
+        "organization": row.organization,
         "bundle": row.bundle,
         "tier": row.tier,
         "flags": " ".join(row.flags),

@@ -31,7 +31,7 @@ def pages(row: Row, board: Board) -> tuple[Page, Page]:
     }
     card = {
         "name": beginning(row.name, NAME_LENGTH),
-        "organisation": beginning(row.organisation, NAME_LENGTH),
+        "organization": beginning(row.organization, NAME_LENGTH),
         "board": view.title,
         "measure": view.value,
         "shown": percent(score.mean),

@@ -18,7 +18,7 @@ from colbench.cli import main
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SUBMISSION = """
 name = "Guesser"
-organisation = "ColBench"
+organization = "ColBench"
 authors = ["A. Person", "Ö. Nilsson"]
 contact = "somebody@example.org"
 track = "open"

@@ -63,8 +63,8 @@ def canonical(value):
         ("submission.json", b"Guesser", b"\\u0047uesser", "json.canonical"),
         ("submission.json", b"{", b"\xef\xbb\xbf{", "json.malformed"),
         ("submission.json", b'"open"', b'"closed"', "schema.submission"),
-        ("submission.json", b'"licence":', b'"extra":1,"licence":', "schema.submission"),
-        ("submission.json", b'"licence":', b'"final_score":1,"licence":', "submission.score"),
+        ("submission.json", b'"license":', b'"extra":1,"license":', "schema.submission"),
+        ("submission.json", b'"license":', b'"final_score":1,"license":', "submission.score"),
         ("submission.json", b'"tools":', b'"passRate":1,"tools":', "submission.score"),
         ("submission.json", b'"tools":"none"', b'"tools":""', "schema.submission"),
         (FIRST, b'"trial":0', b'"trial":NaN', "json.number"),
@@ -313,7 +313,7 @@ def test_a_strangers_key_stays_in_its_line_and_is_cut(packed, seal):
     changed(
         packed,
         "submission.json",
-        lambda c: c.replace(b'"licence"', b'"' + key + b'":1,"licence"', 1),
+        lambda c: c.replace(b'"license"', b'"' + key + b'":1,"license"', 1),
     )
     said = str(refusal(seal(packed)))
     assert "\n" not in said

@@ -20,7 +20,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ("models", "score = 0.9\nmodels", "`score`: scores are not submitted"),
         ("models", "[results]\nmodels", "`results`: scores are not submitted"),
         ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: scores are not"),
-        ("models", "colour = 1\nmodels", "unknown key `colour`; known are name, organisation"),
+        ("models", "colour = 1\nmodels", "unknown key `colour`; known are name, organization"),
         ('tools = "none"', "", "not answered:\n  disclosures.tools: tools besides its model"),
         ('name = "Guesser"', 'name = ""', "not answered:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (bundled'),
@@ -66,14 +66,14 @@ def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(
 def test_values_come_back_from_their_toml():
     values = {
         "name": 'A "quoted" \\ name',
-        "organisation": "Ö",
+        "organization": "Ö",
         "authors": ["one", "two"],
         "contact": "c",
         "track": "open",
         "description": "two\nlines",
         "link": "",
-        "licence": "CC0-1.0",
-        "models": [{"name": "m", "revision": "", "open_weights": False, "licence": ""}] * 2,
+        "license": "CC0-1.0",
+        "models": [{"name": "m", "revision": "", "open_weights": False, "license": ""}] * 2,
         "disclosures": {
             "trained_on_colbench": True,
             "training_notes": "all",

@@ -49,7 +49,7 @@ def store(tmp_path_factory, stores, tasks):
         stores.Entrant(
             name=f"={MARKUP}",
             skill=0.3,
-            organisation=MARKUP,
+            organization=MARKUP,
             description=MARKUP,
             model=MARKUP,
             notes=MARKUP,

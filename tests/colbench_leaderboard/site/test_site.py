@@ -94,7 +94,7 @@ def test_what_somebody_wrote_is_never_markup(pages, standings):
     hostile = next(e for e in standings.entries.values() if e.submission.name.startswith("="))
     page = pages[f"entries/{hostile.bundle[:12]}/index.html"]
     told = hostile.submission
-    for text in (told.name, told.description, told.organisation, told.models[0].name):
+    for text in (told.name, told.description, told.organization, told.models[0].name):
         assert text in page.words
     assert hostile.receipt.findings[0].message in page.words
 

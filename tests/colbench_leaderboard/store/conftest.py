@@ -144,7 +144,7 @@ class Entrant:
 def submission(name, track) -> Submission:
     return Submission(
         name=name,
-        organisation="Institute",
+        organization="Institute",
         authors=("A. Author",),
         contact="a@example.org",
         track=track,

@@ -19,7 +19,7 @@ from colbench_leaderboard.verify.transcripts import duplicated
 
 META = """
 name = "{}"
-organisation = "ColBench"
+organization = "ColBench"
 authors = ["A. Person"]
 contact = "a@example.org"
 track = "open"

@@ -91,7 +91,7 @@ def test_a_row_says_what_a_reader_must_know(store, take):
     found = read_standings(store)
     (row,) = found.boards[0].rows
     assert row.flags == ("b.b", "a.a")
-    assert (row.tier, row.organisation, row.open_weights, row.trained_on_colbench) == (
+    assert (row.tier, row.organization, row.open_weights, row.trained_on_colbench) == (
         "T2",
         "Institute",
         True,

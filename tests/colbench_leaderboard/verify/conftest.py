@@ -72,7 +72,7 @@ def submission() -> Callable[[str], Submission]:
     """Return what is said of an entry on the open track, by its name."""
     return lambda name: Submission(
         name=name,
-        organisation="Workshop",
+        organization="Workshop",
         authors=("A. Person",),
         contact="a@example.org",
         track="open",

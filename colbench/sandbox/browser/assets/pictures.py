@@ -48,7 +48,7 @@ _BOXES = {
     "fakeimg.pl": ("#cccccc", "#909090"),
     "placeholder.pics": ("#dedede", "#555555"),
 }
-"""Hosts of labelled boxes: background and text colour where the address gives none."""
+"""Hosts of labeled boxes: background and text color where the address gives none."""
 _NAMED = re.compile(r"/(?:id|seed)/[^/]*")
 _PHOTO_SIZE = re.compile(r"/([0-9]{1,5})(?:[x/]([0-9]{1,5}))?(?![0-9a-z])", re.I)
 _BOX_SIZE = re.compile(r"/([0-9]{1,5})(?:x([0-9]{1,5}))?(?![0-9a-z])", re.I)
