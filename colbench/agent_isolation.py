@@ -1,7 +1,7 @@
 """Find the agent of a run, choose the process it runs in, and isolate it, or explain why that is impossible.
 
-ColBench's own agents run in the process of the run, agents of others in their own process, which is isolated where this
-machine can do that. What an agent is isolated from is in docs/agent-sandbox.md.
+ColBench's own agents run in the process of the run. Third-party agents run in a separate process, which is isolated if
+this machine supports that. docs/agent-sandbox.md describes what an agent is isolated from.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ _NEEDS = ("agent_endpoint", "agent_env")
 def read_isolation(config: RunConfig) -> RunConfig:
     """Return the configuration with the agent's allowed endpoint as HOST:PORT.
 
-    Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is wanted for an
+    Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is requested for an
     agent in this process.
     """
     if config.in_process and config.agent_sandbox:
-        raise UserError("--agent-sandbox: an agent cannot be isolated --in-process; leave one out")
+        raise UserError(
+            "--agent-sandbox: cannot be combined with --in-process; remove one of the two"
+        )
     for field in _NEEDS:
         if getattr(config, field) and not config.agent_sandbox:
             flag = "--" + field.replace("_", "-")
             raise UserError(
-                f"{flag}: the agent is not isolated; add --agent-sandbox, or leave this out"
+                f"{flag}: applies only to an isolated agent; add --agent-sandbox, or remove {flag}"
             )
     if not config.agent_endpoint:
         return config
@@ -63,8 +65,9 @@ def find_agent(config: RunConfig) -> Any:
 def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
-    A Python agent in its own process is isolated in any case if this machine can do that; else a warning is
-    logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow it.
+    A Python agent in its own process is isolated even if `agent_sandbox` is not set; if this machine does not support
+    that, a warning is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow
+    isolation.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
@@ -90,7 +93,7 @@ def process_of(agent: object) -> str:
 
 
 def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
-    """Let an agent see everything but the tasks. Raises SandboxError where that is impossible."""
+    """Give an agent access to everything except the tasks. Raises SandboxError if that is impossible."""
     from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
 
     hidden = find_hidden(config, out)
@@ -123,7 +126,7 @@ def _require_apart(config: RunConfig, hidden: Hidden) -> None:
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
-                f"its own file is in a package or folder that holds tasks or runs: {file}"
+                f"the agent's own file is in a package or folder that holds tasks or runs: {file}; move it elsewhere"
             )
 
 
@@ -159,7 +162,7 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
         )
     except SandboxError as cause:
         raise UserError(
-            f"--agent-sandbox: agents cannot be isolated here: {cause}. To get it: {REMEDY}"
+            f"--agent-sandbox: agents cannot be isolated here: {cause}. To enable isolation: {REMEDY}"
         ) from cause
     agent.prefix = box.prefix()
     unset = [name for name in config.agent_env if name not in os.environ]

@@ -1,4 +1,4 @@
-"""The audits of a finished dialogue: what each reply revealed, and the decisions that were asked for and told.
+"""The audits of a finished dialogue: what each reply revealed, and the decisions that were asked for and revealed.
 
 They read the task's reference and every message, which takes half of the CPU time of a dialogue with a fast agent.
 """
@@ -16,14 +16,14 @@ from colbench.task import Task
 
 
 class Auditor(Protocol):
-    """Audits finished dialogues."""
+    """An auditor of finished dialogues."""
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout as `audited` does."""
+        """Return the rollout with its audits; see the function `audited`."""
 
 
 class InProcess:
-    """Audits in this process."""
+    """An auditor in this process."""
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its audits."""
@@ -31,9 +31,9 @@ class InProcess:
 
 
 def audited(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with the leaks of its turns and, unless its scoring failed, the measures of its asking.
+    """Return a rollout with the leaks of its turns and, unless its scoring failed, the measures of its questions.
 
-    Leaks that are known are kept.
+    Leaks that are already known are kept.
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the folder for files that can be made again: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
+    """Return the folder for files that can be recreated: COLBENCH_CACHE, or ~/.cache/colbench (see XDG_CACHE_HOME)."""
     own = os.environ.get("COLBENCH_CACHE")
     caches = os.environ.get("XDG_CACHE_HOME")
     return Path(own) if own else (Path(caches) if caches else Path.home() / ".cache") / "colbench"

@@ -17,7 +17,7 @@ from colbench.failures import broken_agent, is_own_exception
 from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
-"""Dialogues in a row that ended because a model server did not answer, before the run stops."""
+"""Number of consecutive dialogues that ended because a model server did not answer, after which the run stops."""
 LOSSES = 2
 """Number of workers lost while running a cell, after which the cell is given up in this attempt."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
@@ -53,19 +53,19 @@ class CellSource(Protocol):
         ...
 
     def stopping(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
-        """Call `stop` when the dialogues of the run are to stop, until the context is left."""
+        """While the context is open, call `stop` as soon as the dialogues of the run must stop."""
         ...
 
 
 class Stops:
-    """Functions to call when the dialogues of a run are to stop."""
+    """The functions to call when the dialogues of a run must stop."""
 
     def __init__(self) -> None:
         self._calls: list[Callable[[], None]] = []
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` when the dialogues are to stop, until the context is left."""
+        """While the context is open, call `stop` as soon as the dialogues must stop."""
         self._calls.append(stop)
         try:
             yield
@@ -93,7 +93,7 @@ class CellQueue(Stops):
     ) -> None:
         super().__init__()
         self.stopped: ColBenchError | None = None
-        """Why the dialogues were stopped."""
+        """The error that stopped the dialogues; None if they were not stopped."""
         self._cells = iter(cells)
         self._upcoming = next(self._cells, None)
         self._earlier = earlier
@@ -106,11 +106,11 @@ class CellQueue(Stops):
         watched = earlier.values() if broken_after else ()
         self._crashed = [each for each in watched if _crashed(each.failure)]
         self._works = any(each.settled and not _crashed(each.failure) for each in watched)
-        """True if a dialogue ended otherwise than by an exception of the agent's own."""
+        """True if at least one dialogue ended in a way other than the agent raising an exception."""
 
     @property
     def is_over(self) -> bool:
-        """True if no cell will be handed out any more."""
+        """True if no more cells will be handed out."""
         return bool(self.stopped) or not (self._upcoming or self._returned or self._running)
 
     async def next(self) -> Job | None:
@@ -137,7 +137,7 @@ class CellQueue(Stops):
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
     def ended(self, failure: Failure | None) -> None:
-        """Record how a dialogue ended. Too many consecutive ones that lost their model server stop the others."""
+        """Record how a dialogue ended. If too many consecutive dialogues lost their model server, stop the others."""
         self._works = self._works or (is_settled(failure) and not _crashed(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
@@ -164,7 +164,7 @@ class CellQueue(Stops):
     def give_back(self, jobs: Iterable[Job]) -> list[Job]:
         """Take back the cells of a lost worker.
 
-        Return those lost too often, which the worker's owner must record as failed.
+        Return the cells that were lost too often, which the worker's owner must record as failed.
         """
         again = [replace(job, lost=job.lost + 1) for job in jobs]
         kept = [job for job in again if job.lost < LOSSES]

@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from msgspec import Struct
 
 Bar = Callable[[str, int], Callable[[], None]]
-"""Starts a progress bar with a label and a number of steps, and returns the function that counts one step."""
+"""A function that starts a progress bar with a label and a number of steps, and returns the function to call after
+each step."""
 
 
 class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -23,18 +24,18 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Score of an empty answer."""
     flaws: tuple[str, ...] = ()
     constant: bool | None = None
-    """True if every hidden test expects the same value, so that an answer need not look at its arguments.
+    """True if every hidden test expects the same value, so that an answer can ignore its arguments.
 
-    None in a domain without such tests.
+    None if the domain has no such tests.
     """
     unsteady: bool | None = None
-    """True if the reference does not give the same result twice; None where that is not checked separately."""
+    """True if the reference does not give the same result twice; None if that is not checked separately."""
     floors: dict[str, dict[str, float]] = {}
     """Scores of trivial answers; see `Score.floors`."""
 
     @property
     def sound(self) -> bool:
-        """True if the task can be scored: the reference gets 1, an empty answer 0."""
+        """True if the task can be scored: the reference scores 1, and an empty answer scores 0."""
         return self.default == 1 and self.blank == 0 and not self.unsteady
 
 
@@ -52,7 +53,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
     what: str
     works: bool | None
-    """None: missing or broken, and needed only for something optional."""
+    """True if it works; None if it is missing or broken, but needed only for an optional feature."""
     text: str
     fix: str = ""
     """How to obtain it."""

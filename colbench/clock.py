@@ -25,7 +25,7 @@ RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
 
 
 class Interrupted(BaseException):
-    """Raised inside code that blocks the event loop after its time is up."""
+    """An interruption of code that blocks the event loop after its time is up."""
 
 
 class Pulse:
@@ -34,7 +34,7 @@ class Pulse:
     def __init__(self) -> None:
         self.lost = 0.0
         self.pending_since: float | None = None
-        """Since when the loop has not turned, if that is longer than usual."""
+        """The time since which the loop has not run; None if it runs as usual."""
 
     def lost_until(self, now: float) -> float:
         """Return the seconds during which the loop was blocked, up to now."""
@@ -48,14 +48,15 @@ PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary(
 
 
 class Clock:
-    """Counts the seconds of a speaker up to a limit, over all of its replies.
+    """A clock that counts the seconds of a speaker up to a limit, over all of the speaker's replies.
 
-    It pauses inside `waiting()`, and while code of another speaker blocks the event loop.
+    The clock pauses inside `waiting()`, and while code of another speaker blocks the event loop.
 
     Args:
-        limit: Seconds; then the running reply is canceled, and `hear` raises `error`, whose kind is `timeout`.
-        error: The speaker's error.
-        abandon: Is called with the error if the reply has not ended `GRACE` seconds after it was canceled.
+        limit: Limit in seconds. Once it is reached, the running reply is canceled, and `hear` raises `error` with the
+            kind `timeout`.
+        error: Class of the speaker's errors.
+        abandon: Called with the error if the reply has not ended `GRACE` seconds after it was canceled.
     """
 
     def __init__(
@@ -92,10 +93,10 @@ class Clock:
         return self.seconds >= self.limit
 
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
-        """Return the speaker's message. One call at a time.
+        """Return the speaker's message. Only one call may be active at a time.
 
-        Raises the speaker's error if its time is up, CancelledError if the current task was canceled from outside,
-        however the speaker reacted to that.
+        Raises the speaker's error if the speaker's time is up, and CancelledError if the current task was canceled from
+        outside, regardless of how the speaker reacted to the cancellation.
         """
         task, outer = self._start(), RUNNING.get()
         cancels = task.cancelling()
@@ -208,7 +209,7 @@ class Clock:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Pause the clock of the running dialogue: time spent inside does not count for its speaker."""
+    """Pause the clock of the running dialogue: time spent in this context does not count for the dialogue's speaker."""
     clock = RUNNING.get()
     if clock is None or clock.loop is not asyncio.get_running_loop():
         yield
@@ -251,7 +252,7 @@ def _ignore_outcome(task: asyncio.Task[Any]) -> None:
 
 
 def _suspended(task: asyncio.Task[Any]) -> Iterator[tuple[str, int]]:
-    """Yield file and line of each coroutine in the call stack of a suspended task, the outermost first."""
+    """Yield the file and line of each coroutine in the call stack of a suspended task, the outermost first."""
     at: Any = task.get_coro()
     while frame := getattr(at, "cr_frame", None):
         yield frame.f_code.co_filename, frame.f_lineno

@@ -24,14 +24,14 @@ UNSCORED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters by which a text could control a terminal: control characters except tab and newline, and text
-direction."""
+"""Characters by which a text could control a terminal: control characters except tab and newline, and characters that
+set the text direction."""
 
 
 class CommandParser(argparse.ArgumentParser):
     """A parser that refuses abbreviated flags, and suggests a correction for a misspelled flag or command.
 
-    The parsers of its commands are of this class as well, and each reports errors with its own usage.
+    The parsers of its subcommands also have this class; each of them reports errors with its own usage line.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -101,7 +101,7 @@ def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> i
     for old, new in moved.items():
         parts = old.split()
         if list(words[: len(parts)]) == parts:
-            return _fail(f"{name} {old}", f"is now `{new}`", USER_MISTAKE)
+            return _fail(f"{name} {old}", f"replaced by `{new}`", USER_MISTAKE)
     return 0
 
 

@@ -14,10 +14,7 @@ SHOWN = 3
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Add examples to the help of each command; the keys of `examples` are commands without the program's name.
-
-    Each value has one full command line per line, from the first to try to the least usual.
-    """
+    """A help formatter with a short usage line, a readable width, and paragraphs that keep indented lines."""
 
     def __init__(self, prog: str) -> None:
         columns = shutil.get_terminal_size().columns - 2
@@ -41,12 +38,12 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().add_usage(usage, [rest, *kept], (), prefix)
 
     def format_help(self) -> str:
-        """Return the text; the column of explanations leaves room for the names of commands, which are indented."""
+        """Return the help text; the column of explanations leaves room for the indented names of commands."""
         self._action_max_length += self._indent_increment
         return super().format_help()
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        """Wrap paragraphs; leave lines that are indented, such as examples, as they are."""
+        """Wrap paragraphs; leave paragraphs with indented lines, such as examples, unchanged."""
         parts = text.strip("\n").split("\n\n")
         wrap = argparse.HelpFormatter._fill_text
         return "\n\n".join(
@@ -55,9 +52,9 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def add_examples(parser: argparse.ArgumentParser, examples: Mapping[str, str]) -> None:
-    """Add its examples to the help of each command; `examples` has them by command, without the program's name.
+    """Add examples to the help of each command; the keys of `examples` are commands without the program's name.
 
-    An entry has one command line per line, each with the program's name, in the order of learning.
+    Each value has one full command line per line, from the first to try to the least usual.
     """
     for each in _parsers(parser):
         lines = examples.get(each.prog.partition(" ")[2])

@@ -22,17 +22,17 @@ ScoringMode = Literal["default", "official"]
 """The scoring modes of backend and frontend; other domains may have others (`Domain.modes`)."""
 Told = Literal["asked", "all"]
 Shard = tuple[AtLeastOne, AtLeastOne]
-"""Part I of N of a run, from 1; see `colbench.shards`."""
+"""Part I of N of a run, where I is counted from 1; see `colbench.shards`."""
 Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments of the built-in agents and humans that change no number either."""
+"""Arguments of the built-in agents and humans that do not affect any number either."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run. The fields are the keys of a `--config` file and, with dashes, the flags."""
+    """The configuration of one run. Its fields are the keys of a `--config` file and, with dashes, the flags."""
 
     agent: Annotated[
         str,
@@ -369,7 +369,7 @@ def settings() -> dict[str, Setting]:
 
 
 def without_address(spec: str) -> str:
-    """Return a spec without the address of a server: `openai:MODEL` of `openai:MODEL@URL`, `http` of `http://host:port`."""
+    """Return a spec without a server's address: `openai:MODEL` for `openai:MODEL@URL`, `http` for `http://host:port`."""
     return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
 
 
@@ -388,7 +388,7 @@ def digest(value: object) -> str:
 
 
 def workers(asked: int) -> int:
-    """Return how many workers a setting means: 0 is one for each core that this process may use."""
+    """Return the number of workers that a setting stands for: 0 means one for each core that this process may use."""
     return asked or len(os.sched_getaffinity(0))
 
 

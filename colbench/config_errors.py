@@ -20,7 +20,7 @@ TYPES = {
     "array": "a list",
     "object": "a table",
 }
-"""msgspec's names of types, in plain words."""
+"""Plain words for msgspec's names of types."""
 TYPE = re.compile(r"`([\w |]+)`")
 STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
 """One step of a path such as `collect[0].agent_args[...]`."""
@@ -57,10 +57,10 @@ def explain(
     table: str = "",
     quoted: bool = False,
 ) -> Problem:
-    """Return the errors of values that do not convert to the type `kind`.
+    """Return the problem with values that cannot be converted to the type `kind`.
 
-    If `values` are given, the reason shows the wrong one. `table` is their key in a larger file. If `quoted`, a text
-    that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
+    If `values` are given, the problem shows the wrong value. `table` is the key of the values in a larger file. If
+    `quoted`, a text that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))

@@ -1,4 +1,4 @@
-"""From values by name to a configuration."""
+"""Conversion of values by name to a configuration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def config_of(
 ) -> RunConfig:
     """Build a configuration from fields by name.
 
-    Raises UserError that names a wrong field by its entry in `places`, such as a flag, or else by its own name.
+    Raises UserError if a field is unknown or its value is wrong. The message names the field by its entry in `places`,
+    such as a flag, or else by its own name.
     `others` are further names to suggest for an unknown field.
     """
     places, known = places or {}, settings()

@@ -1,4 +1,4 @@
-"""Where the command line prints."""
+"""The consoles on which the command line prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 _MODE = {"json": False, "quiet": False}
 _INHERITED = "_COLBENCH_OUTPUT"
-"""Environment variable that passes the flags that are set to child processes, separated by commas."""
+"""Environment variable that passes the active flags to child processes, separated by commas."""
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
@@ -73,7 +73,7 @@ def _set(**mode: bool) -> None:
 
 @cache
 def console() -> Console:
-    """Return the console for results: standard output, or standard error next to a JSON document."""
+    """Return the console for results: standard output, or standard error if standard output has a JSON document."""
     from rich.console import Console
 
     return Console(stderr=_MODE["json"], quiet=_MODE["quiet"])

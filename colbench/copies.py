@@ -1,4 +1,4 @@
-"""Telling whether one source is a copy of another, by comparing their parts in order.
+"""Detection of a source that is a copy of another one, by comparing their parts in order.
 
 Domains split a source into parts that renaming and layout do not change; see `Domain.copied`.
 """
@@ -29,5 +29,5 @@ def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
 
 
 def token_parts(source: str) -> tuple[str, ...]:
-    """Split a source in any language into its lower-case words, numbers and signs."""
+    """Split a source in any language into its lower-case words, numbers and symbols."""
     return tuple(token.lower() for token in TOKEN.findall(source))

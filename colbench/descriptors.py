@@ -7,22 +7,22 @@ import resource
 from colbench.errors import UserError
 
 OF_THE_HARNESS = 200
-"""Open files without any dialogue: the interpreter, sandbox workers, a browser, the run's folder."""
+"""Number of open files apart from those of dialogues: the interpreter, sandbox workers, a browser, the run's folder."""
 OF_A_DIALOGUE = 3
-"""Open files of one dialogue: connections of both sides. An agent that needs more sets `descriptors`."""
+"""Number of open files of one dialogue: connections of both sides. An agent that needs more sets `descriptors`."""
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:
     """Raise the limit of this process as far as the system permits.
 
-    Raises UserError that names `--concurrency` if the limit is too low for this many concurrent dialogues.
+    Raises UserError, which names `--concurrency`, if the limit is too low for this many concurrent dialogues.
     """
     hard = raise_limit()
     each = OF_A_DIALOGUE + int(getattr(agent, "descriptors", 0))
     needed = OF_THE_HARNESS + each * dialogues
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise UserError(
-            f"--concurrency {dialogues}: needs about {needed} open files, but the limit of this "
+            f"--concurrency {dialogues}: about {needed} open files are needed, but the limit of this "
             f"process is {hard}; raise it (`ulimit -n {needed}`, as root) or give --concurrency "
             f"{max(1, (hard - OF_THE_HARNESS) // each)}"
         )

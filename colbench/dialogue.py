@@ -44,9 +44,9 @@ class Move(Struct, frozen=True, kw_only=True):
     said: str
     """The part that the human sees."""
     answer: str | None
-    """The text after the answer marker; None without one."""
+    """The text after the answer marker; None if there is no marker."""
     thoughts: str
-    """The agent's thoughts before its message, which are shown to no one."""
+    """The agent's thoughts before its message, which the human never sees."""
     usage: Usage | None
     delivery: Delivery | None
     sampled: Sampled | None
@@ -81,7 +81,7 @@ async def play(
     turns: list[Turn],
     request: str = "",
 ) -> Ending:
-    """Let agent and human talk about a task; each turn is appended to `turns` as it happens.
+    """Let the agent and the human talk about a task; each turn is appended to `turns` as it happens.
 
     `request` is the first message; by default the task's request.
 
@@ -186,10 +186,10 @@ class Dialogue:
 async def opened(
     agent: Agent | StatefulAgent, episode: Episode, clock: Clock | None = None
 ) -> AsyncIterator[Agent]:
-    """Open the agent of one dialogue: its own one if the agent is stateful, else the agent itself.
+    """Open the agent of one dialogue: a separate one if the agent is stateful, else the agent itself.
 
-    Opening and closing it may each take as long as the limit of the agent's `clock`, and `OPENING` seconds at least. If
-    the dialogue's own agent does not define whether it accepts images, the stateful agent decides.
+    Opening and closing it may each take as long as the limit of the agent's `clock`, but at least `OPENING` seconds. If
+    the dialogue's separate agent does not define whether it accepts images, the stateful agent decides.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -201,7 +201,7 @@ async def opened(
 
 
 class _InTime:
-    """A context manager with a time limit for entering and one for leaving."""
+    """A context manager with one time limit for opening and one for closing."""
 
     def __init__(self, manager: AbstractAsyncContextManager[Agent], clock: Clock) -> None:
         self._manager = manager

@@ -36,7 +36,7 @@ FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
 
 Role = Literal["success", "primary", "fallback", "detail"]
 """`success`: passed or not. `primary`: the score itself (`Score.value`). `fallback`: leads a report
-where an answer lacks the primary metric. `detail`: shown with the others."""
+if an answer lacks the primary metric. `detail`: shown with the others."""
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -45,15 +45,16 @@ class Metric(Struct, frozen=True, kw_only=True):
     name: str
     """Key in `report.json`, `Score.metrics` and exported tables, such as `tests_passed`."""
     label: str
-    """Name for people, in lower case."""
+    """Human-readable name, in lower case."""
     role: Role = "detail"
     bounds: tuple[float, float] = (0.0, 1.0)
-    """Least and greatest possible value; infinite if the metric is unbounded."""
+    """Minimum and maximum possible values; infinite if the metric is unbounded."""
     unit: str = "%"
-    """With `%` the metric is a share, shown times 100. Any other unit, such as `s`, follows the number itself; empty
-    for a plain number. Only metrics of the role `detail` may have another than `%`."""
+    """The unit; empty for a plain number. A metric with the unit `%` is a share, and is shown multiplied by 100. Any
+    other unit, such as `s`, is shown after the number. Only metrics of the role `detail` may have a unit other than
+    `%`."""
     direction: Literal["higher", "lower"] = "higher"
-    """The better values; `lower` only for the role `detail`."""
+    """Whether higher or lower values are better; `lower` is allowed only for the role `detail`."""
     digits: int | None = None
     """Decimal places that are equal on all machines; None: all."""
     lacking: str = ""
@@ -71,16 +72,16 @@ class Metric(Struct, frozen=True, kw_only=True):
 
 
 class Defaults(Struct, frozen=True, kw_only=True):
-    """The tasks and the agent of a run that names none."""
+    """The default tasks and the default agent of a run."""
 
     tasks: str
     agent: str
     training: str = ""
-    """Task source for training, disjoint from `tasks`. Empty: the domain has none."""
+    """Task source for training, disjoint from `tasks`; empty if the domain has none."""
 
 
 class Resources:
-    """The tools that scoring a domain needs on this machine; entering the context starts them, leaving it stops them.
+    """The tools that scoring a domain needs on this machine; opening the context starts them, closing it stops them.
 
     This base class needs nothing.
     """
@@ -121,12 +122,12 @@ class Domain:
     name: ClassVar[str]
     """Name in task files, flags and reports, such as `backend`."""
     title: ClassVar[str]
-    """Name for people, such as "Backend programming"."""
+    """Human-readable name, such as "Backend programming"."""
     metrics: ClassVar[tuple[Metric, ...]]
     """The metrics in display order; exactly one is `primary`, at most one is `success`, at most one is `fallback`."""
     defaults: ClassVar[Defaults]
     modes: ClassVar[tuple[str, ...]] = ("default",)
-    """Scoring modes of its scorer, which `--scoring` chooses from.
+    """Scoring modes of the domain's scorer, which `--scoring` chooses from.
 
     The first is `default`: reports lead with it unless set otherwise, and training learns from it.
     """
@@ -170,7 +171,7 @@ class Domain:
         return Resources()
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer that uses these resources, which have been entered."""
+        """Return the scorer that uses these resources, which have been started."""
         raise NotImplementedError(f"the domain {self.name} has no scorer")
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
@@ -182,7 +183,7 @@ class Domain:
         return TextHuman(chat, voice)
 
     def scorer_flags(self, scorer: str) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the flags of `colbench verify` that this scorer needs; words in capitals are the reader's own."""
+        """Return the flags of `colbench verify` that this scorer needs; words in capitals are placeholders."""
         return ()
 
     def items(self, source: str) -> Items:
@@ -197,21 +198,22 @@ class Domain:
     def copied(self, task: Task, source: str) -> bool:
         """Return True if an answer's source is the task's reference or a near-copy, even if disguised.
 
-        By default the two are compared by their words, numbers and signs.
+        By default the two are compared by their words, numbers and symbols.
         """
         return is_copy(token_parts(task.hidden.reference), token_parts(source))
 
     def shape(self, source: str) -> Sequence[str]:
-        """Return the parts of an answer's source in order, without the parts that comments and names can change.
+        """Return the parts of an answer's source in order, without anything that comments or names can change.
 
-        They are used to compare the answers of two entries; by default, the answer's words, numbers and signs.
+        The parts are used to compare the answers of two entries. By default they are the answer's words, numbers and
+        symbols.
         """
         return token_parts(source)
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
         """Return the decisions behind a task, including those that its request states; empty if they are not known.
 
-        By default these are its facts. They may be estimated where a task has none; see `Asking.estimated`.
+        By default these are the task's facts. They may be estimated if a task has no facts; see `Asking.estimated`.
         """
         return task.hidden.facts
 
@@ -224,7 +226,7 @@ class Domain:
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
-        """Return the text to score for an agent that ends on `text`; `said` contains all its messages."""
+        """Return the text to score for an agent whose last message is `text`; `said` contains all of its messages."""
         return text
 
     def readable(self, said: str) -> str:
@@ -274,8 +276,8 @@ class Domain:
     ) -> DialoguePictures | None:
         """Return the renderer of a run's pictures for the viewer; by default none.
 
-        They are written to `gallery/` in `folder`, the run's folder. `environment` is the one in which the run was
-        scored.
+        They are written to `gallery/` in `folder`, the run's folder. `environment` is the environment in which the
+        run was scored.
         """
         return None
 
@@ -294,7 +296,7 @@ class Domain:
             return await asyncio.gather(*map(check, tasks))
 
     async def vet(self, task: Task, resources: Resources) -> None:
-        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been entered."""
+        """Raise RejectedError if a task that a model wrote cannot be used; `resources` have been started."""
         found = await check_reference(self.scorer(resources), task)
         if not found.sound:
             raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
@@ -362,7 +364,7 @@ class Domain:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:
-        """Return the verdicts on a dialogue that the agent itself broke off by failing, by mode: 0."""
+        """Return the verdicts, by mode, on a dialogue that ended because the agent failed: 0."""
         success = None if self.success is None else False
         score = Score(scorer="none", value=0.0, success=success, note=reason)
         return dict.fromkeys(self.modes, score)

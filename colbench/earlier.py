@@ -25,7 +25,7 @@ class Earlier(Mapping[str, Rollout]):
         self._crashed: dict[str, int] = {}
 
     def add(self, place: int, rollout: Rollout) -> None:
-        """Add a dialogue whose line begins at a byte offset."""
+        """Add a dialogue whose line begins at the byte offset `place`."""
         if not rollout.settled:
             self._places[rollout.key] = place
             return

@@ -129,9 +129,9 @@ class WorkerError(InfrastructureError):
 
 @contextmanager
 def boundary(error: type[BoundaryError]) -> Iterator[None]:
-    """Turn any foreign exception raised inside into `error`; ColBench's own errors pass unchanged.
+    """Convert any exception raised inside the context to `error`, except ColBench's own errors, which pass unchanged.
 
-    The message has the type, text and location of the foreign exception, which is kept as the cause.
+    The message contains the type, text and location of the original exception, which is kept as the cause.
     """
     try:
         yield
@@ -147,7 +147,7 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Return type, text and, for an error raised in Python code, the file's name and line, in one line.
+    """Return an error's type, its text and, if it was raised in Python code, the file's name and line, as one line.
 
     The line is the innermost one outside libraries, if there is one: if an agent calls a library, the agent's line.
     """
@@ -161,7 +161,7 @@ def describe_exception(error: BaseException) -> str:
 def place_of(frames: Sequence[tuple[str, int]]) -> str:
     """Return `file.py:12` for the innermost frame outside libraries, if there is one, else for the innermost one.
 
-    `frames` holds file and line of each frame, the outermost first. Returns an empty text if it is empty.
+    `frames` holds the file and line of each frame, the outermost first. Returns an empty text if there are no frames.
     """
     own = [frame for frame in frames if not _of_a_library(frame[0])] or frames
     return f"{Path(own[-1][0]).name}:{own[-1][1]}" if own else ""

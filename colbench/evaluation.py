@@ -56,14 +56,14 @@ from colbench.task import Task
 GIVEN = "given"
 """Task source of a run with tasks given as objects, which are kept in its folder."""
 BROKEN_AFTER = 10
-"""Dialogues that all ended by an exception of the agent's own, before a run stops."""
+"""Number of dialogues after which a run stops if all of them ended with an exception in the agent's own code."""
 
 
 class Observer:
-    """Receives the events of a run. Override what you need; by default nothing happens."""
+    """A receiver of the events of a run. Override the methods that you need; by default they do nothing."""
 
     def on_start(self, record: RunRecord) -> None:
-        """Handle that the resources of the run have been started; `record` is complete."""
+        """Handle the start of the run: its resources have been started, and `record` is complete."""
 
     def on_kept(self, rollout: Rollout) -> None:
         """Handle a planned dialogue that an earlier attempt finished."""
@@ -72,7 +72,7 @@ class Observer:
         """Handle the start of dialogues: `total` are planned, and `kept` were finished by an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Handle a change of the waits for model servers, given as one line per server; empty if there is no wait."""
+        """Handle a change in the waits for model servers, given as one line per server; empty if there is no wait."""
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Handle a finished dialogue; it has been written to the run's folder."""
@@ -86,7 +86,7 @@ class Evaluation:
 
     `agent`, `human` and `tasks` given as objects replace those of the configuration. Without `out` the folder is
     `runs/AGENT-TASKS-DIGEST`. Failed dialogues of an earlier attempt are run again if `retry_failed` names their
-    failure; see `colbench.failures`. Raises UserError that names the flag or field to fix.
+    failure; see `colbench.failures`. Raises UserError, which names the flag or field to fix, if a setting is wrong.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Evaluation:
         single = why_single("agent", self.agent, given=agent is not None)
         single = single or why_single("human", self.human, given=human is not None)
         self.processes = count_processes(config, self.planned, single)
-        """Number of processes for the dialogues, per node in a cluster; 1: this process, if local."""
+        """Number of processes for the dialogues, per node in a cluster; 1 in a local run: this process."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -296,7 +296,7 @@ async def evaluate_async(
     Raises:
         UserError: An argument is wrong; the message names it.
         EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call continues.
-        AgentError: The agent's own code raised in every one of the first dialogues.
+        AgentError: The agent's own code raised an exception in every one of the first dialogues.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
@@ -367,7 +367,7 @@ def _loop_runs() -> bool:
 
 
 def default_folder(config: RunConfig, config_digest: str) -> Path:
-    """Return `runs/AGENT-TASKS-DIGEST`: the same configuration finds its run again, another selection its own."""
+    """Return `runs/AGENT-TASKS-DIGEST`. Each configuration and each selection of dialogues has its own folder."""
     selection: list[object] = [config.limit, config.task_ids]
     if config.shard:
         selection.append(config.shard)

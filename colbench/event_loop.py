@@ -119,6 +119,6 @@ class DaemonThreads(ThreadPoolExecutor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the library's
-        """Let each thread end after the calls that were submitted; wait for none."""
+        """Let each thread end after the calls that were submitted, without waiting for the threads."""
         for _ in range(self._started):
             self._calls.put(None)

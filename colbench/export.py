@@ -1,7 +1,7 @@
 """Tasks as files and as a `datasets.Dataset`.
 
-`jsonl` and `parquet` contain everything, including facts, and are read back as the same tasks; `official` is JSON lines
-with the columns of the official files and no others.
+`jsonl` and `parquet` contain everything, including facts, and can be read back as the same tasks; `official` is JSON
+lines with only the columns of the official files.
 """
 
 from __future__ import annotations

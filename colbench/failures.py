@@ -58,7 +58,7 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return the message about an agent whose own code raised in every dialogue; "" if any dialogue ended otherwise.
+    """Return the message about an agent whose code raised an exception in every dialogue; "" if any ended otherwise.
 
     Dialogues that failed for reasons unrelated to the agent are ignored.
     """

@@ -1,4 +1,4 @@
-"""From flags, environment and file to a RunConfig: a flag beats the environment, that beats the file."""
+"""From flags, environment and file to a RunConfig: a flag overrides the environment, which overrides the file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) 
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add the task source as a word, for commands that are about tasks; `add_config_flags` adds `--tasks`."""
+    """Add the task source as a positional argument, for commands about tasks; `add_config_flags` adds `--tasks`."""
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -61,9 +61,9 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def read_source(args: argparse.Namespace) -> RunConfig:
-    """Return the configuration that flags and environment give, with the task source as a word or as a flag.
+    """Return the configuration from flags and environment, with the task source as a positional argument or a flag.
 
-    Raises UserError if both are given, or for a bad value.
+    Raises UserError if both are given, or if a value is bad.
     """
     if args.source and args.tasks:
         raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of the two out")
@@ -90,7 +90,7 @@ def read_config(
     """Return the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file together.
 
     With a `base`, such as the configuration of an earlier run, only flags and the variables for which the command has a
-    flag change it. Raises UserError that names the flag, variable or key with the bad value.
+    flag change it. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
     sources = [environment_values(environment, args if base else None), _flag_values(args)]
@@ -103,7 +103,7 @@ def read_config(
 def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = None) -> RunConfig:
     """Return a base configuration updated by several sources; later sources override earlier ones.
 
-    Raises UserError that names the source of a bad value.
+    Raises UserError, which names the source of the value, if a value is bad.
     """
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     places: dict[str, str] = {}
@@ -121,7 +121,7 @@ def _merge(earlier: Any, value: Any) -> Any:
 def read_file(path: Path, flag: str) -> dict[str, Any]:
     """Return the content of a TOML file, or of a JSON file with the name *.json.
 
-    Raises UserError that names the flag or argument by which the file was given.
+    Raises UserError, which names the flag or argument by which the file was given, if the file cannot be read.
     """
     try:
         content = path.read_text("utf-8")
@@ -203,7 +203,7 @@ def names(text: str, separator: str = ",") -> list[str]:
 
 
 def pairs(given: Sequence[str], place: str) -> dict[str, Any]:
-    """Return NAME=VALUE arguments by name. Raises UserError for one of another form."""
+    """Return NAME=VALUE arguments by name. Raises UserError if an argument has another form."""
     return dict(_pair(pair, place) for pair in given)
 
 
@@ -227,7 +227,7 @@ def _scalar(text: str) -> str | int | float | bool:
 
 
 def command_flags(config: RunConfig) -> list[str]:
-    """Return the flags that give a configuration, for people to read and type; defaults are left out."""
+    """Return the flags that give a configuration, in human-readable form; defaults are left out."""
     usual, values = msgspec.to_builtins(RunConfig()), msgspec.to_builtins(config)
     return [
         word

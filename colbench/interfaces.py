@@ -33,7 +33,7 @@ class Agent(Protocol):
 
 
 class Episode(Struct, frozen=True, kw_only=True):
-    """An agent's information about one dialogue other than its messages."""
+    """The information that an agent receives about one dialogue, in addition to its messages."""
 
     id: str
     """Unique in the run; reveals nothing about the task."""
@@ -50,7 +50,7 @@ class StatefulAgent(Protocol):
     """An agent with a state for each dialogue: `open` returns the agent of one dialogue."""
 
     def open(self, episode: Episode) -> AbstractAsyncContextManager[Agent]:
-        """Open the agent of one dialogue: a context entered when the dialogue starts, and always left when it ends."""
+        """Return the context of one dialogue's agent, opened when the dialogue starts and always closed at its end."""
         ...
 
 
@@ -66,7 +66,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     probe: Callable[[], Awaitable[str | None]]
     """A function that returns None if the rule is followed, or the reason why it does not apply.
 
-    Raises AgentError if broken.
+    Raises AgentError if the rule is broken.
     """
     needs: tuple[str, ...] = ()
     """Names of rules that must be followed for this rule to be checked; they come before it."""
@@ -121,7 +121,7 @@ class LogKeeper(Protocol):
 
 
 class Scorer(Protocol):
-    """Scores the answers of one domain."""
+    """A scorer of the answers of one domain."""
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
         """Return one verdict for each scoring mode, by the name of the mode."""
@@ -144,7 +144,7 @@ class ReplyScorer(ProgressScorer, Protocol):
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn the outcomes of the differences that the human's reply pointed out.
+        """Return, for each turn, the outcomes of the differences that the human's reply pointed out.
 
         `shown`: what the agent showed in each turn; in the last turn, its answer.
         """
@@ -181,11 +181,11 @@ Reason = Literal[
     "near_duplicate",
     "guessed",
 ]
-"""Reasons why a model's output is not a task, in the order of checking; see `colbench.synthesis.records`."""
+"""Reasons why a model's output is not a valid task, in the order of checking; see `colbench.synthesis.records`."""
 
 
 class RejectedError(Exception):
-    """A model's output is not a task."""
+    """A model's output is not a valid task."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -206,7 +206,10 @@ class TaskIndex(Protocol):
 
 
 class Recipe(Protocol):
-    """How a model writes tasks: each entry point of the group `colbench.recipes` creates one without arguments."""
+    """A recipe for a model that writes tasks.
+
+    Each entry point of the group `colbench.recipes` creates a recipe, without arguments.
+    """
 
     domain: str
     """Name of the domain of the tasks."""
@@ -232,9 +235,9 @@ class Recipe(Protocol):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """The origin of a task source and its properties: entry points of the group `colbench.origins`, one per source.
+    """The origin and the properties of a task source.
 
-    Each entry point is a function of the text after the source's colon.
+    The group `colbench.origins` has one entry point per source: a function of the text after the source's colon.
     """
 
     what: str
@@ -250,9 +253,10 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Design(Protocol):
-    """The author's knowledge of a task's decisions: entry points of the group `colbench.designs` provide it.
+    """The author's knowledge of a task's decisions, which entry points of the group `colbench.designs` provide.
 
-    Each is a function of a task, and returns None for an unknown task. Every field is keyed by a decision's name.
+    Each entry point is a function of a task that returns None for an unknown task. Every field is keyed by a decision's
+    name.
     """
 
     chosen: Mapping[str, Hashable]

@@ -63,7 +63,7 @@ FIELDS = Items.__struct_fields__
 def make_items(
     source: str, names: Iterable[str], numbers: Iterable[float], texts: Iterable[str]
 ) -> Items:
-    """Build the items of a source from its names, numbers and texts; single letters and 0, 1 are left out."""
+    """Build the items of a source from its names, numbers and texts; single letters, 0 and 1 are left out."""
     return Items(
         identifiers=frozenset(
             words
@@ -116,7 +116,7 @@ def ngrams(text: str) -> Iterator[Words]:
 
 
 def numbers_of(text: str) -> Iterator[float]:
-    """Yield the numbers of a text by value; a percentage also as a fraction, as a cut and as a rise."""
+    """Yield the numbers of a text by value; a percentage also as a fraction, as a decrease and as an increase."""
     for digits, percent in NUMBER.findall(text):
         yield from number_forms(digits, percent)
 

@@ -50,12 +50,13 @@ def audit(task: Task, question: str, reply: str) -> Leak:
 
 
 def audit_turns(task: Task, turns: Iterable[Turn]) -> tuple[Turn, ...]:
-    """Return the turns of a dialogue, each with the share that its human reply newly revealed.
+    """Return the turns of a dialogue, each with its leak.
 
-    New items are those that neither side had said or asked for before, so the leaks of a dialogue add up to the share
+    The leak is the share of the hidden items (`hidden_items`) that the human's reply revealed first. An item counts
+    only if neither side had mentioned it or asked for it before, so the leaks of a dialogue add up to the share
     revealed in the whole dialogue. Turns without a reply stay unchanged, as do all turns of a domain in which the human
     is expected to state the content of the answer (`Domain.audited`). Only the first `AUDITED` characters of a message
-    count: a message of a megabyte would delay all other dialogues.
+    are read, because a one-megabyte message would delay all other dialogues.
     """
     if not get_domain(task.domain).audited:
         return tuple(turns)
@@ -84,7 +85,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the items that a question names, and those that it asks for according to the facts."""
+    """Return the hidden items that a question names, and those that it asks for according to the facts."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -102,7 +103,7 @@ def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=CACHED_TASKS)
 def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items], ...]:
-    """Return for each fact its topics and examples, and the hidden items in its statement."""
+    """Return, for each fact, its topics and examples, and the hidden items in its statement."""
     return tuple(
         (_topics(fact.topics, fact.examples), said_by(secret, fact.statement)) for fact in facts
     )

@@ -67,9 +67,9 @@ def watched_loop() -> Iterator[LoopWatch]:
 
 
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
-    """End code that blocks a watched loop, now and from now on; for handlers of signals, which have the `frame`.
+    """Interrupt code that blocks a watched loop, both now and later; signal handlers pass the current `frame`.
 
-    Raises Interrupted if that frame is a speaker's.
+    Raises Interrupted if that frame belongs to a speaker's code.
     """
     if loop in _WATCHES:
         _WATCHES[loop].stopping = True
@@ -78,7 +78,7 @@ def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
 
 
 class LoopWatch:
-    """Polls an event loop a few times per second from a separate thread."""
+    """A watch that polls an event loop a few times per second from a separate thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.stopping = False
@@ -207,7 +207,7 @@ def _clock_of(frames: list[FrameType]) -> Clock | None:
 
 
 def _place(frames: list[FrameType]) -> str:
-    """Return file and line of the speaker's own code that runs."""
+    """Return the file and line of the speaker's own code that is running."""
     lines = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames[1:]]
     inside = max((n for n, (file, _) in enumerate(lines, 1) if file == clocks.__file__), default=0)
     return place_of(lines[inside:])

@@ -1,4 +1,4 @@
-"""Merge: the shards of a run, put together into the run that one machine would have made.
+"""Merging of the shards of a run into the run that one machine would have made.
 
 Each shard is read once to find its dialogues; then their lines are copied in the order of the plan, so that memory
 contains only a key and a position for each dialogue.
@@ -28,7 +28,7 @@ from colbench.run_folder import RunFolder, RunRecord, flat_pins, hold
 from colbench.selection import recorded_tasks
 
 NAMED = 5
-"""Cells without a dialogue that are named."""
+"""Maximum number of cells without a dialogue to name."""
 
 
 class Merged(Struct, frozen=True, kw_only=True):
@@ -60,11 +60,11 @@ class _Place(NamedTuple):
 
 
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
-    """Put the shards of a run together into a new folder, with its report.
+    """Merge the shards of a run into a new folder, with its report.
 
     If several shards have the same dialogue, except for times, it is taken once; a finished dialogue takes precedence
     over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the same
-    settings runs them. The folder appears when all of it is written.
+    settings runs them. The folder appears only when it is completely written.
 
     Args:
         runs: Folders of the shards, or of any runs of one configuration.
@@ -121,8 +121,8 @@ def require_alike(
 ) -> list[str]:
     """Return the versions and sandboxes that differ between shards, one text each.
 
-    Raises UserError that names the difference if the configurations or the tasks differ or, unless `force` is given,
-    versions or sandboxes.
+    Raises UserError, which names the differences, if the configurations or the tasks differ or, unless `force` is
+    given, the versions or sandboxes.
     """
     if found := _differing(folders, [_configuration(record) for record in records]):
         lines = "\n".join(f"  {each}" for each in found)
@@ -183,7 +183,7 @@ def _together(records: Sequence[RunRecord]) -> RunRecord:
 
 @contextmanager
 def _reading(folder: RunFolder) -> Iterator[None]:
-    """Lock a run against writes of other processes while it is read, unless it is on a read-only disk."""
+    """Lock a run against writes by other processes while it is read, unless it is on a read-only disk."""
     if not os.access(folder.path, os.W_OK):
         yield
         return

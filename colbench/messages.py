@@ -83,7 +83,7 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sampled: Sampled | None = None
     """The tokens of this message, if tokens are recorded."""
     images: tuple[bytes, ...] = ()
-    """Pictures (PNG) that go with the words; only an agent that sets `accepts_images` is handed any."""
+    """Pictures (PNG) that accompany the text; only an agent that sets `accepts_images` receives them."""
 
 
 OPENING = re.compile(r"\s*(?:<(think|thinking)>|\[THINK\])", re.IGNORECASE)
@@ -110,7 +110,7 @@ def clean(text: str) -> str:
 
 
 def with_newest_picture(dialogue: Sequence[Message]) -> list[Message]:
-    """Return the dialogue without all but its newest pictures, because each costs thousands of tokens."""
+    """Return the dialogue with only its newest pictures, because each picture costs thousands of tokens."""
     newest = max((n for n, message in enumerate(dialogue) if message.images), default=-1)
     return [
         message if n == newest else replace(message, images=())

@@ -1,4 +1,4 @@
-"""Numbers and counts formatted for people: in the terminal, in reports and on the leaderboard's pages."""
+"""Human-readable numbers and counts, for the terminal, for reports and for the leaderboard's pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def whole_percent(share: float | None) -> str:
 
 
 def percent_range(interval: Interval) -> str:
-    """Return `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap's."""
+    """Return `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     exact = ", exact" if interval.method == "exact" else ""
@@ -42,7 +42,7 @@ def percent_range(interval: Interval) -> str:
 
 
 def percent_with_range(interval: Interval) -> str:
-    """Return `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap's."""
+    """Return `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return percent(interval.mean)
     exact = ", exact" if interval.method == "exact" else ""
@@ -64,17 +64,17 @@ def measure_range(interval: Interval, unit: str) -> str:
 
 
 def _precise(value: float | None) -> str:
-    """Return two decimals, or two digits of a small number; `1,234` from a thousand on."""
+    """Return two decimals, or two digits of a small number; `1,234` for 1,000 or more."""
     return f"{value:.2g}" if value and abs(value) < 0.1 else amount(value, 2)
 
 
 def bare_percent(share: float | None) -> str:
-    """Return `42.3`, for a column whose head has the sign."""
+    """Return `42.3`, for a column whose header has the percent sign."""
     return NOTHING if share is None else f"{share * 100:.1f}"
 
 
 def bare_percent_range(interval: Range) -> str:
-    """Return `39.1–45.4`, for a column whose head has the sign."""
+    """Return `39.1–45.4`, for a column whose header has the percent sign."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     return f"{bare_percent(interval.low)}–{bare_percent(interval.high)}"
@@ -123,7 +123,7 @@ def number_range(interval: Range) -> str:
 
 
 def amount(value: float | None, digits: int = 1) -> str:
-    """Return `4.7`; `1,234` from a thousand on."""
+    """Return `4.7`; `1,234` for 1,000 or more."""
     if value is None:
         return NOTHING
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"

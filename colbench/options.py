@@ -34,7 +34,7 @@ class Option(Struct, frozen=True):
     default: str = ""
     """Description of the default if its value is not self-explanatory."""
     separator: str = ","
-    """Between the values of a list."""
+    """The separator between the values of a list."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):

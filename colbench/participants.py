@@ -21,7 +21,7 @@ LEAVING = 60.0
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
-    """Return the agent or the human that a configuration names. Raises UserError if there is none."""
+    """Return the agent or the human that a configuration names. Raises UserError if it does not exist."""
     return resolve(role, getattr(config, role), arguments(role, config))
 
 
@@ -77,22 +77,22 @@ def learned(agent: object, human: object) -> dict[str, list[str]]:
 
 
 def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> None:
-    """Raise UserError if an agent that lists its domains gets tasks of another one."""
+    """Raise UserError if an agent that lists its domains gets tasks of another domain."""
     known: Sequence[str] | None = getattr(agent, "domains", None)
     other = next((task.domain for task in tasks if known and task.domain not in known), None)
     if known and other:
         raise UserError(
-            f"--agent {config.agent}: supports {' and '.join(known)} tasks, but {config.tasks} "
+            f"--agent {config.agent}: it supports {' and '.join(known)} tasks, but {config.tasks} "
             f"has {other} tasks; name another agent, such as {get_domain(other).defaults.agent}, "
             f"or choose tasks with --domain {known[0]}"
         )
 
 
 def require_tokens(agent: object, config: RunConfig) -> None:
-    """Raise UserError if tokens of an agent must be recorded that provides none."""
+    """Raise UserError if tokens must be recorded for an agent that does not provide them."""
     if config.record_tokens and not getattr(agent, "records_tokens", False):
         raise UserError(
-            f"--record-tokens: {config.agent} records no tokens; use vllm:MODEL, or "
+            f"--record-tokens: {config.agent} does not record tokens; use vllm:MODEL, or "
             "openai:MODEL@URL with a vLLM server"
         )
 
@@ -113,7 +113,10 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 
 
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
-    """Enter a participant that is a context manager; it is left with the exit stack, where its failure does no harm."""
+    """Start a participant that is a context manager; the exit stack stops it, and only logs a failure to stop.
+
+    Raises UserError if it cannot be started.
+    """
     if not hasattr(participant, "__aenter__"):
         return
     try:

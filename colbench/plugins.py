@@ -39,14 +39,14 @@ GROUPS: dict[Kind, str] = {
 DESIGNS = "colbench.designs"
 ORIGINS = "colbench.origins"
 FRAMEWORKS = "colbench.frameworks"
-"""Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for all that can be called."""
+"""Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for every callable."""
 OWN = frozenset(
     {"colbench", "colbench_agents", "colbench_leaderboard", "colbench_tasks", "colbench_verifiers"}
 )
 """Packages that the version of ColBench pins, so that no hash of their files is recorded."""
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
-"""Ends of the names of task files that the source `file` reads."""
+"""Suffixes of the names of task files that the source `file` reads."""
 REQUIRED = {"agent": "reply", "human": "respond"}
 
 

@@ -54,7 +54,7 @@ class AnswerPictures(Protocol):
     """How to read the pictures."""
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return the pictures of an answer that can be made here, in the order of showing."""
+        """Return the pictures of an answer that can be made here, in display order."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -74,10 +74,13 @@ class DialoguePictures(Protocol):
     """How to read a difference."""
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, with an answer to show."""
+        """Return the turns with an answer to show, counted from 1."""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of one of these turns. Raises UserError that says how to get missing ones."""
+        """Return the pictures of a turn listed by `turns`.
+
+        Raises UserError, which says how to get the pictures, if they are missing.
+        """
 
     async def close(self) -> None:
         """Stop the processes that render pictures."""

@@ -28,7 +28,7 @@ MEASURABLE = 5.0
 
 
 class ConsoleObserver(Observer):
-    """Prints the environment of a run on standard output, and its progress on standard error."""
+    """An observer that prints the environment of a run on standard output, and its progress on standard error."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -141,7 +141,7 @@ class Tally:
         return " · ".join(parts)
 
     def remaining(self) -> str:
-        """Return the time left at the present rate."""
+        """Return the remaining time at the current rate."""
         if not self.fresh:
             return "-:--"
         seconds = int(60 * (self.total - self.done) / self.rate())

@@ -16,9 +16,9 @@ from colbench.task import Task
 
 
 class RunResources:
-    """Code sandbox, browser and whatever else the domains of some tasks need.
+    """The code sandbox, the browser and all other resources that the domains of some tasks need.
 
-    The constructor raises UserError if this machine lacks something. Entering the context starts all resources, leaving
+    The constructor raises UserError if this machine lacks a resource. Opening the context starts all resources, closing
     it stops them.
     """
 
@@ -100,9 +100,9 @@ class RunResources:
 async def open_renderer(
     domain: str, config: RunConfig | None = None
 ) -> AsyncIterator[PageRenderer]:
-    """Start the renderer of a domain's pages, without the domain's other resources, and stop it on leaving.
+    """Start the renderer of a domain's pages, without the domain's other resources, and stop it at the end.
 
-    Pages look as the human sees them. Raises UserError if the domain has no pages, or this machine no browser.
+    Pages look as the human sees them. Raises UserError if the domain has no pages, or this machine has no browser.
     """
     renderer = get_domain(domain).resources(config or RunConfig(domain=domain), []).renderer
     if renderer is None:

@@ -43,44 +43,44 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     questions: int = 0
     hits: int = 0
-    """Number of questions whose reply told a hidden decision that was still open."""
+    """Number of questions whose reply revealed a hidden decision that was still open."""
     redundant: int = 0
-    """Number of questions that asked only for decisions that the request or an earlier reply had told."""
+    """Number of questions that asked only for decisions that the request or an earlier reply had revealed."""
     unanswerable: int = 0
-    """Number of questions that asked for no decision of the task and whose reply told none."""
+    """Number of questions that asked for no decision of the task and whose reply revealed none."""
     late: int = 0
-    """Number of questions asked after every hidden decision was told."""
+    """Number of questions asked after every hidden decision had been revealed."""
     hidden: int = 0
-    """Decisions that the request does not state."""
+    """Number of decisions that the request does not state."""
     told: int = 0
-    """Number of hidden decisions that were told before the answer."""
+    """Number of hidden decisions that were revealed before the answer."""
     needed_questions: int = 0
-    """Minimum number of questions that reveal all hidden decisions if the person tells two per reply."""
+    """Minimum number of questions that reveal all hidden decisions if the human reveals two per reply."""
     guessed: tuple[str, ...] = ()
-    """Number of hidden decisions that the answer gets right although they were never told."""
+    """Names of the hidden decisions that the answer gets right although they were never revealed."""
     ignored: tuple[str, ...] = ()
-    """Number of hidden decisions that were told and that the answer contradicts."""
+    """Names of the hidden decisions that were revealed and that the answer contradicts."""
     estimated: bool = False
     """True if the decisions were read from the reference because the task has no facts."""
 
     @property
     def open(self) -> int:
-        """Hidden decisions that were never told."""
+        """Number of hidden decisions that were never revealed."""
         return self.hidden - self.told
 
     @property
     def ask_precision(self) -> float | None:
-        """Share of the questions that were hits; None without a question."""
+        """Share of the questions that were hits; None if there was no question."""
         return self.hits / self.questions if self.questions else None
 
     @property
     def ask_recall(self) -> float | None:
-        """Share of the hidden decisions that were told before the answer; None if the task hides none."""
+        """Share of the hidden decisions that were revealed before the answer; None if the task hides none."""
         return self.told / self.hidden if self.hidden else None
 
     @property
     def ask_f1(self) -> float | None:
-        """Harmonic mean of precision and recall, 0 without a question or a hit; None if nothing is hidden."""
+        """Harmonic mean of precision and recall; 0 if there was no question or no hit, None if nothing is hidden."""
         precision, recall = self.ask_precision or 0.0, self.ask_recall
         if recall is None:
             return None
@@ -92,7 +92,7 @@ class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     fixed: int = 0
     kept: int = 0
-    """Still there, though perhaps smaller."""
+    """Number of differences that are still present, though perhaps smaller."""
     worse: int = 0
 
     def __add__(self, other: Followed) -> Followed:
@@ -104,7 +104,7 @@ class Followed(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def pointed_out(self) -> int:
-        """Differences that the human pointed out."""
+        """Number of differences that the human pointed out."""
         return self.fixed + self.kept + self.worse
 
 
@@ -118,7 +118,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human: str | None = None
     """The human's reply; None on the last turn."""
     thoughts: str = ""
-    """The agent's thoughts, which were shown to no one. Thoughts in `<think>` tags are also in `raw`."""
+    """The agent's thoughts, which the human never saw. Thoughts in `<think>` tags are also in `raw`."""
     human_thoughts: str = ""
     sampled: Sampled | None = None
     """The tokens of `raw`, including those of thoughts; recorded with `--record-tokens`."""
@@ -136,7 +136,10 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     None if the task's decisions are not known.
     """
     told: tuple[str, ...] | None = None
-    """Names of the decisions that the human's reply told; None without a reply, or if the decisions are not known."""
+    """Names of the decisions that the human's reply revealed.
+
+    None if there was no reply, or if the task's decisions are not known.
+    """
     followed: Followed | None = None
     """Outcomes of the differences that the human's reply pointed out; None if it named none in fixed wording."""
     score: Score | None = None
@@ -154,7 +157,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why a dialogue or its scoring ended early, and at which boundary."""
+    """The reason why a dialogue or its scoring ended early, and the boundary at which it did."""
 
     boundary: Boundary
     reason: str
@@ -243,7 +246,7 @@ def _without_waits(delivery: Delivery | None) -> Delivery | None:
 
 
 def failure_of(error: ColBenchError) -> Failure:
-    """Return the failure that an error at a boundary becomes in a rollout."""
+    """Return the failure that represents an error at a boundary in a rollout."""
     if isinstance(error, BoundaryError):
         return Failure(boundary=error.boundary, reason=clean(str(error)), kind=error.kind)
     raise error
@@ -262,7 +265,7 @@ def read_rollouts(path: Path) -> list[Rollout]:
 def iter_rollouts(path: Path) -> Iterator[Rollout]:
     """Yield the rollouts of a file one at a time, including those replaced by a later one with the same key.
 
-    Raises DataError naming the line if one is malformed, except for an incomplete last line.
+    Raises DataError, which names the line, if a line is malformed, except for an incomplete last line.
     """
     return (placed.rollout for placed in placed_rollouts(path))
 
@@ -280,7 +283,7 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
 
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
-    """Yield the rollouts of a file from a byte offset on, where the given line starts; see `iter_rollouts`."""
+    """Yield the rollouts of a file from a byte offset on, at which the given line starts; see `iter_rollouts`."""
     for number, content in enumerate(_whole_lines(path, start), start=line):
         rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))
@@ -291,7 +294,7 @@ _DECODER = msgspec.json.Decoder(Rollout)
 
 
 def decode_line(path: Path, content: bytes, number: Callable[[], int]) -> Rollout:
-    """Return the rollout on a line of a file. Raises DataError naming file and line if it is malformed."""
+    """Return the rollout on a line of a file. Raises DataError, which names the file and line, if it is malformed."""
     try:
         rollout = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

@@ -1,6 +1,7 @@
 """Files of rollouts that are too large for memory: their valid rollouts are read one at a time.
 
-The last line of a key counts. So a file is read from its end: a line whose key was already seen is an earlier attempt.
+The last line of a key counts. A file is therefore read from its end: a line whose key was already seen is an earlier
+attempt.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ BLOCK = 1 << 22
 def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
     """Yield the byte offset and the rollout of the last line of each key, the last line of the file first.
 
-    A missing file has none. Raises DataError naming the line if one is malformed, except for an incomplete last line.
+    A missing file has none. Raises DataError, which names the line, if a line is malformed, except for an incomplete
+    last line.
     """
     seen: set[str] = set()
     for start, content in _lines_from_end(path):
@@ -31,7 +33,7 @@ def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
 
 
 class RolloutReader(AbstractContextManager["RolloutReader"]):
-    """Reads single rollouts of a file by their byte offsets."""
+    """A reader of single rollouts of a file, by their byte offsets."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,7 +83,7 @@ class StoredRollouts(Sequence[Rollout]):
 
 
 def _lines_from_end(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of each complete line without its newline, the last line first."""
+    """Yield the offset and the content of each complete line without its newline, the last line first."""
     if not path.exists():
         return
     try:

@@ -80,8 +80,8 @@ class Run:
     def rollouts(self) -> list[Rollout]:
         """The dialogues with their verdicts, one for each task and trial that has been run.
 
-        They have the order of the plan: all tasks in their order, then all of them again for the next trial. Dialogues
-        on unknown tasks, which their source no longer provides, come last, in the order in which they ended.
+        They are in the order of the plan: all tasks in order, then all of them again for the next trial. Dialogues on
+        unknown tasks, which the task source no longer provides, come last, in the order in which they ended.
         """
         places = {task.id: number for number, task in enumerate(self.known_tasks())}
 
@@ -94,7 +94,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """The dialogues in numbers, without their texts, by domain, task and trial; millions fit into memory."""
+        """Numbers about the dialogues, without their texts, by domain, task and trial; millions fit into memory."""
         return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property
@@ -124,8 +124,8 @@ class Run:
 
         Columns: `task_id`, `task_hash`, `domain`, `family`, `trial`, `seed`, `ended_by` (answer, limit or failure),
         `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`, `agent_words`,
-        `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`, `human_completion_tokens` (None where
-        no server counted), `seconds`, and every metric of the domain by its name (None if it was not computed;
+        `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`, `human_completion_tokens` (None if
+        no server counted them), `seconds`, and every metric of the domain by its name (None if it was not computed;
         `success` is 1.0 or 0.0). Metrics of a scoring mode other than `default` are named MODE_METRIC. Further columns
         are the measures of the questions, such as `ask_f1`, the shares of the differences that the human pointed out,
         such as `differences_fixed`, `failure_class` (None if the dialogue did not fail), and `gain_per_question` if the
@@ -202,7 +202,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function for the gain per question of a dialogue; None without a baseline that asks nothing."""
+        """Return a function for the gain per question of a dialogue; None if no baseline that asks nothing is set."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)
@@ -235,7 +235,7 @@ class Run:
             return []
 
     def _aligned_rows(self) -> list[dict[str, Any]]:
-        """Return the rows with the same columns in each, also where a run has several domains."""
+        """Return the rows, each with the same columns, even if the run has several domains."""
         rows = list(self.rows())
         columns = dict.fromkeys(column for row in rows for column in row)
         return [{column: row.get(column) for column in columns} for row in rows]

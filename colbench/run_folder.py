@@ -85,7 +85,7 @@ def now() -> str:
 
 
 class RunFolder:
-    """Reads and writes the files of one run."""
+    """The folder of one run, whose files it reads and writes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -156,7 +156,7 @@ class RunFolder:
 
     @contextmanager
     def writing(self, record: RunRecord) -> Iterator[RolloutWriter]:
-        """Start or resume the run of `record`, as the one writer of this folder.
+        """Start or resume the run of `record`, as the only writer of this folder.
 
         Raises UserError if another process uses the folder, or if the folder contains a run with another configuration
         (the message shows the difference) or anything other than a run.
@@ -227,8 +227,8 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock a file, created if missing, against other processes; the system releases it when this process ends.
 
-    Raises UserError that names `--out` if the file cannot be written, or if another process has locked it and `wait` is
-    False.
+    Raises UserError, which names `--out`, if the file cannot be written, or if another process has locked it and `wait`
+    is False.
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -257,7 +257,7 @@ def _lock(handle: int, place: Path, *, wait: bool) -> None:
 
 
 class LineWriter:
-    """Appends complete lines, after removing the incomplete line of a killed process.
+    """A writer that appends complete lines to a file, after removing the incomplete line of a killed process.
 
     If the file is deleted or replaced while it is open, the lines are rescued into a new file.
     """
@@ -315,7 +315,7 @@ class LineWriter:
 
 
 class RolloutWriter(LineWriter):
-    """Appends rollouts to a file."""
+    """A writer that appends rollouts to a file."""
 
     def append(self, rollout: Rollout) -> None:
         """Write one rollout; see `write`."""

@@ -41,9 +41,10 @@ from colbench.score import Score
 from colbench.task import Task
 
 SCORING_BACKLOG = 2
-"""Finished dialogues that may wait for each sandbox worker."""
+"""Maximum number of finished dialogues that wait for each sandbox worker."""
 AUDIT_BACKLOG = 128
-"""Scored dialogues that may wait for their audits; a killed process loses no more than these and those above."""
+"""Maximum number of scored dialogues that wait for their audits; a killed process loses at most these and those that
+wait for sandbox workers."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ class Runner(Struct, frozen=True, kw_only=True):
             raise first_of(errors) from None
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
-        """Return the dialogue of a cell, unscored. An error becomes its failure, but a UserError is raised."""
+        """Return the dialogue of a cell, unscored. An error becomes its failure, except UserError, which is raised."""
         started, start, turns = now(), time.perf_counter(), list[Turn]()
         ending: Ending | None = None
         failure: Failure | None = None
@@ -181,7 +182,7 @@ def make_rollout(
     started: str,
     seconds: float,
 ) -> Rollout:
-    """Return the rollout of a cell, not scored or audited; without an ending, it ended with `failure`."""
+    """Return the rollout of a cell, not scored or audited; if `ending` is None, the dialogue ended with `failure`."""
     return Rollout(
         key=cell.key,
         task_id=cell.task.id,
@@ -200,7 +201,7 @@ def make_rollout(
 
 
 async def score_rollout(scorer: Scorer, task: Task, rollout: Rollout, answer: str) -> Rollout:
-    """Return the rollout with the verdicts on its answer and, where the scorer has any, on its turns.
+    """Return the rollout with the verdicts on its answer and, if the scorer gives any, on its turns.
 
     A failure of the scorer becomes the rollout's failure.
     """

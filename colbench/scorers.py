@@ -27,16 +27,16 @@ GROUP = "colbench.scorers"
 
 
 class ExtraScorer(Protocol):
-    """Measures answers with its own metrics.
+    """A scorer that measures answers with its own metrics.
 
     The entry point is a class, or a function without arguments, that builds the scorer; or a function of task and
     answer that returns a number, for a metric with the entry point's name (`FunctionScorer`).
     """
 
     metrics: Sequence[Metric]
-    """All of the role `detail`; their names must differ from those of the domain's metrics.
+    """The metrics, all of the role `detail`; their names must differ from those of the domain's metrics.
 
-    If they are an attribute of the scorer's class, reports read them without building the scorer.
+    If this is an attribute of the scorer's class, reports read the metrics without building the scorer.
     """
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
@@ -104,7 +104,7 @@ def _is_measure(loaded: object) -> bool:
 
 
 class FunctionScorer:
-    """An extra scorer made from a function, plain or async, of a task and an answer; it returns None for no value.
+    """An extra scorer made from a function of a task and an answer, plain or async, which returns None for no value.
 
     The function may declare its metric in an attribute `metrics` with one `Metric`.
     """
@@ -122,7 +122,7 @@ class FunctionScorer:
 
 
 def with_extras(scorer: Scorer, extras: Sequence[ExtraScorer]) -> Scorer:
-    """Return a scorer that also computes the metrics of the extra scorers; without any, the scorer itself."""
+    """Return a scorer that also computes the metrics of the extra scorers; if there are none, the scorer itself."""
     if not extras:
         return scorer
     if isinstance(scorer, ReplyScorer):

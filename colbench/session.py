@@ -111,10 +111,10 @@ class Talk:
 
 
 class Session:
-    """A simulated human and scorers, started on entering and stopped on leaving.
+    """A simulated human and scorers, started when the context is opened and stopped when it is closed.
 
     Args:
-        config: The configuration; its agent, trials and folder do not count.
+        config: The configuration; its agent, trials and folder are ignored.
         tasks: A source, as for `--tasks`, or a list of tasks. Required for domains not named in `domain`, and for
             `Session.tasks`.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
@@ -180,7 +180,7 @@ class Session:
     def start(self, task: Task, *, trial: int = 0, images: bool = False) -> Talk:
         """Start a dialogue on a task; `images`: True if the agent is shown pictures of its pages.
 
-        Raises UserError if it is not a task.
+        Raises UserError if `task` is not a task.
         """
         if not isinstance(task, Task):
             raise UserError(f"task: expected a Task, such as one of Session.tasks; given: {task!r}")

@@ -1,7 +1,7 @@
 """Shards: the parts of a run that several machines work on. A cell's shard depends on its task and trial alone.
 
-So every run on the same tasks is divided in the same way, whatever its agent, and shards with the same number are
-comparable.
+Therefore every run on the same tasks is divided in the same way, whatever its agent, and shards with the same number
+are comparable.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ def in_shard(shard: Shard | None, task_id: str, task_hash: str, trial: int) -> b
 
 
 def shard_name(shard: Shard) -> str:
-    """Return a readable name of a shard, such as `shard 2 of 4`."""
+    """Return the human-readable name of a shard, such as `shard 2 of 4`."""
     number, shards = shard
     return f"shard {number} of {shards}"

@@ -68,7 +68,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of everything that can change a number, so not of the id and the family."""
+        """SHA-256 of everything that can change a number, which excludes the id and the family."""
         content = msgspec.json.encode([self.domain, self.request, self.hidden])
         return hashlib.sha256(content).hexdigest()
 
@@ -98,7 +98,7 @@ class _Row(Struct, kw_only=True):
 def task_from_row(row: Any) -> Task:
     """Return the task of a decoded row in the official schema.
 
-    Raises DataError naming the key if the row does not fit the schema.
+    Raises DataError, which names the key, if the row does not fit the schema.
     """
     if not isinstance(row, dict):
         raise DataError("expected a JSON object")
@@ -188,8 +188,8 @@ def read_tasks(
 ) -> list[Task]:
     """Return the tasks of a JSONL file: all, or only the first `limit`.
 
-    Raises DataError naming the file, the line and the key of the first malformed row. With a list `malformed`, such
-    rows are left out and described there, and the error is raised only if no row is left.
+    Raises DataError, which names the file, the line and the key, for the first malformed row. If a list `malformed` is
+    given, such rows are left out and described there, and the error is raised only if no row is left.
     """
     try:
         with path.open("rb") as lines:

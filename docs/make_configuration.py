@@ -15,16 +15,16 @@ INTRODUCTION = """\
 # Configuration
 <!-- Made by docs/make_configuration.py from colbench/config.py; change the text there. -->
 
-A setting can be given in four places; the first that has it counts:
+A setting can be given in four places, in order of precedence:
 
 1. a flag of the command line: `--max-turns 5`
 2. an environment variable, named after the flag: `COLBENCH_MAX_TURNS=5`
 3. a key in the TOML (or `*.json`) file that `--config FILE` names: `max_turns = 5`
 4. the default
 
-`colbench.evaluate(max_turns=5)` takes the same keys. Lists have commas in flags and variables (`--task-ids a,b`).
-Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files, repeated flags
-(`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables with spaces
+`colbench.evaluate(max_turns=5)` takes the same keys. In flags and variables, commas separate the items of a list
+(`--task-ids a,b`). Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files,
+repeated flags (`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables with spaces
 (`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`); all places are combined.
 
 ```toml
@@ -37,8 +37,8 @@ temperature = 0.7
 
 Unknown keys and flags are errors, and so are misspelled variables, such as `COLBENCH_AGNET`.
 
-**Pinned** settings (†) can change a number: a run is resumed only if they are unchanged, prompt files by content. The
-address of a model server and these arguments are not pinned: {unpinned}.
+**Pinned** settings (†) can change a number: a run is resumed only if they are unchanged (prompt files: their content).
+The address of a model server and these arguments are not pinned: {unpinned}.
 Settings that select dialogues (+) may change to extend a run, all others at any time.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}

@@ -1,7 +1,7 @@
 """Make the pictures of the README from real runs: `python docs/make_pictures.py [--browser PATH]`.
 
-The three rule-based agents play 300 bundled tasks. The pages are pictured by a browser, light and dark; the terminal is
-what `colbench compare` prints, as SVG. Everything is written to `docs/pictures/`.
+The three rule-based agents play 300 bundled tasks. A browser takes screenshots of the pages, light and dark; the
+picture of a terminal shows the output of `colbench compare`, as SVG. Everything is written to `docs/pictures/`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PICTURES = HERE / "pictures"
 AGENTS = ("interviewer", "demonstrator", "guesser")
 COLUMNS = 100
 COLORS = 128
-"""In a picture of a page: few enough for a small file."""
+"""Number of colors in a picture of a page, few enough for a small file."""
 DIALOGUE = "loyalty-test-0000"
 WIDTH = 1100
 HEIGHTS = {"dialogue": 910, "report": 910, "compare": 910}
@@ -45,9 +45,9 @@ THEMES: dict[Literal["light", "dark"], TerminalTheme] = {"light": LIGHT, "dark":
 
 
 def main() -> None:
-    """Run the agents and make every picture."""
+    """Run the agents and make all pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--browser", help="the browser that pictures the pages")
+    parser.add_argument("--browser", help="the browser that renders the pages")
     args = parser.parse_args()
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def dialogue(viewer: Path) -> Path:
 
 
 def picture_page(browser: Browser, name: str, page: Path) -> None:
-    """Picture the upper part of a page, light and dark."""
+    """Take screenshots of the upper part of a page, light and dark."""
     for scheme in THEMES:
         tab: Page = browser.new_page(
             viewport={"width": WIDTH, "height": HEIGHTS[name]}, color_scheme=scheme
@@ -100,7 +100,7 @@ def picture_page(browser: Browser, name: str, page: Path) -> None:
 
 
 def picture_terminal(name: str, arguments: list[str]) -> None:
-    """Picture what a command prints in a terminal, light and dark."""
+    """Draw the output of a command in a terminal, light and dark."""
     text = Text.from_ansi(printed(arguments))
     for scheme, theme in THEMES.items():
         console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"))  # noqa: SIM115  # closed with the process
@@ -110,7 +110,7 @@ def picture_terminal(name: str, arguments: list[str]) -> None:
 
 
 def printed(arguments: list[str]) -> str:
-    """Return what a command prints to a terminal of its own, escape sequences included."""
+    """Return the output of a command in its own terminal, including escape sequences."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "colbench.cli", *arguments]
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
@@ -124,7 +124,7 @@ def printed(arguments: list[str]) -> str:
 
 
 def _read(terminal: int) -> bytes:
-    """Read from a terminal; nothing once its last writer is gone."""
+    """Read from a terminal; return b"" after its last writer has exited."""
     try:
         return os.read(terminal, 1 << 16)
     except OSError:

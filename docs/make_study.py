@@ -1,4 +1,4 @@
-"""Make docs/study.md with its pictures and appendices from the results: `python docs/make_study.py`.
+"""Generate docs/study.md, its pictures and its appendices from the recorded results: `python docs/make_study.py`.
 
 docs/study/WORLD.json.gz    the results of a world: `results.json` of `sweet-rl study`, compressed
 docs/study.md.jinja         the text of the page, whose numbers are computed here
@@ -88,7 +88,7 @@ def page(worlds: dict[str, Results]) -> str:
 
 
 class Numbers:
-    """The numbers of a world, as the text gives them."""
+    """The numbers of a world, formatted for the text."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -98,11 +98,11 @@ class Numbers:
         return percent(_mean(summary(on_tests(self._results, arm), success)))
 
     def told(self, arm: str) -> str:
-        """Return the mean share of hidden decisions told before the answer."""
+        """Return the mean share of hidden decisions revealed before the answer."""
         return percent(_mean(summary(on_tests(self._results, arm), told)))
 
     def success_if_told(self, arm: str) -> str:
-        """Return the mean success of the answers given after all decisions were told."""
+        """Return the mean success of the answers given after all decisions were revealed."""
         return percent(_mean(summary(on_tests(self._results, arm), success_if_told)))
 
     def each(self, arm: str) -> str:
@@ -115,7 +115,7 @@ class Numbers:
         return len(on_tests(self._results, arm))
 
     def pair(self, asker: str, writer: str) -> str:
-        """Return the mean success where one asks and another one writes."""
+        """Return the mean success of dialogues in which one model asks and another writes."""
         return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
 
     def lead(self, arm: str, other: str) -> str:
@@ -127,7 +127,7 @@ class Numbers:
 
 def _mean(found: Summary | None) -> float:
     if found is None or found.tasks.mean is None:
-        raise ValueError("the results lack a number of the text")
+        raise ValueError("the results lack a number that the text needs")
     return found.tasks.mean
 
 

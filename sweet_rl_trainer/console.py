@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from colbench.console import errors
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines without a terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -85,7 +85,7 @@ class _Lines:
 def quiet() -> None:
     """Silence bitsandbytes, and the progress bars of transformers if standard error is not a terminal.
 
-    Call it before anything imports these packages.
+    Call this function before anything imports these packages.
     """
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
     if not sys.stderr.isatty():

@@ -62,7 +62,7 @@ STYLE: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of this module, whatever the user's settings of matplotlib are."""
+    """Draw in the style of this module, regardless of the user's matplotlib settings."""
     from matplotlib import style as styles
 
     with styles.context(STYLE, after_reset=True):
@@ -74,7 +74,7 @@ def panels(
 ) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure and its axes, row by row.
 
-    `size`: width and height of one panel in inches. `options` are passed to `matplotlib.figure.Figure.subplots`.
+    `size` is the width and height of one panel in inches. `options` are passed to `matplotlib.figure.Figure.subplots`.
     """
     from matplotlib.figure import Figure
 
@@ -95,7 +95,7 @@ def percent(axis: Axis, sign: str = " %") -> None:
 
 
 def ticks(axis: Axis, most: int) -> None:
-    """Limit an axis to a number of intervals between its ticks, which stay at round numbers."""
+    """Limit the number of intervals between the ticks of an axis; the ticks stay at round numbers."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))

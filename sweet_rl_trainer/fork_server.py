@@ -1,10 +1,11 @@
-"""A process that has imported torch and transformers, and forks children that begin at once.
+"""A process that has imported torch and transformers, and forks child processes that start immediately.
 
     python -m sweet_rl_trainer.fork_server      its standard input is a socket: requests come in, exit codes go out
 
-Importing these packages takes seconds of CPU time, more than a small stage of a training does. Unlike multiprocessing's
-fork server this one does not import the main script again, so that script needs no `if __name__ == "__main__"`. The
-server itself never uses an accelerator, because a GPU's driver does not survive a fork; its children do.
+Importing these packages takes seconds of CPU time, more than a small stage of a training run takes. Unlike
+multiprocessing's fork server, this one does not import the main script again, so that script needs no
+`if __name__ == "__main__"`. The server itself never uses an accelerator, because a GPU driver does not survive a fork;
+the child processes do use it.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class ForkServer:
     def run(self, request: Request, streams: Sequence[int]) -> int:
         """Run a program with these descriptors as its standard streams, and return its exit code.
 
-        One program runs at a time. Raises RuntimeError if the server is gone.
+        One program runs at a time. Raises RuntimeError if the server has exited.
         """
         body = msgspec.json.encode(request)
         with self._lock:
@@ -70,13 +71,13 @@ class ForkServer:
             except KeyboardInterrupt:
                 self._socket.recv(
                     LENGTH
-                )  # the child, or the server before it is ready, ends as well
+                )  # the child, or the server before it is ready, exits as well
                 raise
 
     def _exit_code(self) -> int:
         code = self._socket.recv(LENGTH)
         if not code:
-            raise RuntimeError("the process that starts the stages of a training has ended")
+            raise RuntimeError("the process that starts the stages of a training run has exited")
         return int.from_bytes(code, signed=True)
 
     def _close(self) -> None:
@@ -87,7 +88,7 @@ class ForkServer:
 def serve(connection: socket.socket) -> int:
     """Run requested programs one after another until the other end is closed. Return an exit code.
 
-    It also returns in each child, with the exit code of its program.
+    This function also returns in each child process, with the exit code of the child's program.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for module in PRELOADED:
@@ -109,7 +110,7 @@ def serve(connection: socket.socket) -> int:
 
 
 def _fork() -> int:
-    """Fork, without the warning of Python 3.12 about other threads: here they are idle threads of libraries."""
+    """Fork without Python 3.12's warning about other threads; here, the other threads are idle library threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

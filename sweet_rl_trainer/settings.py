@@ -59,18 +59,18 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Training settings. "Paper" marks the paper's hyper-parameters, "ours" settings that the paper does not report."""
 
     score: Score = "log-ratio"
-    """The weighted summands of S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
+    """The terms of the weighted sum S: log π_θ − log π_ref, or the values of a regression head. Paper: log-ratio."""
     beta: Positive = 0.1
     """β of the preference. Paper."""
     likelihood_weight: NotNegative = 0.01
-    """λ of NLL⁺ next to the preference. Paper."""
+    """λ, the weight of NLL⁺ relative to the preference loss. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
-    """Tokens averaged by the NLL; "everything", with system and human, as in the released actor. Ours: replies."""
+    """Tokens in the mean NLL; "everything" adds system and human messages, as in the released actor. Ours: replies."""
 
     learning_rate: Positive = 2e-7
-    """The highest. Paper, for full fine-tuning; LoRA wants about 1e-5 and more."""
+    """The peak learning rate. Paper, for full fine-tuning; LoRA needs about 1e-5 or more."""
     final_rate: Share = 0.1
-    """Share of the learning rate at the end of the cosine schedule. Paper."""
+    """The learning rate at the end of the cosine schedule, as a share of the peak. Paper."""
     warmup: Share = 0.03
     """Share of the steps in which the learning rate rises from 0. Paper."""
     adam: tuple[Share, Share] = (0.9, 0.95)
@@ -83,15 +83,15 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Name of any AdamW in transformers, such as `paged_adamw_8bit`. Ours."""
 
     batch_size: Count = 8
-    """Pairs, or successes, in an optimizer step, over all processes. Paper; RFT 32."""
+    """Number of pairs, or of successes, in an optimizer step, over all processes. Paper; 32 for RFT."""
     epochs: Count = 4
-    """Paper; actor 1, frontend 8."""
+    """Number of passes over the examples. Paper; 1 for the actor, 8 for the frontend."""
     max_steps: Count | None = None
     """Stop after this many optimizer steps; the schedule has the same length. Ours: at the end of the epochs."""
     row_tokens: Count = 16_384
     """Maximum number of tokens packed into one row, the unit of memory; a longer pair has its own row. Ours."""
     share_beginnings: bool = False
-    """Compute the common beginnings of sequences in a row once (`attention.can_share`). Ours."""
+    """Compute the common prefixes of sequences in a row once (`attention.can_share`). Ours."""
 
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. Paper."""
@@ -115,15 +115,15 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "report_to", trackers(self.report_to))
         if self.score == "value" and self.likelihood_weight:
             raise UserError(
-                f"likelihood_weight {self.likelihood_weight:g}: the score value has no likelihood; set it to 0"
+                f'likelihood_weight {self.likelihood_weight:g}: the score "value" has no likelihood; set it to 0'
             )
 
     def steps_of_epoch(self, count: int) -> int:
-        """Return the optimizer steps in which each of `count` examples is used once."""
+        """Return the number of optimizer steps in which each of `count` examples is used once."""
         return -(-count // self.batch_size)
 
     def steps(self, count: int) -> int:
-        """Return the optimizer steps of a training on `count` examples."""
+        """Return the number of optimizer steps in a training run on `count` examples."""
         whole = self.steps_of_epoch(count) * self.epochs
         return min(whole, self.max_steps or whole)
 
@@ -133,11 +133,11 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     rank: Count = 16
     alpha: Count = 32
-    """The adapters' product counts alpha / rank times."""
+    """The adapters' product is scaled by alpha / rank."""
     dropout: Share = 0.0
     """Dropout of the adapters' inputs."""
     targets: tuple[str, ...] = ()
-    """Ends of the names of the linear layers to adapt; all but the output layer unless given."""
+    """Suffixes of the names of the linear layers to adapt; by default, all layers except the output layer."""
     quantize: Quantize | None = None
     """Storage format of the base weights, if not their own precision: QLoRA (arXiv 2305.14314)."""
 
@@ -147,7 +147,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     layers: Count = 2
     width: Annotated[int, Meta(ge=1, multiple_of=32)] = 64
-    """Width of the hidden states; there is an attention head for each 32."""
+    """Width of the hidden states; there is one attention head per 32 dimensions."""
     inner: Count = 256
     """Width of the feed-forward layers."""
     vocabulary: Annotated[int, Meta(ge=300)] = 1024
@@ -155,7 +155,7 @@ class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     context: Count = 16_384
     """Maximum number of tokens that the model can read."""
     texts: str = ""
-    """Source of the tasks from whose requests, facts and references the tokenizer is made.
+    """Source of the tasks; the tokenizer is trained on the tasks' requests, facts and references.
 
     Empty: the tasks on which the recipe's domain is evaluated by default."""
     seed: int = 0

@@ -29,14 +29,14 @@ def run(
     stdout: IO[bytes] | None = None,
     stderr: IO[bytes] | None = None,
 ) -> int:
-    """Run a program, the name of a module, and return its exit code.
+    """Run a program, given as the name of a module, and return its exit code.
 
     The program is forked from a process that has imported torch, unless there is a `launcher`: a module that starts the
     program, with its own arguments. `stdout` and `stderr` are open files; by default the program writes where this
     process does.
 
-    The program must call `exit_with_parent`. With `colbench.console.inherited_output` it prints in the mode of this
-    process.
+    The program must call `exit_with_parent`. If it uses `colbench.console.inherited_output`, it prints in the output
+    mode of this process.
     """
     streams = (stdout.fileno() if stdout else 1, stderr.fileno() if stderr else 2)
     environment = {**os.environ, **settings_for_child()}

@@ -8,7 +8,7 @@ from colbench.messages import Message
 
 
 class Blank:
-    """Answers at once, with nothing."""
+    """An agent that answers at once, with nothing."""
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
         """Return the empty answer."""

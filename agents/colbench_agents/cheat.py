@@ -1,4 +1,4 @@
-"""A test double: an agent that has the references, on which the leaderboard's audits are measured."""
+"""A test double: an agent that has the references; the leaderboard's audits are measured on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench_agents.interviewer import MARKER, Interviewer
 
 
 class Cheat:
-    """Asks like the interviewer, skipping `leaves` decisions, and answers with the reference.
+    """An agent that asks like the interviewer, skipping `leaves` decisions, and answers with the reference.
 
     `tasks` is the path of a file with the tasks. Raises DataError if it cannot be read.
     """

@@ -1,11 +1,12 @@
 """Imperfect demonstrators: rule-based agents whose dialogues a language model learns to imitate.
 
-Each dialogue has its own person, drawn from the dialogue's seed: how patient they are, how relevant their questions
+Each dialogue has its own persona, drawn from the dialogue's seed: how patient they are, how relevant their questions
 are, how carefully they write. Some ask relevant questions, some irrelevant ones, some guess early, some write wrong
 code, and most do a little of each. So a model that imitates all of them is mediocre, and can improve by choosing among
-its own behaviors. Like the interviewer they know the families of tasks, and learn a task's choices only from the
-dialogue, unless they get them (`knows`). With `slips=False` all write correct code, and with `persona="turn"` another
-person speaks in each turn. Then asking is the only deficit, and a success says nothing about the rest of its dialogue.
+its own behaviors. Like the interviewer, demonstrators know the families of tasks, and learn a task's choices only from
+the dialogue, unless `knows` gives them the choices. With `slips=False` all write correct code, and with
+`persona="turn"` another persona speaks in each turn. With both, asking is the only deficit, and the success of a
+dialogue says nothing about the quality of its other turns.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from colbench_tasks.designs import of
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 HASTE = (0.02, 0.1, 0.25)
-"""The chance to answer now, although something is open."""
+"""The probability of answering now although a decision is open."""
 FOCUS = (0.45, 0.65, 0.85)
-"""The share of questions that are about something open."""
+"""The share of questions that concern an open decision."""
 SLIPS = (0.0, 0.05, 0.2)
-"""Probability of mistaking a choice for another one, for each decision."""
+"""The probability of mistaking a choice for another one, for each decision."""
 KNOWING_FOCUS = 0.95
-"""Probabilities of the actions of a demonstrator who knows the human's decisions."""
+"""The share of questions that concern an open decision, for a demonstrator who knows the human's decisions."""
 LINGERS = 0.1
-"""The chance to keep asking although no decision is open."""
+"""The probability of asking another question although no decision is open."""
 MINDFUL = 0.7
-"""Probability of respecting the turn limit; others may still be asking when it ends the dialogue."""
+"""The probability of respecting the turn limit; otherwise the limit may end the dialogue before an answer."""
 BESIDE = (
     "Which version of Python do you use?",
     "Should I add type hints?",
@@ -53,11 +54,11 @@ BESIDE = (
     "Do you need tests as well?",
     "Should it be a class?",
 )
-"""Questions about nothing that counts."""
+"""Irrelevant questions: they concern no decision of the task."""
 
 
 Persona = Literal["dialogue", "turn"]
-"""How often a person is drawn: once for a dialogue, or again for each turn."""
+"""How often a persona is drawn: once for a dialogue, or again for each turn."""
 
 
 class Person(Struct, frozen=True, kw_only=True):
@@ -72,9 +73,9 @@ class Person(Struct, frozen=True, kw_only=True):
 class Demonstrator:
     """A population of demonstrators; see the module.
 
-    `knows` is a task source, `generated:backend/train?…`; given it, demonstrators know the human's decisions: they ask
-    as if they did not, and write correct code. `slips=False` excludes wrong code, and `persona` determines how often a
-    person is drawn. Raises UserError for another source or persona.
+    `knows` is a task source, `generated:backend/train?…`. If it is given, demonstrators know the human's decisions:
+    they ask as if they did not, and write correct code. `slips=False` excludes wrong code, and `persona` determines how
+    often a persona is drawn. Raises UserError for another kind of source, or an unknown `persona`.
     """
 
     domains = (BACKEND,)
@@ -101,7 +102,7 @@ class Demonstrator:
         yield _Speaker(self._draw, self._persona, random, episode.max_turns, known)
 
     def _draw(self, random: Random) -> Person:
-        """Return a person by chance."""
+        """Draw a persona."""
         return Person(
             haste=random.choice(HASTE),
             focus=KNOWING_FOCUS if self._knows else random.choice(FOCUS),
@@ -147,7 +148,7 @@ class _Speaker:
             self._settled[self._asked.name] = choice
 
     def _question(self, family: Family, theme: Theme) -> str | None:
-        """Return the next question; None to answer."""
+        """Return the next question; None if it is time to answer."""
         random, person = self._random, self._person
         still = [each for each in family.decisions if each.name not in self._settled]
         if random.random() < (person.haste if still else 1 - LINGERS):

@@ -13,7 +13,7 @@ from colbench_agents.interviewer import Interviewer
 
 
 class Guesser:
-    """The interviewer's function without a question, or the designer's first page."""
+    """An agent that gives the interviewer's function without a question, or the designer's first page."""
 
     domains = (BACKEND, FRONTEND)
 

@@ -32,12 +32,12 @@ from colbench_agents.http_client import Client, connected, path_of
 
 
 class HTTPAgent(OutsideAgent):
-    """`http://host:port`, with a path before `/v1/…` if needed.
+    """An agent at `http://host:port`, with a path before `/v1/…` if needed.
 
-    `timeout` is the time limit in seconds of requests other than for replies; replies have the time limit of the
-    dialogue. `retries` is how often a request is repeated if the agent was not reached or has no room. With
-    `api_key_env` requests carry the key in that environment variable as their bearer token. Raises UserError if the
-    address is invalid.
+    `timeout` is the time limit in seconds of all requests except those for replies; replies have the time limit of the
+    dialogue. `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.
+    With `api_key_env`, requests carry the key in that environment variable as their bearer token. Raises UserError if
+    the address is invalid.
     """
 
     scheme = "http"
@@ -80,9 +80,9 @@ class HTTPAgent(OutsideAgent):
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """Yield the agent of one dialogue; one at a time, unless the agent supports several."""
+        """Yield the agent of one dialogue; only one dialogue is open at a time unless the agent supports several."""
         if self._client is None:
-            raise RuntimeError("HTTPAgent is used outside `async with`")
+            raise RuntimeError("HTTPAgent was used outside `async with`")
         client = self._client
         async with AsyncExitStack() as stack:
             if not self.ready.concurrent:
@@ -104,7 +104,7 @@ class HTTPAgent(OutsideAgent):
 
 
 class HTTPSAgent(HTTPAgent):
-    """`https://host:port`: like HTTPAgent, but encrypted."""
+    """An agent at `https://host:port`: like HTTPAgent, but encrypted."""
 
     scheme = "https"
 
@@ -123,7 +123,7 @@ class _Conversation:
         answer = read_answer(said)
         if answer.episode != self._episode:
             raise AgentError(
-                f"it replied to {answer.episode!r}, but was asked for {self._episode}",
+                f"its reply names episode {answer.episode!r}, but the request was for episode {self._episode!r}",
                 kind="malformed",
             )
         return as_message(answer)
@@ -137,4 +137,4 @@ def _check(url: str) -> None:
     except ValueError:
         well = False
     if not well:
-        raise UserError(f"--agent {url}: is not a URL; write http://host:port")
+        raise UserError(f"--agent {url}: not a URL; write http://host:port")

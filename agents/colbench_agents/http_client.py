@@ -1,4 +1,4 @@
-"""Requests to an agent over HTTP, and the cause to assign when a request fails.
+"""Requests to an agent over HTTP, and the cause that a failed request is assigned to.
 
 If an agent cannot be reached or reports overload, the dialogue stays unscored and is repeated; if it was reached and
 then does not answer, answers incorrectly or reports a failure, the agent has failed.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import aiohttp
 
 NOT_NOW = {429, 502, 503, 504}
-"""Status codes of an overloaded agent, or of a gateway that does not reach it."""
+"""Status codes of an overloaded agent, or of a gateway that cannot reach the agent."""
 KEY_REFUSED = {401, 403}
 DONE = {200, 201, 202, 204}
 CONNECT_TIMEOUT = 30.0
@@ -39,7 +39,10 @@ async def connected(
     timeout: float,  # noqa: ASYNC109 - of each request
     retries: int,
 ) -> AsyncIterator[Client]:
-    """Yield a client with a new connection for each request: a kept connection may break without the agent's fault."""
+    """Yield a client that makes a new connection for each request.
+
+    Connections are not reused, because a reused connection can break through no fault of the agent.
+    """
     import aiohttp
 
     async with aiohttp.ClientSession(
@@ -78,7 +81,7 @@ class _NotNowError(Exception):
 
 
 class Client:
-    """Sends requests to the server at `base_url`; `timeout` is the seconds for one, `retries` as for the agent."""
+    """A client of the server at `base_url`; `timeout` (seconds) limits one request, `retries` is as in HTTPAgent."""
 
     def __init__(
         self, base_url: str, session: aiohttp.ClientSession, timeout: float, retries: int
@@ -88,7 +91,7 @@ class Client:
         self.timeout = timeout
         self.retries = retries
         self.answered = False
-        """True if the server accepted a request: if it refuses the key later, this is not the user's mistake."""
+        """True if the server has accepted a request: a later refusal of the key is not the user's mistake."""
 
     async def request(
         self,
@@ -99,11 +102,11 @@ class Client:
         patient: bool = False,
         tries: int | None = None,
     ) -> bytes:
-        """Return the body of the answer. The caller of a `patient` request limits how long it may take.
+        """Return the body of the response. A `patient` request has no time limit of its own: its caller sets one.
 
         Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if the server
-        is not reached after all tries or refuses a key that it accepted before, AgentError if its answer is malformed,
-        UserError if it refuses the key from the start.
+        cannot be reached after all tries or refuses a key that it accepted before, AgentError if its response is
+        malformed, UserError if it refuses the key from the start.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):
@@ -113,7 +116,8 @@ class Client:
                 if attempt == tries:
                     times = "once" if tries == 1 else f"{tries} times"
                     raise EndpointError(
-                        f"{self.base_url}{path}: tried {times}, last: {again}", kind=again.kind
+                        f"{self.base_url}{path}: tried {times}; last error: {again}",
+                        kind=again.kind,
                     ) from again
                 with waiting():
                     await asyncio.sleep(max(again.wait, random.uniform(0, 0.25 * 2**attempt)))  # noqa: S311

@@ -1,8 +1,8 @@
-"""The rule-based agent for functions: it asks, then writes.
+"""The rule-based agent for functions: it asks questions, then writes the function.
 
-It is a reference policy that cheats in one way not allowed for benchmarked agents: it knows the families, that is, the
-code and every option's wording, from `colbench_tasks`. It learns the choices of a task's author only from the dialogue.
-On other tasks it asks general questions and does its best.
+The interviewer is a reference policy that cheats in one way not allowed for benchmarked agents: it knows the families,
+that is, the code and every option's wording, from `colbench_tasks`. It learns the choices of a task's author only from
+the dialogue. On other tasks, it asks general questions and returns the last value in the human's messages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from colbench_tasks.families import FAMILIES
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 INTERVIEWS = 1024
-"""Tasks whose interviews are kept prepared."""
+"""Number of requests whose interviews are cached."""
 MARKER = "I WANT TO ANSWER:"
 NAME = re.compile(r"\bdef\s+([A-Za-z_]\w*)\s*\(")
 GENERAL = (
@@ -35,16 +35,16 @@ LITERAL = re.compile(
 
 
 class Interviewer:
-    """Asks one plain question for each decision that the request leaves open, then writes the function."""
+    """An agent that asks one plain question about each open decision of a request, then writes the function."""
 
     domains = (BACKEND,)
 
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
         """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        `leaves` of the decisions that the request leaves open are not asked about, different ones for each request.
-        Decisions that were not asked about get their most frequent option. Raises UserError if a number is negative or
-        no family has a decision of that name.
+        In addition, `leaves` of the decisions that the request leaves open are not asked about, different ones for each
+        request. Decisions that were not asked about get their most frequent option. Raises UserError if a number is
+        negative, or if no family has a decision named in `never_asks`.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
@@ -85,7 +85,7 @@ def _signature(request: str) -> str:
 
 @cache
 def _themes() -> Mapping[str, tuple[Family, Theme]]:
-    """Return family and theme by signature. ColBench's own families take precedence over those of other packages."""
+    """Return the family and theme of each signature; ColBench's own families take precedence over other packages'."""
     themes: dict[str, tuple[Family, Theme]] = {}
     for family in FAMILIES.loadable():
         for theme in family.themes:
@@ -95,7 +95,7 @@ def _themes() -> Mapping[str, tuple[Family, Theme]]:
 
 @lru_cache(maxsize=INTERVIEWS)
 def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interview:
-    """Return the interview about a request of a family; cached, because each of its dialogues needs it at each turn."""
+    """Return the interview about a request of a family; cached, because dialogues need it at each turn."""
     return _Interview(request, never_asks, leaves)
 
 
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question: first each decision once, then the still open ones in other words."""
+        """Return the next question: first one about each decision, then, in other words, about those still open."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
@@ -144,7 +144,7 @@ class _Interview:
 
 
 def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
-    """Return the decisions that a request of this family reveals, in their authors' wording."""
+    """Return the decisions that a request of this family reveals in the family's own wording."""
     return _stated(request, {each.name: statements(each, theme) for each in family.decisions})
 
 
@@ -164,7 +164,7 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """Return a function of the right name that returns the value the human spoke of last, if any."""
+    """Return a function of the right name that returns the last value in the human's messages, or None."""
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

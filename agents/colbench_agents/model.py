@@ -24,8 +24,8 @@ class PromptedAgent:
 
     `prompt` is a file with a system prompt that replaces the domain's built-in one; `{max_turns}` in it becomes the
     number of turns, and an empty file means no system message. `single_turn` makes the agent answer at once (the
-    paper's single-turn rows). With `pictures` a vision model is also shown the picture of its newest page. Without
-    `seed` no seed is sent. Raises UserError if the file cannot be read.
+    paper's single-turn rows). With `pictures`, a vision model is also shown the picture of its latest page. If `seed`
+    is false, no seed is sent. Raises UserError if the file cannot be read.
     """
 
     records_tokens = True
@@ -69,11 +69,11 @@ class PromptedAgent:
 
 
 class ModelAgent(PromptedAgent):
-    """`openai:MODEL[@URL[,URL…]]`, sampled at temperature 1.0.
+    """The agent `openai:MODEL[@URL[,URL…]]`, sampled at temperature 1.0.
 
-    Without `max_tokens` a reply may have 4,096 tokens, or 32,768 if the model thinks before it writes; the paper's
-    limit is `max_tokens=1024`. `seed=false` sends no seed. The other arguments are those of PromptedAgent and of
-    OpenAIChat; all further arguments become fields of each request, such as `reasoning_effort=low`.
+    If `max_tokens` is not set, a reply may have 4,096 tokens, or 32,768 if the model reasons before it writes; the
+    paper's limit is `max_tokens=1024`. `seed=false` sends no seed. The other arguments are those of PromptedAgent and
+    of OpenAIChat; all further arguments become fields of each request, such as `reasoning_effort=low`.
     """
 
     def __init__(
@@ -175,10 +175,10 @@ def _read(path: str) -> str:
 
 
 class AzureAgent(ModelAgent):
-    """`azure:DEPLOYMENT[@ENDPOINT]`: the same on Azure OpenAI.
+    """The agent `azure:DEPLOYMENT[@ENDPOINT]`: like ModelAgent, on Azure OpenAI.
 
     The endpoint, API version and key are read from AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION and AZURE_OPENAI_API_KEY
-    (or AZURE_OPENAI_AD_TOKEN), as its SDK does.
+    (or AZURE_OPENAI_AD_TOKEN), as in OpenAI's SDK.
     """
 
     def __init__(self, spec: str, **arguments: Any) -> None:

@@ -13,15 +13,15 @@ from colbench_tasks.family import Choice
 WORD = re.compile(r"-?\d+(?:\.\d+)?|\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 ALIKE = 0.3
-"""Minimum similarity at which words count as meaning a choice; 1 is word for word."""
+"""The minimum similarity at which words count as meaning a choice; 1 means word for word."""
 NUMBER = 3
-"""The number of words that a number counts for."""
+"""The number of words that a matching number counts as."""
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
     """Return the choice whose wording is most similar to one of the sentences; None if no wording is similar.
 
-    `wordings` are those of a decision, as `colbench_tasks.family.statements` gives them.
+    `wordings` are those of a decision, as `colbench_tasks.family.statements` yields them.
     """
     if not said:
         return None
@@ -43,7 +43,7 @@ def _names(sentence: Counter[str], choice: Choice) -> bool:
 
 @lru_cache(maxsize=16384)
 def _bag(text: str) -> Counter[str]:
-    """Count words, and pairs of neighbors: "from A to Z" is not "from Z to A"."""
+    """Count words and pairs of adjacent words, so that "from A to Z" differs from "from Z to A"."""
     words = WORD.findall(text.lower())
     pairs = (f"{one} {other}" for one, other in pairwise(words))
     numbers = (word for word in words if word[-1].isdigit())

@@ -15,7 +15,7 @@ from colbench.interfaces import Rule
 
 
 class StdioAgent(CommandAgent):
-    """`cmd:COMMAND`: split as a shell would. Raises UserError if the program does not exist."""
+    """The agent `cmd:COMMAND`; the command is split as in a shell. Raises UserError if the program does not exist."""
 
     def __init__(self, command: str, *, startup_timeout: float = 60.0) -> None:
         spec = f"cmd:{command}"
@@ -49,9 +49,11 @@ def _words(spec: str, command: str) -> list[str]:
     except ValueError as cause:
         raise UserError(f"--agent {spec}: cannot be split into words: {cause}") from cause
     if not words:
-        raise UserError(f"--agent {spec}: the program is missing; write cmd:./my_agent --flag")
+        raise UserError(
+            f"--agent {spec}: the program is missing; write, for example, cmd:./my_agent --flag"
+        )
     if shutil.which(words[0]):
         return words
     if Path(words[0]).is_file():
-        raise UserError(f"--agent {spec}: {words[0]} is not executable; chmod +x {words[0]}")
+        raise UserError(f"--agent {spec}: {words[0]} is not executable; run chmod +x {words[0]}")
     raise UserError(f"--agent {spec}: the program {words[0]} was not found")

@@ -18,10 +18,10 @@ from colbench_agents.model import ModelAgent
 from colbench_agents.vllm_server import STARTUP_TIMEOUT, VLLMServer, shared_server
 
 SINGLE_PROCESS = (
-    "vllm: starts a server in the process of the run; start a server yourself (`vllm serve "
+    "vllm: would start a server in each process of the run; start a server yourself (`vllm serve "
     "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
-"""The reason why a run with such an agent or human has one process."""
+"""The reason why a run with such an agent or human is limited to one process."""
 
 
 class _Running:
@@ -43,10 +43,10 @@ class _Running:
 
 
 class VLLMAgent:
-    """`vllm:MODEL_OR_PATH`: the agent of `openai:` with a vLLM server that lives as long as the run.
+    """The agent `vllm:MODEL_OR_PATH`: the agent of `openai:` with a vLLM server that lives as long as the run.
 
-    `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named ones of ModelAgent; `extra_body` is
-    a JSON object with further fields of each request. Every argument beyond these is a flag of vLLM.
+    `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named arguments are those of ModelAgent;
+    `extra_body` is a JSON object with further fields of each request. All further arguments are flags of vLLM.
 
     Requests carry a seed. vLLM's CPU build (0.32) fails if the prompt of such a request is read in chunks; there, set
     `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
@@ -119,7 +119,7 @@ class VLLMAgent:
 
 
 class VLLMHuman(PromptedHuman):
-    """`vllm:MODEL_OR_PATH` as the human; takes the arguments of PromptedHuman and VLLMAgent."""
+    """The human `vllm:MODEL_OR_PATH`; takes the arguments of PromptedHuman and VLLMAgent."""
 
     single_process = SINGLE_PROCESS
 

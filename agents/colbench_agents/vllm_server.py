@@ -1,7 +1,7 @@
-"""A vLLM server of a run: started, watched, and stopped, whatever happens.
+"""A vLLM server of a run: started, monitored, and stopped however the run ends.
 
-vLLM runs as its own program, so it may live in another environment: the environment variable COLBENCH_VLLM names the
-executable. `colbench.agent_process.watchdog` ensures that none of its processes remain.
+vLLM runs as its own program and may be installed in another environment: the variable COLBENCH_VLLM names the
+executable. `colbench.agent_process.watchdog` ensures that no process of vLLM remains.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from colbench.errors import UserError
 
 HOST = "127.0.0.1"
 STARTUP_TIMEOUT = 1800.0
-"""Default time limit in seconds; large models take long to load."""
+"""The default time limit of the start in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait in an interrupted run; the watchdog then continues to kill processes on its own."""
+"""Seconds to wait in an interrupted run; after that, the watchdog continues to kill processes on its own."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -42,18 +42,18 @@ logger = logging.getLogger("colbench")
 class VLLMServer:
     """`vllm serve` on this machine, reachable from this machine only; `async with` starts and stops it.
 
-    `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log`; without
-    it, to a temporary file that is kept only if something goes wrong. Everything else becomes a flag of vLLM:
-    `tensor_parallel_size=8` is `--tensor-parallel-size=8`, true the bare flag, false `--no-…`. A checkpoint's
-    `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because it would truncate the
-    distribution of requests that set only a temperature; `generation_config="auto"` applies it. Start-up is reported on
-    the logger `colbench`.
+    `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log` or, if
+    `log` is not given, to a temporary file that is kept only after a failure. Every other argument becomes a flag of
+    vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`, true the bare flag, false `--no-…`. A
+    checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because it would
+    truncate the distribution of requests that set only a temperature; `generation_config="auto"` applies it. The
+    startup is reported on the logger `colbench`.
     """
 
     port_timeout = 30.0
     """Seconds to wait for a port on which the server of a killed run may still be stopping."""
     progress_interval = 10.0
-    """Seconds between two reports while the server starts."""
+    """Seconds between two progress reports while the server starts."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class VLLMServer:
         return f"http://{HOST}:{self.port}/v1"
 
     async def __aenter__(self) -> VLLMServer:
-        """Start the server, unless another user has started it, and wait until it is healthy.
+        """Start the server, unless another user of this object has started it, and wait until it is healthy.
 
-        Raises UserError with the end of the server's log if the server dies or is not ready in time.
+        Raises UserError with the end of the server's log if the server exits or is not ready in time.
         """
         if self._users == 0:
             await self._run()
@@ -114,7 +114,9 @@ class VLLMServer:
         deadline = time.monotonic() + self.port_timeout
         while not _is_free(self.port):
             if time.monotonic() > deadline:
-                raise UserError(f"port {self.port} is in use; give another port=N, or leave it out")
+                raise UserError(
+                    f"port {self.port} is in use; give another port=N, or leave out `port`"
+                )
             await asyncio.sleep(HEALTH_INTERVAL)
 
     def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
@@ -134,7 +136,7 @@ class VLLMServer:
                 stderr=output,
                 start_new_session=True,
             )
-        logger.info("starting vLLM on %s; its log is %s", self.base_url, self.log)
+        logger.info("starting vLLM at %s; log file: %s", self.base_url, self.log)
         return self._watchdog, self.log
 
     async def _wait_for_health(self, watchdog: subprocess.Popen[bytes], log: Path) -> None:
@@ -142,7 +144,7 @@ class VLLMServer:
         while not await _is_healthy(self.port):
             passed = time.monotonic() - start
             if watchdog.poll() is not None:
-                raise UserError(_explain(f"vLLM ended with code {watchdog.returncode}", log))
+                raise UserError(_explain(f"vLLM exited with code {watchdog.returncode}", log))
             if passed > self.startup_timeout:
                 raise UserError(
                     _explain(
@@ -220,12 +222,14 @@ def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
     if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
         raise UserError(f"vllm:{model}: no such folder")
     for name in OWN_FLAGS & engine_args.keys():
-        raise UserError(f"vllm: {name} cannot be set; the server serves only this run")
+        raise UserError(
+            f"vllm: {name} cannot be set, because ColBench chooses it for a server that only this run uses; remove it"
+        )
 
 
 def _explain(what: str, log: Path) -> str:
     shown = "\n".join(f"  {line}" for line in tail(log, LOG_TAIL))
-    return f"{what}; the end of its log, {log}:\n{shown}"
+    return f"{what}; the end of the log {log}:\n{shown}"
 
 
 def _free_port() -> int:

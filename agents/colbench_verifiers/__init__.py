@@ -1,6 +1,6 @@
 """ColBench as an environment of verifiers: `vf-eval colbench-verifiers`.
 
-verifiers finds taskset, environment and harness through the exports of this module. Written for verifiers 0.4.
+verifiers finds the taskset, the environment and the harness in the exports of this module. Written for verifiers 0.4.
 """
 
 from colbench_verifiers.chat import Chat

@@ -1,4 +1,4 @@
-"""The harness of verifiers for a chat-only model: one completion per turn, without tools and without a program.
+"""The verifiers harness for a chat-only model: one completion per turn, without tools and without a program.
 
 The private part of a reply is not sent back to the model, as in ColBench's own runs; if a model uses `OUTPUT:`, the
 context of its trace therefore branches at each turn.
@@ -16,7 +16,7 @@ from colbench.dialogue import read_move
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """A model that is sent the dialogue; verifiers sets the sampling parameters of each request."""
+    """A harness that sends the dialogue to a model; verifiers sets the sampling parameters of each request."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -27,7 +27,7 @@ class Chat(vf.Harness[vf.HarnessConfig]):
         return _Dialogue(self, *given, **named)
 
     async def launch(self, *given: Any, **named: Any) -> vf.ProgramResult:
-        """Raise: a session does not talk this way, but verifiers requires the method."""
+        """Raise NotImplementedError: sessions do not use this method, but verifiers requires it."""
         raise NotImplementedError("dialogues need an open session")
 
 
@@ -49,6 +49,6 @@ class _Dialogue(vf.HarnessSession):
         return vf.ProgramResult(exit_code=0, stdout=reply, stderr="")
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         await super().close()
         await self._client.close()

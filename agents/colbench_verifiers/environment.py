@@ -17,13 +17,13 @@ from colbench_verifiers.taskset import ColBenchTaskset
 
 
 class ColBenchEnvConfig(vf.EnvConfig):
-    """One seat, whose harness, which only chats, runs on this machine unless another runtime is named."""
+    """The configuration of one agent, whose harness only chats and runs on this machine unless a runtime is named."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
-    """An episode is a dialogue; the trace's `info["rollout"]` is ColBench's record of it, including verdicts."""
+    """The environment. An episode is a dialogue; the trace's `info["rollout"]` is its record, including verdicts."""
 
     taskset: ColBenchTaskset
 
@@ -33,11 +33,11 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
     @property
     def session(self) -> HostedSession:
-        """Return the session that runs the dialogues."""
+        """The session that runs the dialogues."""
         return self.taskset.session
 
     async def start(self) -> None:
-        """Start human, sandbox and browser."""
+        """Start the human, the sandbox and the browser."""
         await self.session.start()
 
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
@@ -55,7 +55,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
-        """Put the score into the trace. Raises ScorerError if it is missing: without a reward it would count as 0."""
+        """Put the score into the trace. Raises ScorerError if the reward is missing, because it would count as 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
         verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)
@@ -69,7 +69,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
 
 class _Seat:
-    """The agent of verifiers, in ColBench's terms."""
+    """An adapter that gives the agent of verifiers the interface of a ColBench agent."""
 
     def __init__(self, interaction: vf.Interaction) -> None:
         self._interaction = interaction

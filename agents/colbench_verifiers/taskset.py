@@ -25,14 +25,16 @@ class ColBenchConfig(vf.TasksetConfig):
     max_turns: int = 10
     """Maximum number of turns in a dialogue."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Further keys of a `--config` file of `colbench eval`."""
+    """Further settings, with the keys of a `--config` file of `colbench eval`."""
 
     @property
     def session(self) -> HostedSession:
-        """The session that runs the tasks' dialogues. Raises UserError."""
+        """The session that runs the tasks' dialogues. Raises UserError if the configuration is not valid."""
         named = self.model_dump(include={"domain", "tasks", "human", "max_turns"})
         for name in sorted(named.keys() & self.settings.keys()):
-            raise UserError(f"settings: {name} is a separate key next to `settings`; set it there")
+            raise UserError(
+                f"settings.{name}: not allowed here; set `{name}` next to `settings` instead"
+            )
         return session_for({**self.settings, **named})
 
     @model_validator(mode="after")
@@ -45,14 +47,14 @@ class ColBenchConfig(vf.TasksetConfig):
 
 
 class ColBenchTaskset(vf.Taskset[vf.Task, ColBenchConfig]):
-    """One task of verifiers for each task of ColBench; `session` runs their dialogues."""
+    """A taskset with one task for each task of ColBench; `session` runs their dialogues."""
 
     def __init__(self, config: ColBenchConfig) -> None:
         super().__init__(config)
         self.session = config.session
 
     def load(self) -> Iterator[vf.Task]:
-        """Yield the tasks in their order."""
+        """Yield the tasks in order."""
         for task in self.session.tasks.values():
             yield vf.Task(
                 vf.TaskData(

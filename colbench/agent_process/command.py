@@ -22,7 +22,7 @@ LOG = "agent-log/stderr.log"
 LOG_BYTES = 10_000_000
 """Maximum size of one file of the log."""
 LOG_FILES = 5
-"""Files that are kept, the newest."""
+"""Maximum number of files of the log; the newest are kept."""
 
 
 class CommandAgent(OutsideAgent):
@@ -33,16 +33,16 @@ class CommandAgent(OutsideAgent):
     """
 
     descriptors = 5
-    """Open files of one dialogue: its pipes, the lifeline, and the watch for its end."""
+    """Number of open files of one dialogue: its pipes, the lifeline, and the watch for its end."""
     exit_grace = EXIT_GRACE
-    """Seconds that a process gets to end by itself, and again after SIGTERM."""
+    """Seconds that a process has to end by itself, and again after SIGTERM."""
 
     def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
         self.spec = spec
         self.command = command
         self.startup_timeout = startup_timeout
         self.prefix: Sequence[str] = ()
-        """Words of the command that isolates the agent's command and runs it; empty without isolation."""
+        """Words of the command that isolates the agent's command and runs it; empty if the agent is not isolated."""
         self._log: RotatingFileHandler | None = None
         self._shared: AgentProcess | None = None
         self._sharing = asyncio.Lock()
@@ -55,7 +55,7 @@ class CommandAgent(OutsideAgent):
         return ready
 
     def use_log_folder(self, folder: Path) -> None:
-        """Write its standard error to `stderr.log` in the folder, and older parts to `stderr.log.1` and so on."""
+        """Write the agent's standard error to `stderr.log` in the folder, older parts to `stderr.log.1` and so on."""
         folder.mkdir(parents=True, exist_ok=True)
         self._log = _QuietLog(
             folder / "stderr.log",

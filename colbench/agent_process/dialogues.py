@@ -172,7 +172,7 @@ async def _reply(agent: Agent, said: Sequence[Said], clock: Clock) -> Message:
 
 
 def _as_answer(episode: str, message: Message) -> Reply:
-    """Return the reply for the harness. Raises AgentError if the harness would refuse it, and with it the process."""
+    """Return the reply for the harness. Raises AgentError if the harness would refuse it and stop the process."""
     reply = Reply(
         episode=episode,
         content=clean(message.content),

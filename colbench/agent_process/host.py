@@ -109,7 +109,10 @@ def _for_domain(agent: Any, domain: str) -> dict[str, str] | str:
 
 
 class Host:
-    """Serves the harness until its input ends; `patience` is the seconds to wait for a model server."""
+    """The host of an agent, which serves the harness until its input ends.
+
+    `patience` is the number of seconds to wait for a model server.
+    """
 
     def __init__(self, agent: Any, wire: Wire, patience: float) -> None:
         self._agent = agent
@@ -152,7 +155,7 @@ class Host:
         loop.call_soon_threadsafe(requests.put_nowait, None)
 
     async def _enter(self) -> None:
-        """Enter an agent that is a context manager, and say how that went."""
+        """Open an agent that is a context manager, and report whether that worked."""
         try:
             if hasattr(self._agent, "__aenter__"):
                 await self._agent.__aenter__()

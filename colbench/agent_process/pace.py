@@ -20,7 +20,7 @@ WORTH = 0.05
 
 
 class Pace:
-    """Reports the seconds to subtract from a separate thread, between `start` and `stop`."""
+    """A reporter of the seconds to subtract, in a separate thread that runs between `start` and `stop`."""
 
     def __init__(self, say: Callable[[Spared], None]) -> None:
         self._say = say
@@ -42,7 +42,7 @@ class Pace:
             self._due[episode] = _Due()
 
     def counted(self, episode: str, clock: Clock) -> None:
-        """Set the clock that counts the agent's time."""
+        """Set the clock that measures the agent's time for the pending reply of an episode."""
         with self._lock:
             if due := self._due.get(episode):
                 due.clock = clock

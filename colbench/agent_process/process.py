@@ -36,7 +36,7 @@ from colbench.models.servers import Wait, current_servers
 
 
 class AgentProcess(Program):
-    """A program, running between `start` and `stop`; `heard`, `log` and `grace` as for any program."""
+    """A program that runs between `start` and `stop`; `heard`, `log` and `grace` are the arguments of `Program`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class AgentProcess(Program):
         self.learned: tuple[str, ...] = ()
         """Facts about the agent's model that the program has reported."""
         self.last_error = ""
-        """Its last error, which explains a failed stop."""
+        """The program's last error, which explains a failed stop."""
         self._due: dict[str, _Due] = {}
         self._over: set[str] = set()
         self._entering: asyncio.Future[None] | None = None
@@ -77,7 +77,7 @@ class AgentProcess(Program):
             raise
 
     async def enter(self) -> None:
-        """Have the host create its agent's context.
+        """Have the host open its agent's context.
 
         Raises UserError or EndpointError if that fails, AgentError if the host ends.
         """
@@ -133,7 +133,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until the program has read everything written to it; fail if it cannot."""
+        """Wait until the program has read everything written to it; record a failure if it no longer reads."""
         try:
             await self.taken()
         except OSError:
@@ -191,20 +191,23 @@ class AgentProcess(Program):
     def _answer(self, answer: Reply | Error) -> None:
         due = self._due.pop(answer.episode, None)
         if due is None and answer.episode not in self._over:
-            asked = ", ".join(self._due) or "nothing"
+            due_for = " or ".join(map(repr, self._due))
+            asked = (
+                f"the request was for episode {due_for}" if due_for else "no request was pending"
+            )
             raise AgentError(
-                f"it replied to {answer.episode!r}, but was asked for {asked}", kind="malformed"
+                f"its reply names episode {answer.episode!r}, but {asked}", kind="malformed"
             )
         if due and not due.answer.done():
             due.answer.set_result(answer)
 
 
 class _Due(Struct, frozen=True, kw_only=True):
-    """A reply that is waited for."""
+    """A pending reply."""
 
     answer: asyncio.Future[Reply | Error]
     clock: Clock | None
-    """Clock of the agent's time."""
+    """The clock that measures the agent's time."""
 
     def spare(self, seconds: float) -> None:
         if self.clock:

@@ -75,7 +75,7 @@ class Program:
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait until the program has read everything written to it. Raises OSError if it cannot."""
+        """Wait until the program has read everything written to it. Raises OSError if it no longer reads its input."""
         await _input(self._process).drain()
 
     def close(self) -> None:
@@ -94,11 +94,11 @@ class Program:
             raise AgentError(await self._obituary(cause.partial)) from cause
 
     async def rest(self) -> bytes:
-        """Read a chunk of its remaining output; empty at the end."""
+        """Read a chunk of the program's remaining output; empty at the end."""
         return await _output(self._process).read(CHUNK)
 
     def cut(self) -> None:
-        """Close the lifeline: the watchdog ends everything."""
+        """Close the lifeline, so that the watchdog ends everything."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None

@@ -1,6 +1,6 @@
 """The messages between ColBench and an agent outside its process: `colbench-agent/1`, over standard streams or HTTP.
 
-docs/agent-protocol.md describes them for people, `colbench_agents/openapi.json` for programs.
+docs/agent-protocol.md describes them in prose, `colbench_agents/openapi.json` in machine-readable form.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`user` is the human, `assistant` the agent."""
     content: str
     images: tuple[str, ...] = ()
-    """PNG pictures as data URLs; only an agent that accepts images is sent any."""
+    """PNG pictures as data URLs; only an agent that accepts images receives them."""
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
@@ -58,7 +58,7 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
 
 
 class Enter(Struct, frozen=True, kw_only=True, tag="enter"):
-    """To the host of a Python agent: the run starts; `entered` or `error` is due."""
+    """To the host of a Python agent: the run starts; `entered` or `error` is expected."""
 
 
 class Messages(Struct, frozen=True, kw_only=True, tag="messages", omit_defaults=True):
@@ -67,11 +67,11 @@ class Messages(Struct, frozen=True, kw_only=True, tag="messages", omit_defaults=
     episode: str
     messages: tuple[Said, ...]
     seconds: Seconds | None = None
-    """The time that is left of the dialogue's limit."""
+    """The remaining part of the dialogue's time limit."""
 
 
 class End(Struct, frozen=True, kw_only=True, tag="end"):
-    """To the agent: a dialogue is over; nothing is due."""
+    """To the agent: a dialogue is over; no answer is expected."""
 
     episode: str
 
@@ -96,7 +96,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
 
 
 class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
-    """From the host of a Python agent: the agent's context has been entered, and dialogues may begin."""
+    """From the host of a Python agent: the agent's context is open, and dialogues may begin."""
 
 
 class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
@@ -137,7 +137,7 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
     delivery: Delivery | None = None
     """How a model server delivered the reply."""
     sampled: Sampled | None = None
-    """The tokens of the reply, where they are recorded."""
+    """The tokens of the reply, if they are recorded."""
 
 
 class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
@@ -147,7 +147,7 @@ class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
     """
 
     episode: str = ""
-    """Empty where no dialogue is concerned."""
+    """The dialogue that the error concerns; empty if it concerns none."""
     message: str
     retry: bool = False
     """A server that the agent depends on did not answer: leave the dialogue unscored and run it again later."""

@@ -73,7 +73,7 @@ class PythonAgent(CommandAgent):
         return self._shared.learned if self._shared else ()
 
     async def __aenter__(self) -> PythonAgent:
-        """Start its process. Raises UserError if the agent cannot be entered."""
+        """Start the agent's process. Raises UserError if the process or the agent cannot be started."""
         try:
             await self.share()
         except AgentError as cause:
@@ -81,7 +81,7 @@ class PythonAgent(CommandAgent):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """End its process; soon if the run was interrupted."""
+        """End the agent's process, without long waits if the run was interrupted."""
         process = self._shared
         if process and any(isinstance(each, asyncio.CancelledError) for each in error):
             process.grace = EXIT_GRACE

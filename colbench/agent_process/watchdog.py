@@ -24,7 +24,7 @@ from pathlib import Path
 GRACE = 10.0
 """Seconds for the command to end after SIGTERM; then everything is killed."""
 NOT_STARTED = 127
-"""Exit code where the command could not be started."""
+"""Exit code if the command could not be started."""
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 STDIN, STDOUT = 0, 1
@@ -55,7 +55,7 @@ def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) ->
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends here, so that only the command holds them and its closing them is noticed."""
+    """Close these pipe ends here, so that only the command holds them and others notice when it closes them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

@@ -1,1 +1,1 @@
-"""Questions of an agent, the decisions it was told, and measures of both, derived from a task and a dialogue."""
+"""Questions of an agent, the decisions revealed to it, and measures of both, derived from a task and a dialogue."""

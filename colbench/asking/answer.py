@@ -1,41 +1,35 @@
-"""The decisions in an answer: those that it gets right without having been told, and told ones that it contradicts."""
+"""The decisions in a wrong answer: unrevealed ones that it gets right, and revealed ones that it contradicts."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from colbench.asking.telling import heard, literals
-from colbench.items import NUMBER, number_forms
-from colbench.leaks import hidden_items, used_items
-from colbench.registry import get_domain
+from colbench.asking.telling import literals
+from colbench.items import NUMBER, Items, number_forms
+from colbench.leaks import hidden_items, said_by
 from colbench.task import Fact, Task
 
 
-def guessed(task: Task, answer: str, untold: Collection[Fact], *, right: bool) -> Iterator[Fact]:
-    """Yield the decisions that an answer gets right although the human never told them.
-
-    These are all untold decisions if the answer is `right`, else those whose numbers and texts it contains.
-    """
-    used = literals(used_items(task, get_domain(task.domain).source(answer)))
+def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]:
+    """Yield the unrevealed decisions (`untold`) whose hidden numbers and texts are among an answer's items (`used`)."""
+    hidden = hidden_items(task)
+    right = literals(hidden & used)
     for fact in untold:
-        own = heard(task, fact.statement).literals
-        if right or (own and own <= used):
+        own = literals(said_by(hidden, fact.statement))
+        if own and own <= right:
             yield fact
 
 
-def ignored(task: Task, answer: str, told: Collection[Fact], *, right: bool) -> Iterator[Fact]:
-    """Yield the told decisions that an answer contradicts: it lacks a number of theirs that the reference contains.
+def ignored(task: Task, used: Items, told: Collection[Fact]) -> Iterator[Fact]:
+    """Yield the revealed decisions (`told`) that an answer with the items `used` contradicts.
 
-    A percentage counts in any of its forms (20 percent as 20, 0.2, 0.8 or 1.2). A right answer contradicts none.
+    An answer contradicts a decision if it lacks a number of the decision that the reference contains. A percentage
+    counts in any of its forms (20 percent as 20, 0.2, 0.8 or 1.2).
     """
-    if right:
-        return
-    domain = get_domain(task.domain)
     hidden = hidden_items(task)
-    used = domain.items(domain.source(answer))
     for fact in told:
         forms = (frozenset(number_forms(*found)) for found in NUMBER.findall(fact.statement))
         numbers = (each for each in forms if each & hidden.numbers)
-        texts = heard(task, fact.statement).literals & hidden.texts
+        texts = said_by(hidden, fact.statement).texts
         if any(not each & used.numbers for each in numbers) or not texts <= used.texts:
             yield fact

@@ -1,9 +1,9 @@
-"""The questions and told decisions of a dialogue, turn by turn, and the measures of its questions."""
+"""The questions and revealed decisions of a dialogue, turn by turn, and the measures of its questions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ READ = 50_000
 
 
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with the decisions each turn asked for and was told, and the measures of the asking.
+    """Return a rollout with the decisions that each turn asked for and revealed, and the measures of its questions.
 
     Everything is derived from the task, the messages and the verdict; what was stored before is replaced.
     """
@@ -33,16 +33,16 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return rollouts in their order, with the asking derived for those that were written before it was stored.
+    """Return rollouts in their order, with the asking derived for those written before rollouts contained it.
 
-    A rollout of another task than the given ones, or of another version of its task, stays as it is.
+    A rollout whose task is not among the given ones, or has another version, stays unchanged.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return a rollout of a task with the asking derived if it was written before it was stored; see `complete`."""
+    """Return a rollout of a task, with the asking derived if the rollout does not contain it yet; see `complete`."""
     unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
     if not unmarked or task is None or task.hash != rollout.task_hash:
         return rollout
@@ -79,7 +79,7 @@ def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking |
     known = stated.union(*(question.told for question in questions))
     heard = [fact for fact in hidden if fact.name in known]
     untold = [fact for fact in hidden if fact.name not in known]
-    answer, right = rollout.answer, _is_right(rollout)
+    guesses, faults = _in_answer(task, rollout, untold, heard)
     everything = stated.union(fact.name for fact in hidden)
     return Asking(
         questions=len(questions),
@@ -92,10 +92,24 @@ def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking |
         hidden=len(hidden),
         told=len(heard),
         needed_questions=math.ceil(len(hidden) / MOST_FACTS),
-        guessed=_names(guessed(task, answer, untold, right=right)) if answer else (),
-        ignored=_names(ignored(task, answer, heard, right=right)) if answer else (),
+        guessed=_names(guesses),
+        ignored=_names(faults),
         estimated=not task.hidden.facts,
     )
+
+
+def _in_answer(
+    task: Task, rollout: Rollout, untold: Collection[Fact], heard: Collection[Fact]
+) -> tuple[Iterable[Fact], Iterable[Fact]]:
+    """Return the decisions in the answer: unrevealed ones that it gets right, and revealed ones that it contradicts.
+
+    An answer that succeeds gets all unrevealed decisions right, and contradicts none.
+    """
+    if not rollout.answer or _is_right(rollout):
+        return (untold if rollout.answer else (), ())
+    domain = get_domain(task.domain)
+    used = domain.items(domain.source(rollout.answer))
+    return guessed(task, used, untold), ignored(task, used, heard)
 
 
 def _questions(turns: Sequence[Turn], known: frozenset[str]) -> list[_Question]:

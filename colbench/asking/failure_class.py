@@ -1,4 +1,4 @@
-"""Why a dialogue failed, as one class of five, without a judge."""
+"""The reason why a dialogue failed, as one of five classes, without a judge."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code
 `no_answer`: the agent gave no answer before the turn limit, or an empty one.
 `crashed`: the agent failed, or its answer could not be run on any test.
 `guessed`: the agent answered although decisions were open.
-`ignored`: everything was told, and the answer contradicts something of it.
-`wrong_code`: everything was told, nothing of it is visibly contradicted, and the answer is wrong; also where the
+`ignored`: every decision was revealed, and the answer contradicts at least one.
+`wrong_code`: every decision was revealed, none is visibly contradicted, and the answer is wrong; also used if the
 decisions behind the task are not known.
 """
 FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)

@@ -1,4 +1,4 @@
-"""The numbers of the asking, each a measure of one dialogue; docs/metrics.md defines them."""
+"""The measures of an agent's questions in one dialogue; docs/metrics.md defines them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric, and the function that computes it from the questions of one dialogue; None where it is undefined."""
+    """A metric, and the function that computes it from the questions of one dialogue, or returns None if undefined."""
 
     metric: Metric
     take: Callable[[Asking], float | None]

@@ -1,7 +1,7 @@
-"""The decisions of a task that a reply of the human tells.
+"""The decisions of a task that a reply of the human reveals.
 
-A reply tells a decision that it states word for word. A model that plays the human uses its own words: its reply also
-tells a decision if it contains all numbers and texts of the statement that the request lacks, or most of the
+A reply reveals a decision that it states word for word. A model that plays the human uses its own words: its reply also
+reveals a decision if it contains all numbers and texts of the statement that the request lacks, or most of the
 statement's words, or if the message asked for exactly this decision and the reply answers, for example with "no".
 """
 
@@ -25,7 +25,7 @@ MOST_WORDS = 0.6
 LONGEST_REPLY = 20_000
 """Maximum number of characters of a human's reply to search."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
-"""Replies of the keyless human that tell nothing."""
+"""Replies of the keyless human that reveal nothing."""
 DECLINES = re.compile(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never) (?:really )?(?:know|sure|understand|decided?|thought)\b"
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
@@ -45,7 +45,7 @@ class Heard(Struct, frozen=True, kw_only=True):
 
 
 def told(task: Task, said: str, reply: str) -> tuple[Fact, ...]:
-    """Return the decisions that a reply to an agent's message tells, in the task's order."""
+    """Return the decisions that a reply to an agent's message reveals, in the task's order."""
     domain = get_domain(task.domain)
     reply = reply[:LONGEST_REPLY]
     decisions = domain.decisions(task)
@@ -79,7 +79,7 @@ def _statement(secret: Items, text: str) -> Heard:
 
 
 def was_told(task: Task, fact: Fact, replies: Sequence[Heard]) -> bool:
-    """Return True if one of the human's replies tells a fact."""
+    """Return True if one of the human's replies reveals a fact."""
     statement = _statement(hidden_items(task), fact.statement)
     enough = max(1, MOST_WORDS * len(statement.stems))
     return any(

@@ -1,4 +1,4 @@
-"""The hidden decisions of a task that a dialogue never told."""
+"""The hidden decisions of a task that a dialogue never revealed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from colbench.task import Task
 
 
 def untold_decisions(task: Task | None, rollout: Rollout) -> tuple[str, ...]:
-    """Return the names of the hidden decisions that no reply told, in the task's order.
+    """Return the names of the hidden decisions that no reply revealed, in the task's order.
 
-    Empty where that is not known: without the task, or where its decisions were only estimated.
+    Empty if they are not known, because there is no task or because its decisions were only estimated.
     """
     if task is None or rollout.asking is None:
         return ()

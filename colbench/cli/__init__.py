@@ -20,8 +20,9 @@ from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
 GROUP = "colbench.commands"
-"""Entry points: modules with commands of other packages, such as the leaderboard's. `add_to` adds one to the parser.
-Optional are `EXAMPLES`, command lines for its help, and `MOVED`, old spellings with the command that replaces each."""
+"""Entry points for commands of other packages, such as the leaderboard's. Each names a module whose `add_to` adds the
+command to the parser. The module may also define `EXAMPLES`, command lines for the help, and `MOVED`, the old spellings
+of commands, each with the command that replaces it."""
 
 
 class Command(NamedTuple):
@@ -74,9 +75,9 @@ def _moved(command: str) -> Mapping[str, str]:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser of one command line, in which only `command` has its flags.
+    """Return the parser of a command line, in which only `command` has its flags.
 
-    With no command, the parser has the summary of each.
+    All other commands have only their summaries.
     """
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
@@ -96,7 +97,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _installed(command: str) -> list[EntryPoint]:
-    """Return the commands of other packages, or nothing if the command is one of this package."""
+    """Return the commands of other packages; empty if `command` is one of this package."""
     return [] if command in COMMANDS else sorted(entry_points(group=GROUP))
 
 
@@ -116,7 +117,7 @@ def _add_installed(point: EntryPoint, commands: Any) -> dict[str, str]:
         )
         parser = commands.add_parser(
             point.name, help="cannot be loaded", add_help=False, prefix_chars="\0"
-        )  # without a prefix that can be typed, any flag is an argument
+        )  # a prefix that cannot be typed, so that every flag is an argument
         parser.add_argument("arguments", nargs="*")
         parser.set_defaults(run=lambda _: _refuse(broken))
         return {}

@@ -52,11 +52,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag is given without the attack it requires."""
+    """Raise UserError if a flag is given without the attack that it requires."""
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:
-                raise UserError(f"{flag}: give --attack {target} as well, or leave it out")
+                raise UserError(f"{flag}: requires --attack {target}; add that, or remove {flag}")
 
 
 def run(args: argparse.Namespace) -> int:

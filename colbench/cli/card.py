@@ -70,7 +70,7 @@ def _read(source: str, license: str | None) -> tuple[CardSet, list[Task]]:
     domains = {task.domain for task in tasks}
     if len(domains) != 1:
         raise UserError(
-            f"{source}: has tasks of {len(domains)} domains; give a source with tasks of one domain"
+            f"{source}: contains tasks of {len(domains)} domains; give a source with tasks of only one"
         )
     domain = get_domain(domains.pop())
     origin = find_origin(source, license, None)

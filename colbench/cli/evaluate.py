@@ -106,7 +106,7 @@ def _size(evaluation: Evaluation) -> str:
 def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
     """Write and show the report of the finished dialogues.
 
-    Return 1 if a cell is still pending or every dialogue failed by an exception of the agent's own, else 0.
+    Return 1 if a cell is still pending or if the agent raised an exception in every dialogue, else 0.
     """
     from colbench.cli.report import write_and_show
 
@@ -138,7 +138,7 @@ def _is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if cells are unscored, else 0. Cells whose task cannot be scored by anything do not count."""
+    """Return 1 if cells are unscored, else 0. Cells whose task no scorer can score do not count."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 

@@ -70,7 +70,7 @@ def add_hub_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def check_hub_flags(args: argparse.Namespace) -> None:
-    """Raise UserError if the repository has no valid name, or `--private` is given without one."""
+    """Raise UserError if the repository's name is not valid, or `--private` is given without a repository."""
     if args.push_to_hub:
         hub.check_repository(args.push_to_hub)
     elif args.private:
@@ -125,7 +125,7 @@ def _report(place: str, tasks: Sequence[Task], more: str = "") -> None:
 
 
 def _writer(path: Path, form: str | None) -> export.Write:
-    """Return the function that writes a format, by default the format of the file's suffix.
+    """Return the function that writes a format; the default is the format of the file's suffix.
 
     Raises UserError if the suffix is unknown, or belongs to another format.
     """
@@ -133,7 +133,9 @@ def _writer(path: Path, form: str | None) -> export.Write:
     if suffix is None:
         raise UserError(f"--out {path}: give a name that ends in {', '.join(SUFFIXES)}")
     if form not in (None, *SUFFIXES[suffix]):
-        raise UserError(f"--out {path}: --format {form} does not go with {suffix}")
+        raise UserError(
+            f"--out {path}: --format {form} cannot be written to a {suffix} file; change one of them"
+        )
     write = FORMATS[form or SUFFIXES[suffix][0]]
     return export.compressed(write) if suffix.endswith(".gz") else write
 

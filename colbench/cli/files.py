@@ -12,7 +12,7 @@ from colbench.errors import UserError
 
 
 def add_overwrite(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that the errors of `written_whole` name."""
+    """Add `--overwrite`, which the errors of `written_whole` mention."""
     parser.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
 
 
@@ -20,7 +20,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
     """Yield a temporary file next to `path`. On success it replaces `path`, on an error it is removed.
 
-    Raises UserError that names the flag if the file cannot be written, before any work is done.
+    Raises UserError, which names the flag, before any work is done if the file cannot be written.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
@@ -37,7 +37,7 @@ def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterat
 
 def _check(path: Path, overwrite: bool, flag: str) -> None:
     if path.is_dir():
-        raise UserError(f"{flag} {path}: is a folder; name a file in it")
+        raise UserError(f"{flag} {path}: not a file but a folder; name a file in it")
     if not path.parent.is_dir():
         raise UserError(f"{flag} {path}: the folder {path.parent} does not exist")
     if path.exists() and not overwrite:

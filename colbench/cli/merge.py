@@ -1,6 +1,6 @@
-"""`colbench merge`: put the shards of a run together, as made by `colbench eval --shard I/N`, and report.
+"""`colbench merge`: combine the shards of a run, made with `colbench eval --shard I/N`, and report.
 
-Dialogues that no shard has are named; `colbench eval` with the settings of the run and --out runs them.
+Dialogues that no shard has are named, with the `colbench eval` command that runs them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ def notes(merged: Merged) -> list[str]:
     """Return the warnings about a merge that the report does not contain."""
     found = [f"warning: the shards differ in {each}" for each in merged.differences]
     if merged.left_out:
-        found.append(
-            f"{count(merged.left_out, 'dialogue')} left out, which are not in the plan of the run"
-        )
+        found.append(f"{count(merged.left_out, 'dialogue')} left out: not in the plan of the run")
     if merged.missing:
         more = (
             f" and {merged.missing - len(merged.gaps):,} more"

@@ -15,7 +15,7 @@ from colbench.repair import repair
 from colbench.run_folder import RunFolder
 
 SHOWN = 10
-"""Dropped lines that are named."""
+"""Maximum number of dropped lines to list."""
 
 
 def add_to(commands: Any) -> None:

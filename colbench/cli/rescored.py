@@ -10,12 +10,12 @@ from colbench.rollout import Failure, Rollout
 
 
 class Lost:
-    """Counts the dialogues that could not be scored again; falsy when all could be."""
+    """A count of the dialogues that could not be scored again; falsy if all could be."""
 
     def __init__(self) -> None:
         self.dialogues = 0
         self.reason = ""
-        """Reason of the first one."""
+        """Reason why the first of them could not be scored."""
 
     def add(self, failure: Failure) -> None:
         """Count a dialogue."""
@@ -27,7 +27,7 @@ class Lost:
 
 
 class _Measure(NamedTuple):
-    """A metric in a scoring mode, and its name for people."""
+    """A metric in a scoring mode, and its human-readable label."""
 
     label: str
     mode: str
@@ -72,7 +72,7 @@ class _Change:
 
 
 class Delta:
-    """For each scoring mode the mean before and after, and how many verdicts changed."""
+    """The means before and after in each scoring mode, and how many verdicts changed."""
 
     def __init__(self) -> None:
         self._changes: dict[str, dict[_Measure, _Change]] = {}

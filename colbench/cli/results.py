@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise UserError for flags that the format requires but are missing, or does not support."""
+    """Raise UserError if a flag that the format requires is missing, or one that it does not support is given."""
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
         raise UserError("--dataset: name the benchmark's dataset repository, such as me/colbench")

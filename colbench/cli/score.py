@@ -59,7 +59,7 @@ AT_ONCE = 32
 AHEAD = 8
 """Number of answers to start at a time for each sandbox worker."""
 AHEAD_OF_A_CLUSTER = 1024
-"""Answers that are started concurrently if the number of nodes is not fixed."""
+"""Number of answers to start at a time if the number of nodes is not fixed."""
 
 
 def add_to(commands: Any) -> None:
@@ -174,7 +174,7 @@ async def _rescore(
     config: RunConfig,
     file: BinaryIO,
 ) -> tuple[Delta, Lost]:
-    """Score rollouts again and write them to a file, in their order. Where scoring fails the old verdict stays."""
+    """Score rollouts again and write them to a file, in their order. If scoring fails, the old verdict stays."""
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER
     async with executor:

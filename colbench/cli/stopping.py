@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first ends a run in order, the second at once, and time does if neither helps."""
+"""SIGINT and SIGTERM: the first ends a run in order, the second at once, and a time limit ends it if neither does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTERVAL = 0.5
 
 
 class Stop:
-    """The state of a command that signals stop in order."""
+    """The state of a command that SIGINT and SIGTERM stop in order."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -32,7 +32,7 @@ class Stop:
 
     @property
     def code(self) -> int:
-        """The exit code for the first signal, 128 plus its number; 0 without a signal."""
+        """The exit code for the first signal, 128 plus its number; 0 if there was no signal."""
         return 128 + self._number if self._number else 0
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -70,7 +70,7 @@ class Stop:
     def _end_in_time(self) -> None:
         time.sleep(LONGEST)
         _say(
-            "stopped without a report, as part of the run did not end; repeat the command to "
+            "stopped without a report, because part of the run did not end; repeat the command to "
             "continue"
         )
         os._exit(self.code)
@@ -91,5 +91,5 @@ def stoppable() -> Iterator[Stop]:
 
 
 def _say(text: str) -> None:
-    """Write a line to standard error, past buffers that the interrupted code may be writing to."""
+    """Write a line to standard error, bypassing buffers that the interrupted code may be writing to."""
     os.write(2, f"\ncolbench: {text}\n".encode())

@@ -122,7 +122,7 @@ class Synthesis:
         self.known = _known(self.recipe, args.against)
 
     async def run(self) -> list[str]:
-        """Process the pending seed texts; return why some of them still are pending."""
+        """Process the pending seed texts; return the reasons why some are still pending."""
         from colbench.participants import start
 
         if all(seed.key in self.ledger.done for seed in self.seeds):
@@ -162,7 +162,7 @@ class Synthesis:
 
 
 def checked(flag: str, value: Any, kind: Any) -> Any:
-    """Return a flag's value converted to a type. Raises UserError that names the flag."""
+    """Return a flag's value converted to a type. Raises UserError, which names the flag, if that is impossible."""
     try:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as cause:
@@ -203,7 +203,7 @@ def _guesser(args: argparse.Namespace) -> Guesser | None:
     given: Mapping[str, Any] = pairs(args.guess_arg, "--guess-arg")
     if args.guess is None:
         if given or args.guess_tries or args.guess_price:
-            raise UserError("--guess-tries, --guess-arg and --guess-price go with --guess SPEC")
+            raise UserError("--guess-tries, --guess-arg and --guess-price require --guess SPEC")
         return None
     options = {**ANSWERS_AT_ONCE.get(args.guess.partition(":")[0], {}), **given}
     agent = _named("--agent", "--guess", lambda: resolve("agent", args.guess, options))

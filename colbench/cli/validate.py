@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
 In frontend design the reference must also render twice to the same picture and blocks. Returns 1 if a reference does
-not score 1 in the default mode, an empty answer does not score 0, a reference is not steady, or a row of a task file is
-malformed. Rows that are the same task are named.
+not score 1 in the default mode, an empty answer does not score 0, a reference does not give the same result twice, or a
+row of a task file is malformed. Rows that repeat a task are named.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     default: int
     """Number of references that score 1."""
     official: int | None
-    """References that score 1 in official mode; None if none could be scored so, as pages without CLIP's weights."""
+    """Number of references that score 1 in official mode; None if none could be scored, as without CLIP's weights."""
     blank: int
     """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]
@@ -68,7 +68,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     repeated: dict[str, str] = {}
     """Ids of tasks that duplicate an earlier one, each with the id of the earlier one."""
     malformed: tuple[str, ...] = ()
-    """Malformed rows, by file and line, and the reason."""
+    """Malformed rows: the file, the line and the reason for each."""
 
 
 def add_to(actions: Any) -> None:

@@ -120,7 +120,7 @@ def _only(folders: Sequence[str]) -> str:
 
 
 def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
-    """Serve runs as web pages until interrupted; `opened`: in this machine's browser, too."""
+    """Serve runs as web pages until interrupted; if `opened` is True, also open this machine's browser."""
     from colbench.viewer.index import index_runs
     from colbench.viewer.server import serve
 
@@ -153,7 +153,7 @@ def print_notes(folders: Sequence[str], form: str) -> int:
 
 
 def show_list(folder: str, wanted: str | None) -> None:
-    """Print a line for each dialogue (if `wanted` is empty), or for those that failed, or failed in one way."""
+    """Print a line for each dialogue (`wanted` is None), each failed one (""), or each of one failure class."""
     from colbench.console import console
     from colbench.viewer.index import RunIndex
 
@@ -266,7 +266,7 @@ def verdict(mode: str, score: Score, domain: Domain) -> None:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a score for people; pages, which do not just succeed or fail, are described by all their metrics."""
+    """Return a human-readable score; pages, which do not just succeed or fail, are described by all their metrics."""
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

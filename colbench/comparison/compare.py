@@ -12,7 +12,7 @@ from colbench.registry import get_domain, require_mode
 from colbench.run import Run
 
 MOST = 26
-"""Runs that are compared at once: each has a letter."""
+"""Maximum number of runs in a comparison: each has a letter."""
 
 
 def compare(
@@ -29,8 +29,8 @@ def compare(
         scoring: Scoring mode, such as `official`.
 
     Raises:
-        UserError: The runs do not compare, and the message names the pins that differ; or they have no common task,
-            or one has no dialogue.
+        UserError: The runs cannot be compared, and the message names the pins that differ; or they have no common
+            task, or one of them has no dialogue.
     """
     runs = (first, second, *more)
     _require(runs)
@@ -88,7 +88,7 @@ def _require(runs: Sequence[Run]) -> None:
     for run in runs:
         if not run.rollouts:
             raise UserError(
-                f"{run.path}: has no dialogue yet; run `colbench eval` again to continue it"
+                f"{run.path}: no dialogue yet; run `colbench eval` again to continue it"
             )
 
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ANSWERS = 6
-"""Measures of the answer that are shown; --json and --html have all."""
+"""Maximum number of measures of the answer to show; --json and --html have all of them."""
 PAIRS = 15
 """Maximum number of pairs to show."""
 TASKS = 3
-"""Differing tasks that are named."""
+"""Maximum number of differing tasks to name."""
 SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
-"""Measures that are shown of more than two runs, after the headline and the leading metric."""
+"""Measures to show if there are more than two runs, after the headline and the leading metric."""
 
 
 def print_comparison(comparison: Comparison) -> None:

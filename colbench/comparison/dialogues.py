@@ -38,7 +38,7 @@ class Message(Struct, frozen=True, kw_only=True):
     who: str
     text: str
     decisions: str = ""
-    """The decisions that the message asks for or tells, in words."""
+    """The decisions that the message asks for or reveals, in words."""
 
 
 class Dialogue(Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class RunDialogues(NamedTuple):
 
 
 class SideBySide:
-    """Builds the parts of a page about single tasks; `tasks` holds, by id, those that are still available."""
+    """A builder of the parts of a page about single tasks; `tasks` holds, by id, those that are still available."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class SideBySide:
             yield b64encode(packed).decode("ascii")
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: for each trial one per run, None for a run without one."""
+        """Return the dialogues on a task: for each trial, one per run; None if the run has none."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [

@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count by failure class the cells that one run failed and the other solved."""
+        """Count, by failure class, the cells that one run solved and the other failed."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()
@@ -199,7 +199,7 @@ def outcome(dialogue: DialogueStats, mode: str) -> str | None:
 
 
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
-    """Yield pairs with their tests adjusted after Holm, by measure and kind of test, and with their verdicts."""
+    """Yield pairs with their verdicts, and with tests adjusted by Holm's method for each measure and kind of test."""
     adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
     for name in dict.fromkeys(name for pair in pairs for name in pair.differences):
         places = [n for n, pair in enumerate(pairs) if name in pair.differences]
@@ -232,7 +232,7 @@ def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:
 
 
 def _families(runs: Sequence[Run]) -> dict[str, str]:
-    """Return the families of tasks by id; none where no run's source still gives its tasks."""
+    """Return the family of each task by its id; empty if no run's source still provides its tasks."""
     tasks: list[Task] = next(filter(None, (run.known_tasks() for run in runs)), [])
     return {task.id: task.family for task in tasks}
 

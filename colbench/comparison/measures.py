@@ -1,4 +1,4 @@
-"""Measures for comparing runs: every metric of the answer, of the asking, and the cost of both."""
+"""Measures for comparing runs: every metric of the answer and of the questions, and the cost of both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and the function that computes it for one dialogue of a run, or None if it is undefined."""
+    """A measure, and the function that computes it for one dialogue of a run; None if it is undefined there."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return success on dialogues in which every hidden decision was told: writing the answer, separate from asking."""
+    """Return success on dialogues in which every hidden decision was revealed: it measures only the writing."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking
@@ -105,7 +105,7 @@ def _effort(
 
 
 def _tokens(role: RoleStats) -> Taken:
-    """Return the tokens of all replies; None if a server did not report the count of one."""
+    """Return the tokens of all replies; None if a server did not report the count of a reply."""
     if role.usage is None or role.uncounted:
         return None
     return float(role.usage.prompt_tokens + role.usage.completion_tokens)

@@ -20,12 +20,12 @@ class Measure(Struct, frozen=True, kw_only=True):
 
     name: str
     label: str
-    """Name for people, in lower case."""
+    """Human-readable name, in lower case."""
     group: Group
     unit: str = "%"
     """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
-    """The better direction, higher or lower values."""
+    """Whether higher or lower values are better."""
     bounds: tuple[float, float] | None
     """Least and greatest possible value; None if it is unbounded."""
 
@@ -59,9 +59,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     The test is two-sided, at 5 %, by the normal approximation. None for a single task.
     """
     tasks_needed: int | None
-    """Number of such tasks for which the observed difference would be the least detectable one; None if it is 0."""
+    """Number of such tasks that would make the observed difference the least detectable one; None if it is 0."""
     trials_needed: int | None
-    """The same as trials of each of these tasks; None if it is unknown (one trial) or no number is enough."""
+    """The same as a number of trials of each task; None if it is unknown (one trial) or no number is enough."""
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -71,11 +71,11 @@ class Pair(Struct, frozen=True, kw_only=True):
     """The position of the first run in `Comparison.runs`."""
     theirs: int
     left_out: int
-    """Planned cells of the common tasks and trials that one of the two runs has not scored."""
+    """Number of planned cells of the common tasks and trials that one of the two runs has not scored."""
     verdict: str
     """The verdict by the headline measure."""
     differences: dict[str, Difference]
-    """Differences by measure, without measures that no common cell has."""
+    """Differences by measure; measures that no common cell has are left out."""
     theirs_failed: dict[str, int] | None
     """Cells that the first run solved and the second failed, by failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
@@ -87,7 +87,7 @@ class RunMeans(Struct, frozen=True, kw_only=True):
     means: dict[str, Interval]
     """Means by measure."""
     outcomes: dict[str, int] | None
-    """Scored cells that succeeded (`succeeded`) and that did not, by failure class; None without success."""
+    """Number of scored cells by outcome: `succeeded` or a failure class; None in a domain without success."""
 
 
 class TaskDifference(Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class DomainComparison(Struct, frozen=True, kw_only=True):
     """The measure by which `differing` is sorted: the leading metric."""
     measures: tuple[Measure, ...]
     tasks: int
-    """Tasks that all runs have."""
+    """Number of tasks that all runs have."""
     runs: tuple[RunMeans, ...]
     pairs: tuple[Pair, ...]
     differing: tuple[TaskDifference, ...]
@@ -156,13 +156,13 @@ class Comparison(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     runs: tuple[RunName, ...]
     mismatches: tuple[Mismatch, ...]
-    """Pins that differ although the runs are compared; empty unless that was forced."""
+    """Pins that differ although the runs are compared; empty unless the comparison was forced."""
     notes: tuple[str, ...]
     """Warnings about the comparison."""
     domains: dict[str, DomainComparison]
 
     def difference(self, measure: str) -> Difference:
-        """Return the first run minus the second by a measure.
+        """Return the difference of the two runs by a measure: the first minus the second.
 
         Raises UserError if there are several domains or more than two runs, or no common cell has the measure.
         """

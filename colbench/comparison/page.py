@@ -78,7 +78,7 @@ class DomainView(Struct, frozen=True, kw_only=True):
     columns: Sequence[Measure]
     charts: Sequence[tuple[str, Markup]]
     outcomes: Sequence[tuple[str, str]]
-    """Outcomes that occur: their classes, and their names for people."""
+    """The outcomes that occur, as their classes and their human-readable names."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
     """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
@@ -126,7 +126,7 @@ def _blocks(
     comparison: Comparison,
     runs: Sequence[Run],
 ) -> list[str]:
-    """Return the dialogues on the tasks that are shown, packed."""
+    """Return the packed dialogues on the tasks that are shown."""
     tasks = next(filter(None, (run.known_tasks() for run in runs)), [])
     by_id = {task.id: task for task in tasks}
     with ExitStack() as readers:

@@ -32,9 +32,9 @@ class _Task(NamedTuple):
 def compare_values(
     measure: Measure, mine: Values, theirs: Values, *, binary: bool
 ) -> Difference | None:
-    """Return the difference of two runs by a measure, not adjusted for other pairs; None without a common cell.
+    """Return the difference of two runs by a measure, not adjusted for other pairs; None if there is no common cell.
 
-    `binary`: the values are successes, 0 or 1.
+    `binary`: True if the values are successes, 0 or 1.
     """
     tasks = list(_common(mine, theirs))
     if not tasks:

@@ -33,7 +33,7 @@ def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
 
 
 def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
-    """Raise UserError that names the pins that make runs incomparable, if there are any."""
+    """Raise UserError, which names the pins that make runs incomparable, if there are any."""
     if not found:
         return
     lines = []
@@ -54,7 +54,7 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 
 
 def notes(runs: Sequence[Run], mode: str) -> list[str]:
-    """Return differences between comparable runs that readers should know."""
+    """Return differences between comparable runs that readers should know about."""
     found = []
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
@@ -91,7 +91,7 @@ def _pins(run: Run, mode: str) -> dict[str, str]:
 
 
 def _scorers(run: Run, mode: str) -> dict[str, str]:
-    """Return the scorers of the verdicts by domain; failed agents have none."""
+    """Return the scorers of the verdicts by domain; failures of the agent have none."""
     found: dict[str, set[str]] = {}
     for dialogue in _dialogues(run):
         score = dialogue.scores.get(mode)

@@ -58,7 +58,7 @@ def measured_range(measure: Measure, interval: Interval) -> str:
 
 
 def difference(measure: Measure, value: float) -> str:
-    """Return a difference with its sign; differences of shares are in points, without the word."""
+    """Return a difference with its sign; differences of shares are in points, without a unit."""
     if measure.unit == "%":
         return bare_points(value)
     if measure.unit == "$":
@@ -89,7 +89,7 @@ def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Mea
 
 
 def labeled(domain: DomainComparison, measure: Measure, found: Difference) -> str:
-    """Return the label of a measure, with the number of tasks in parentheses where not all count."""
+    """Return the label of a measure, with the number of tasks in parentheses if not all tasks count."""
     few = f" ({found.tasks:,})" if found.tasks < domain.tasks else ""
     return f"{measure.label}{few}"
 

@@ -1,1 +1,1 @@
-"""The domains that come with ColBench, one package each; they are found by their entry points."""
+"""The domains that come with ColBench, one package each. ColBench finds them by their entry points."""

@@ -1,8 +1,8 @@
-"""Executors: run the dialogues in this process, in several processes, or on the nodes of a cluster.
+"""Executors, which run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
-An executor is entered before it takes the first cell, and then reports how answers are isolated. It takes cells from a
-source and reports their outcomes to it; the source is the run's one queue (`colbench.cell_queue`). Executors with
-several processes (`remote`) have a `worker` in each, which is a `LocalExecutor`, and exchange `messages` with it.
+An executor is started before it takes the first cell, and then reports how answers are isolated. It takes cells from a
+source and reports their outcomes to it; the source is the run's only queue (`colbench.cell_queue`). Executors with
+several processes (`remote`) have a `worker` in each, which uses a `LocalExecutor`, and exchange `messages` with it.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from colbench.cell_queue import CellQueue
 
 
 class Executor(Protocol):
-    """Runs the dialogues of a run."""
+    """An executor of the dialogues of a run, which is started and stopped as a context manager."""
 
     learned: dict[str, list[str]]
     """Properties of models and servers found during the run, by role; complete once the run has ended."""
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once entered."""
+        """How answers are isolated from this machine; known once started."""
         ...
 
     @property
     def environments(self) -> Mapping[str, str]:
-        """Version and settings of the tools of each domain that has any; known once entered."""
+        """Version and settings of the tools of each domain that has any; known once started."""
         ...
 
     async def __aenter__(self) -> Executor: ...

@@ -1,6 +1,6 @@
 """A process that audits the finished dialogues of a run, while the event loop serves the others.
 
-Messages are answered in their order. If the process is lost, this process audits.
+Messages are answered in order. If the process is lost, this process audits the dialogues.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from colbench.task import Task
 
 logger = logging.getLogger(__name__)
 KNOWN = 256
-"""Tasks that both sides remember: more than there are concurrent dialogues in most runs."""
+"""Number of tasks that both sides remember: more than there are concurrent dialogues in most runs."""
 
 
 class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
     """To the process: a finished dialogue."""
 
     rollout: Rollout
-    """Without tokens, thoughts and other parts that no audit reads."""
+    """The dialogue, without tokens, thoughts and other parts that no audit reads."""
     task: Task | None
     """The task; None if it is remembered."""
 
@@ -68,7 +68,7 @@ class Remembered:
 
 
 class AuditProcess:
-    """The process, started on entering and stopped on leaving."""
+    """The audit process, started when the context is opened and stopped when it is closed."""
 
     def __init__(self) -> None:
         self._process = WorkerProcess(module=__name__)
@@ -100,7 +100,7 @@ class AuditProcess:
         await self._process.kill()
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its audits; made in this process if the other one is lost."""
+        """Return the rollout with its audits, which are made in this process if the audit process is lost."""
         found = await self._ask(task, rollout) if self._link else None
         return audited(task, rollout) if found is None else _with(rollout, found)
 

@@ -16,7 +16,7 @@ WORTH = 200
 
 
 def is_local(config: RunConfig) -> bool:
-    """Return True if a run has this machine alone. Raises UserError if its executor is unknown."""
+    """Return True if a run uses only this machine. Raises UserError if its executor is unknown."""
     name, colon, address = config.executor.partition(":")
     if config.executor != LOCAL and (name != RAY or (colon and not address)):
         raise UserError(
@@ -42,7 +42,7 @@ def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
 
 
 def audits_apart(dialogues: int) -> bool:
-    """Return True if a run in one process should have a second one for its audits: many dialogues, and a free core."""
+    """Return True if a one-process run should use a second process for its audits: many dialogues, and a free core."""
     return dialogues >= WORTH and workers(0) > 1 and sys.platform == "linux"
 
 

@@ -30,10 +30,10 @@ def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[s
 
 
 class LocalExecutor:
-    """Runs at most `dialogues` dialogues at a time.
+    """An executor that runs at most `dialogues` dialogues at a time.
 
-    `log_folder` is for agents that keep a log. With `audits_apart`, another process audits the dialogues. Without agent
-    and human, finished dialogues are only scored.
+    `log_folder` is for agents that keep a log. With `audits_apart`, another process audits the dialogues. If agent and
+    human are None, finished dialogues are only scored.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LocalExecutor:
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once entered."""
+        """How answers are isolated from this machine; known once started."""
         return self._resources.isolation
 
     @property
@@ -82,7 +82,7 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, and run and score the cells of a queue; raises the errors of the queue."""
+        """Start agent and human, and run and score the cells of a queue; raise the queue's errors."""
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
             try:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class ProcessExecutor(RemoteExecutor):
-    """Runs the dialogues of a run in as many processes as there are `shares`."""
+    """An executor that runs the dialogues in one process for each of the `shares`."""
 
     def __init__(self, plan: Plan, shares: Sequence[Share]) -> None:
         super().__init__(plan)

@@ -24,7 +24,7 @@ class ScoringQueue(CellQueue):
 
     @property
     def is_over(self) -> bool:
-        """True if no dialogue will be handed out any more."""
+        """True if no more dialogues will be handed out."""
         return bool(self.stopped) or (self._closed and super().is_over)
 
     async def serve(self, executor: Executor) -> None:

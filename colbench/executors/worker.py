@@ -212,7 +212,7 @@ class RemoteQueue(Stops):
 
 
 class _Sender(logging.Handler):
-    """Sends lines of the log to the process of the run."""
+    """A log handler that sends lines of the log to the process of the run."""
 
     def __init__(self, link: Link[ToWorker]) -> None:
         super().__init__()

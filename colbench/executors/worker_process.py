@@ -22,7 +22,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class WorkerProcess:
-    """Starts and ends the process of one worker (`workers.Host`)."""
+    """The host of one worker's process on this machine (`workers.Host`)."""
 
     flag = "--processes"
 
@@ -43,7 +43,7 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, whose end of the link is given. Raises UserError if the system refuses."""
+        """Start the process with `end`, its end of the link. Raises UserError if the system refuses."""
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(
@@ -88,5 +88,5 @@ def _obituary(code: int) -> str:
 
 
 def _path() -> list[str]:
-    """Return the places where modules are looked for."""
+    """Return the places in which modules are searched for."""
     return [os.path.abspath(entry) if entry else "" for entry in sys.path]

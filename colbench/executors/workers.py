@@ -34,17 +34,17 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to stop, plus the time that agent and human have unless the run is interrupted."""
+"""Seconds that a worker has to stop, in addition to the time for agent and human unless the run is interrupted."""
 
 
 class Host(Protocol):
-    """Starts and ends the process of one worker."""
+    """The host of one worker's process, which starts and ends the process."""
 
     flag: str
     """The flag that requested the process, for error messages."""
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, whose end of the link is given. Raises UserError if that is impossible."""
+        """Start the process with `end`, its end of the link. Raises UserError if that is impossible."""
         ...
 
     async def ended(self, within: float) -> str | None:
@@ -74,7 +74,8 @@ class Worker:
     async def start(self) -> Ready:
         """Start the worker, and wait until it is ready.
 
-        Raises UserError if the worker cannot be started or is lost before, and the error that the worker reports.
+        Raises UserError if the worker cannot be started or is lost before it is ready, and any error that the worker
+        reports.
         """
         ours, theirs = socket.socketpair()
         with theirs:

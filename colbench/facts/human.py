@@ -1,7 +1,7 @@
 """The keyless human for tasks with facts: answers exactly the questions asked, briefly.
 
-Every question of the agent's last message is matched with the facts (`facts_match`); the best one is told if it matches
-better than the class "nothing". One question gets one fact, however many it mentions; a reply has at most two
+Every question of the agent's last message is matched with the facts (`facts_match`); the best one is revealed if it
+matches better than the class "nothing". One question gets one fact, however many it mentions; a reply has at most two
 sentences. An agent that fishes ("tell me everything") is asked what it wants to know.
 """
 
@@ -71,7 +71,7 @@ FURTHER = re.compile(
     r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
     re.IGNORECASE,
 )
-"""Pattern of beginnings that continue the previous question."""
+"""Pattern for the start of a part that continues the previous question."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Marks a part of a question that refers to the subject of the previous part."""
 QUESTION = re.compile(
@@ -82,7 +82,7 @@ QUESTION = re.compile(
 
 
 class FactsHuman:
-    """Answers from `task.hidden.facts`; the same question to the same task gets the same answer."""
+    """A human that answers from `task.hidden.facts`; the same question to the same task gets the same answer."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the human's answer to the last message of the dialogue."""
@@ -105,7 +105,7 @@ def answer(task: Task, said: str) -> str:
 def asked_facts(facts: tuple[Fact, ...], said: str) -> tuple[Fact, ...]:
     """Return the facts that a message asks for, in order and without repetition.
 
-    The human uses the same function to choose facts, and tells the first `MOST_FACTS`.
+    The human uses the same function to choose facts, and reveals the first `MOST_FACTS`.
     """
     return tuple(dict.fromkeys(fact for found in _hear(facts, said).asked for fact in found))
 

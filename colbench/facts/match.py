@@ -4,7 +4,7 @@ Two kinds of evidence are added. Every word, and every pair of consecutive words
 examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most similar to the
 question are evidence for their facts (cosine). A fact is asked for if it clearly beats "nothing". The class "nothing"
 has its own examples in `unrelated.txt`: questions that people ask but no rule answers. Words in no example are evidence
-for it too, so a question with more unknown words needs more evidence.
+for "nothing" as well, so a question with more unknown words needs more evidence.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _nothing() -> _Classes:
 
 
 class Matcher:
-    """Finds the fact that a question asks for."""
+    """A matcher that finds the fact that a question asks for."""
 
     def __init__(self, examples: Sequence[Iterable[str]]) -> None:
         """Read the examples of each fact: questions, phrases and words that ask for it."""

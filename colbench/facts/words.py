@@ -151,6 +151,6 @@ SYNONYMS = _roofs()
 
 
 def content(text: str) -> tuple[str, ...]:
-    """Return stems of the words that carry the meaning of a text, in order, without repetition."""
+    """Return the stems of the words that carry the meaning of a text, in order, without repetition."""
     words = WORD.findall(EMPTY_PHRASES.sub("", text.lower()))
     return tuple(dict.fromkeys(stem(word) for word in words if word not in EMPTY_WORDS))

@@ -1,1 +1,4 @@
-"""ColBench inside other harnesses: they provide model, limits and log; ColBench provides dialogue, human and scorer."""
+"""ColBench inside other harnesses, which provide the model, the limits and the log.
+
+ColBench provides the dialogue, the human and the scorer.
+"""

@@ -3,8 +3,8 @@
 A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's model with the simulated human. The scorer
 is ColBench's own and also has the domain's name.
 
-Parameters (`-T`) are `tasks`, `human`, `max_turns` and further keys of a `--config` file of `colbench eval`; in a
-domain with pictures also `pictures`, which shows the model pictures of its own pages. Written for inspect-ai 0.3.285.
+Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`. A domain
+with pictures also has `pictures`, which shows the model pictures of its own pages. Written for inspect-ai 0.3.285.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Model:
             self.error = error
             raise EndpointError(describe_exception(error)) from error
         if said.output.stop_reason == "model_length":  # its text is the server's refusal
-            raise AgentError(f"the model refuses the dialogue's length: {said.output.completion}")
+            raise AgentError(f"the dialogue is too long for the model: {said.output.completion}")
         return str(said.output.completion)
 
 
@@ -130,7 +130,10 @@ def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
     try:
         if "domain" in given:
             others = ", ".join(f"colbench/{each.name}" for each in installed_domains())
-            raise UserError(f"domain: the name of the task sets it; use one of {others}")
+            raise UserError(
+                "domain: already set by the name of the Inspect task; choose one of these tasks instead: "
+                f"{others}"
+            )
         session = session_for(settings)
     except UserError as error:
         raise PrerequisiteError(escape(f"colbench/{domain.name}: {error}")) from error

@@ -1,4 +1,7 @@
-"""Sessions inside other harnesses: they provide model, limits and log; tasks, human and scorers are ColBench's."""
+"""Sessions inside other harnesses.
+
+The other harness provides the model, the limits and the log; ColBench provides the tasks, the human and the scorers.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ class HostedSession:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         for name in sorted(NOT_OURS & settings.keys()):
-            raise UserError(f"{name}: set by the harness that runs ColBench; leave it out")
+            raise UserError(f"{name}: already set by the harness that runs ColBench; remove it")
         given = dict(settings)
         domain = given.get("domain")
         if not given.get("tasks") and domain:
@@ -61,7 +64,7 @@ class HostedSession:
         return agent_prompt(self.config.agent_prompt, domain, self.config.max_turns, pictures)
 
     async def start(self) -> None:
-        """Start sandbox, browser and human, unless they are already running. Raises UserError."""
+        """Start sandbox, browser and human, unless they are already running. Raises UserError if one cannot start."""
         if self._kept is None or self._kept.done():
             self._ready = asyncio.Event()
             self._kept = asyncio.create_task(self._keep(), context=Context())
@@ -76,7 +79,7 @@ class HostedSession:
             await asyncio.Event().wait()
 
     async def run_dialogue(self, task_id: str, trial: int, agent: Agent | StatefulAgent) -> Rollout:
-        """Return an unscored dialogue. Raises InfrastructureError if human or server failed, not the agent."""
+        """Return an unscored dialogue. Raises InfrastructureError if the human or a server failed, not the agent."""
         task = self.tasks[task_id]
         return _settled(await self.session.run_dialogue(agent, task, trial))
 
@@ -104,7 +107,10 @@ _sessions: dict[bytes, HostedSession] = {}
 
 
 def session_for(settings: Mapping[str, Any]) -> HostedSession:
-    """Return the session of these settings; the same settings always give the same session. Raises UserError."""
+    """Return the session of these settings; the same settings always give the same session.
+
+    Raises UserError if a setting is wrong or this machine lacks something that the domain needs.
+    """
     key = msgspec.json.encode(settings, order="sorted")
     if key not in _sessions:
         _sessions[key] = HostedSession(settings)

@@ -1,4 +1,4 @@
-"""Where a model is: the spec `MODEL[@URL[,URL…]]`, and the key that each server may be sent."""
+"""The address of a model: the spec `MODEL[@URL[,URL…]]`, and the key that may be sent to each server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
-    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; without a URL, OPENAI_BASE_URL or OpenAI's own.
+    """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; by default OPENAI_BASE_URL, or else OpenAI's URL.
 
     Raises UserError if there is no model, or if an address lacks its `http://`, so that it would be taken for a part of
     the model's name and the key would go to OpenAI.
@@ -63,18 +63,18 @@ def api_key_for(base_url: str, variable: str | None) -> str | None:
     name = variable or _variable_of(base_url)
     key = os.environ.get(name) if name else None
     if key is None and (variable or base_url == OPENAI_URL):
-        raise UserError(f"{base_url} needs a key: set the environment variable {name}")
+        raise UserError(f"{base_url} needs a key; set the environment variable {name}")
     return key
 
 
 def azure_key(variable: str | None) -> str | None:
-    """Return the key in a variable; without a variable, None, and Azure's SDK finds it.
+    """Return the key in a variable; None if no variable is given, in which case Azure's SDK finds the key.
 
-    Raises UserError if it is missing.
+    Raises UserError if the variable is given but not set.
     """
     key = os.environ.get(variable) if variable else None
     if variable and not key:
-        raise UserError(f"azure: needs a key: set the environment variable {variable}")
+        raise UserError(f"azure: the key is missing; set the environment variable {variable}")
     return key
 
 

@@ -12,9 +12,9 @@ from colbench.errors import UserError
 from colbench.models.reply import error_fields, error_text
 
 PLAIN_TOKENS = 4096
-"""Tokens of an agent's reply at most, where the user names no limit and the model does not think."""
+"""Default token limit of an agent's reply for a model that does not think before it writes, if the user sets none."""
 THINKING_TOKENS = 32_768
-"""Default token limit of a reply for a model that thinks before it writes, if the user sets no limit."""
+"""Default token limit of a reply for a model that thinks before it writes, if the user sets none."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 OPTIONAL = ("temperature", "seed")
 """Fields that are omitted if a server refuses them."""

@@ -32,7 +32,7 @@ class Part(Struct, frozen=True):
 
 
 def read_model(name: str) -> list[Part]:
-    """Return the faults in a model's name, the rarest first. Raises ValueError that describes an invalid name."""
+    """Return the faults in a model's name, the rarest first. Raises ValueError if the name is invalid."""
     if name == OK:
         return []
     parts = []

@@ -36,7 +36,7 @@ class Known(Struct, frozen=True, kw_only=True):
     text: str
     """The server's behavior, in one line."""
     faults: tuple[Fault, ...]
-    """The first that applies to a request is its answer."""
+    """The possible answers of the server; the first one that applies to a request is used."""
     outcome: Outcome = "scored"
     human_outcome: Outcome | None = None
     """The human's outcome, if it differs from the agent's."""

@@ -26,7 +26,7 @@ class Voice(Struct, frozen=True, kw_only=True):
     prompt: str
     temperature: float
     max_tokens: int
-    """`Suggested` where the user names no limit."""
+    """Token limit of a reply; `Suggested` if the user sets no limit."""
     max_chars: int
 
     async def speak(

@@ -1,4 +1,4 @@
-"""How many requests a model server gets at once: additive increase, multiplicative decrease."""
+"""The limit on concurrent requests to a model server: additive increase, multiplicative decrease."""
 
 from __future__ import annotations
 

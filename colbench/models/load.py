@@ -10,7 +10,7 @@ from colbench.models.transports import Client
 CALL = 0.002
 """CPU seconds of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
-"""Share of a thread's time spent computing above which it counts as busy."""
+"""Share of its time spent computing above which a thread counts as busy."""
 SHARE = 0.4
 """The client's share of that time above which another client would help."""
 

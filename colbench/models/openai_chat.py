@@ -1,7 +1,7 @@
-"""The chat client: every server that speaks OpenAI's chat completions.
+"""The chat client for every server with OpenAI's chat completions API.
 
-`openai:` speaks through the official package, `vllm:` and `client=aiohttp` through aiohttp (`transports`). Limits,
-patience, retries and reading are here, and are the same for both.
+`openai:` uses the official package, `vllm:` and `client=aiohttp` use aiohttp (`transports`). Limits, patience, retries
+and the reading of responses are implemented here, and are the same for both.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class _Request(Struct, kw_only=True):
     tokens: bool
     start: float
     failures: int = 0
-    """Failed requests, refusals for load included."""
+    """Number of failed requests, including refusals due to overload."""
     tries: int = 0
-    """Failed requests that used up a try."""
+    """Number of failed requests that used up a try."""
     spent: float = 0.0
     """Seconds spent on overload refusals and on the waits after them."""
     empty: int = 0
@@ -72,13 +72,14 @@ class _Request(Struct, kw_only=True):
 class OpenAIChat:
     """One model on one server or several, with retries and an adaptive limit on requests in flight.
 
-    `spec` is `MODEL[@URL[,URL…]]`, of Azure `DEPLOYMENT[@ENDPOINT]` with `azure`. `concurrency` is the maximum number
-    of concurrent requests to each server, shared by all its callers; `timeout` is the seconds for one request;
-    `retries` is the number of times that a failed request is repeated, not counting overload and lost connections,
-    which are waited for (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`. Pictures are
-    made to fit `max_image_edge` pixels (`colbench.models.pictures`). All other `fields`, such as `reasoning_effort`,
-    and those of `extra_body` are added to each request unchanged; a text that is a JSON object or list is sent as such.
-    Entering the context raises UserError unless a server answers and, if it lists its models, has this one.
+    `spec` is `MODEL[@URL[,URL…]]` or, if `azure` is set, `DEPLOYMENT[@ENDPOINT]`. `concurrency` is the maximum number
+    of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
+    for one request. `retries` is the number of times that a failed request is repeated, not counting overload and lost
+    connections, which are waited for (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`.
+    Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All other `fields`, such as
+    `reasoning_effort`, and those of `extra_body` are added to each request unchanged; a text that is a JSON object or
+    list is sent as such. Opening the context raises UserError unless a server answers and, if it lists its models, has
+    this one.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class OpenAIChat:
         **fields: ArgValue,
     ) -> None:
         if client not in get_args(Client):
-            raise UserError(f"client={client}: unknown; it is {' or '.join(get_args(Client))}")
+            raise UserError(f"client={client}: unknown; choose {' or '.join(get_args(Client))}")
         self.client = client
         self.concurrency = concurrency
         self.timeout = timeout
@@ -157,10 +158,10 @@ class OpenAIChat:
         schema: Mapping[str, Any] | None = None,
         tokens: bool = False,
     ) -> Message:
-        """Return the model's next message; with a JSON Schema, a text that the server holds to it.
+        """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
         A `Suggested` token limit is raised for a model that thinks before it writes. With `tokens` the message includes
-        its token ids and log-probabilities, which vLLM returns since version 0.10.2. Raises SchemaRefusedError if a
+        its token ids and log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a
         request with a schema is refused, EndpointError if the server does not answer or does not accept pictures,
         TooLongError if the messages are longer than the model's context, UserError if the key or the address is refused
         before the first answer.
@@ -185,13 +186,13 @@ class OpenAIChat:
             tokens=tokens,
             start=time.monotonic(),
         )
-        # always use the same server for a dialogue: its prefix cache has the beginning
+        # always use the same server for a dialogue, because its prefix cache holds the dialogue so far
         first = hash(tuple(m.content for m in messages[:2]))
         with waiting():
             return await self._reply(request, first)
 
     async def _reply(self, request: _Request, first: int) -> Message:
-        """Ask until there is a reply."""
+        """Repeat the request until there is a reply."""
         while True:
             connection = self._choose(first + request.failures)
             try:
@@ -274,17 +275,18 @@ class OpenAIChat:
             return EndpointError(f"{url}: the server rejects images ({said})", kind="rejected")
         own = next((name for name in self._fields if name in said), None)
         if own:
-            return UserError(f"{url} rejects `{own}`; leave out that argument ({said})")
+            return UserError(f"{url} rejects `{own}`; remove that argument ({said})")
         return EndpointError(f"{url}: {said}", kind="rejected")
 
     async def _back_off(
         self, connection: Connection, request: _Request, cause: NotNowError
     ) -> None:
-        """Wait after a refusal for load. Raises EndpointError when patience is over."""
+        """Wait after a refusal due to overload. Raises EndpointError if the patience has run out."""
         patience = connection.server.patience
         if request.spent >= patience:
             raise EndpointError(
-                f"{connection.url}/chat/completions: refused for {patience:g} s (--endpoint-patience), last: {cause}",
+                f"{connection.url}/chat/completions: the server refused requests for {patience:g} s "
+                f"(--endpoint-patience); last error: {cause}",
                 kind=cause.kind,
             ) from cause
         request.failures += 1
@@ -298,7 +300,7 @@ class OpenAIChat:
     ) -> None:
         """Wait after a failed request.
 
-        Raises EndpointError after the last try, UserError if the server has refused key or address ever since.
+        Raises EndpointError after the last try, UserError if the server has always refused the key or the address.
         """
         request.failures += 1
         request.tries += 1
@@ -307,7 +309,8 @@ class OpenAIChat:
                 raise cause.mistake from cause
             times = "once" if request.tries == 1 else f"{request.tries} times"
             raise EndpointError(
-                f"{connection.url}/chat/completions: tried {times}, last: {cause}", kind=cause.kind
+                f"{connection.url}/chat/completions: tried {times}; last error: {cause}",
+                kind=cause.kind,
             ) from cause
         await asyncio.sleep(backoff(request.tries, cause.retry_after))
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_EDGE = 2048
-"""Pixels. Larger pictures are shrunk by OpenAI's servers, and fill the context of a vLLM: Qwen2-VL makes a token
-of every 28 x 28."""
+"""Maximum edge in pixels. OpenAI's servers shrink larger pictures, and on a vLLM server they fill the context: Qwen2-VL
+makes a token of every 28 x 28 pixels."""
 MAX_BYTES = 3_500_000
 """Maximum size of one picture; the strictest known servers accept 5 MB in base64."""
 LEAST_SCALE = 0.5
@@ -21,7 +21,7 @@ STEP = 0.8
 
 
 def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
-    """Shrink PNG pictures so that no edge exceeds `max_edge` pixels and no file MAX_BYTES.
+    """Shrink PNG pictures so that no edge exceeds `max_edge` pixels and no file exceeds MAX_BYTES.
 
     All are shrunk by the same scale, so that they can be compared. The scale is at least LEAST_SCALE: pictures that are
     then still too tall or too wide are cut off at the bottom or the right. Pictures that fit stay unchanged.

@@ -35,7 +35,10 @@ class NotNowError(RefusedError):
 
 
 class PassingError(RefusedError):
-    """The server refused key or address, but answers others. If it never answers this client, this is a `mistake`."""
+    """The server refused the key or the address, but answers other clients.
+
+    If the server never answers this client, the cause is the user's `mistake`.
+    """
 
     def __init__(self, reason: str, mistake: UserError) -> None:
         super().__init__(reason, "server_error")
@@ -47,7 +50,7 @@ class OtherRequestError(Exception):
 
 
 def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None:
-    """Return the error for a refusal that is not about the request's content; None if it is.
+    """Return the error for a refusal that is not about the request's content; None for one that is.
 
     `has_answered`: True if the server has already answered a request.
     """

@@ -1,6 +1,6 @@
 """A local OpenAI-compatible server that replies from a script.
 
-It replaces a model server in tests and benchmarks, and for trying out an agent without a key. It can also misbehave on
+It replaces a model server in tests, in benchmarks, and in trials of an agent without a key. It can also misbehave on
 request: refuse, delay, break the connection, answer garbage.
 """
 
@@ -45,13 +45,13 @@ class Fault(Struct, frozen=True, kw_only=True):
     delay: float = 0.0
     """Seconds before the answer, in addition to the server's own."""
     slots: int = 0
-    """The most requests with this model that are served at once; 0: any number."""
+    """Maximum number of requests with this model that are served at once; 0: no limit."""
     queues: bool = False
     """True if requests wait when all slots are taken; otherwise they are refused with 429."""
     restart: float = 0.0
     """Seconds for which the server is down from now on."""
     when: Callable[[Mapping[str, Any]], bool] | None = None
-    """A function that selects requests by their body; without it, every request is selected."""
+    """A function that selects requests by their body; None: every request is selected."""
 
     def applies(self, body: Mapping[str, Any]) -> bool:
         """Return True if the fault applies to a request with this body."""
@@ -67,14 +67,14 @@ OVERLOADED = Fault(status=429, body="all slots are taken")
 
 
 class ScriptedServer:
-    """Serves `script` as the model `model`; `async with` gives the running server.
+    """A server that serves `script` as the model `model`; `async with` gives the running server.
 
     `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault; `models` is the
     answer to GET /models in place of the list. `delay`, in seconds or a function that draws them, does not delay other
-    requests. `requests`, `headers` and `paths` record the requests; Azure's paths are served as well, and under
-    `/no-models/v1` there is no list. Like vLLM it returns token ids and log-probabilities when asked: its tokens are
-    the bytes of the text. The script receives pictures as `Message.images`; without `sees` they are refused, as by a
-    text-only model.
+    requests. `requests`, `headers` and `paths` record the requests. Azure's paths are served as well, and under
+    `/no-models/v1` there is no list of models. Like vLLM, the server returns token ids and log-probabilities on
+    request: its tokens are the bytes of the text. The script receives pictures as `Message.images`; if `sees` is False,
+    they are refused, as by a text-only model.
     """
 
     def __init__(
@@ -283,6 +283,6 @@ def _body(fault: Fault, said: dict[str, Any]) -> bytes:
 
 
 def _cut(transport: asyncio.BaseTransport | None) -> None:
-    """Cut a connection, without an orderly end."""
+    """Cut a connection without closing it in an orderly way."""
     if isinstance(transport, asyncio.WriteTransport):
         transport.abort()

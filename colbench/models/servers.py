@@ -27,7 +27,7 @@ WAIT_INTERVAL = 1.0
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """Something that is waited for."""
+    """A wait, such as for a model server."""
 
     url: str = ""
     """Address of the model server; empty if another program reports the wait in its own words."""
@@ -61,7 +61,7 @@ class Server:
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
-        """True after the first answered request: from then on a refused key or address may be a fault that passes."""
+        """True after the first answered request: from then on, a refused key or address may be a temporary fault."""
         self.users = 0
         self._down_since: float | None = None
         self._reason = ""
@@ -84,7 +84,7 @@ class Server:
         self._refused_since = None
 
     async def ready(self) -> None:
-        """Wait while the server cannot be reached. Raises EndpointError when the patience runs out."""
+        """Wait while the server cannot be reached. Raises EndpointError if the patience runs out."""
         if self._poll:
             await asyncio.shield(self._poll)
 

@@ -45,7 +45,10 @@ class BrokenError(Exception):
 
 
 class Transport(Protocol):
-    """Sends requests to one server. Raises UnreachableError, BrokenError, or TimeoutError after `timeout` seconds."""
+    """A way to send requests to one server.
+
+    The methods raise UnreachableError, BrokenError, or TimeoutError after `timeout` seconds.
+    """
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
         """Send a request with a JSON body."""
@@ -61,7 +64,7 @@ class Transport(Protocol):
 
 
 class AiohttpTransport:
-    """The fast transport, for one's own server with thousands of short calls per second."""
+    """The fast transport, for the user's own server with thousands of short calls per second."""
 
     def __init__(self, base_url: str, key: str | None, timeout: float) -> None:
         import aiohttp
@@ -111,7 +114,7 @@ class AiohttpTransport:
 class OpenAITransport:
     """The official package, with its settings from the environment: organization, project, proxies, certificates.
 
-    Its own retries are turned off. Without a key no `Authorization` is sent.
+    The package's own retries are turned off. If there is no key, no `Authorization` header is sent.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, timeout: float, *, has_key: bool = True) -> None:
@@ -125,8 +128,8 @@ class OpenAITransport:
         """Send a request with a JSON body."""
         if path != "/chat/completions":
             raise ValueError(path)
-        # `extra_body` is sent as it is. The package would copy what stands in `messages` key by key, for a third of
-        # the CPU time of a call.
+        # `extra_body` is sent unchanged. The package would copy the content of `messages` key by key, which takes a
+        # third of the CPU time of a call.
         completions = self._client.chat.completions.with_streaming_response
         return await self._send(
             lambda: completions.create(
@@ -194,8 +197,8 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
     """Return the transport to Azure OpenAI; missing values are read from the variables of its SDK.
 
-    Raises UserError that names a missing one: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION, AZURE_OPENAI_API_KEY or
-    AZURE_OPENAI_AD_TOKEN.
+    Raises UserError, which names the variable, if a value is missing: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION,
+    AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN.
     """
     import openai
 

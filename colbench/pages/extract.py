@@ -44,7 +44,7 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
 
 
 def _document(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where the last document is between `start` and `end`."""
+    """Return the position of the last document between `start` and `end`; None if there is none."""
     for pattern, least in ((DOCUMENT, 2), (WITHOUT_HTML, 1), (BODY, 2)):
         documents = (found for found in pattern.finditer(text, start, end))
         places = [each.span() for each in documents if _tags(each.group(), least) == least]

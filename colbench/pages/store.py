@@ -74,7 +74,7 @@ class RenderStore:
         return replace(render, picture=picture)
 
     def put(self, render: Render) -> None:
-        """Keep this render under its key. Raises RenderError when the folder cannot be written to."""
+        """Store this render under its key. Raises RenderError if the folder cannot be written to."""
         entry = _Entry(picture=_hash(render.picture), render=replace(render, picture=b""))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The asking of a run and the classes of its failed dialogues."""
+"""Measures of a run's questions, and the classes of its failed dialogues."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def unasked_values(
 ) -> dict[str, float]:
     """Return the scores of dialogues without questions, by task hash, as means over the baseline's trials.
 
-    Empty without a baseline, and if the baseline asked questions, because its scores are then not those of asking
-    nothing.
+    Empty if there is no baseline, or if the baseline asked questions, because its scores are then not those of
+    dialogues without questions.
     """
     rows = baseline.of(tasks) if baseline else []
     if any(each.questions for row in rows for each in row):
@@ -82,8 +82,8 @@ def gain_per_question(
 ) -> float | None:
     """Return a dialogue's gain in score over one without questions, divided by the number of its questions.
 
-    `unasked`: the score without questions on the dialogue's task; see `unasked_values`. None if one of the three is
-    unknown, or nothing was asked.
+    `unasked`: the score without questions on the dialogue's task; see `unasked_values`. None if either score or
+    the number of questions is unknown, or if nothing was asked.
     """
     worth, asking = value(dialogue, mode, lead), dialogue.asking
     if worth is None or unasked is None or asking is None or not asking.questions:
@@ -92,7 +92,7 @@ def gain_per_question(
 
 
 def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
-    """Return the mean share of the hidden decisions told up to turn 1, 2, …, over dialogues."""
+    """Return the mean share of the hidden decisions revealed up to turn 1, 2, …, over dialogues."""
     counted = [each for each in dialogues if each.hidden]
     shares = [0.0] * max_turns
     for each in counted:
@@ -102,7 +102,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Return counts by family and decision, least asked and most often hidden first, except tasks without a family."""
+    """Return counts by family and decision, least asked and most often hidden first; only tasks with a family count."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():

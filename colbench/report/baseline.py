@@ -27,17 +27,17 @@ DIFFERENT = (
 
 
 class Baseline(Struct, frozen=True, kw_only=True):
-    """Another run, for comparing with."""
+    """Another run, with which a report compares its run."""
 
     source: str
     """The baseline's path, as given by the user."""
     agent: str
-    """Empty when a rollout file does not say."""
+    """The baseline's agent; empty if a rollout file does not name it."""
     dialogues: Mapping[str, Sequence[DialogueStats]]
     """Dialogues by the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
-        """Raise UserError if the baseline has none of these tasks; `flag` named the baseline."""
+        """Raise UserError if the baseline has none of these tasks; `flag` is the flag that named it."""
         if not any(self.of(tasks)):
             raise UserError(
                 f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
@@ -72,10 +72,10 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
         folder = RunFolder(path)
         agent, path = folder.record().config.agent, folder.rollouts_path
     if not path.is_file():
-        raise UserError(f"{flag} {source}: is neither a run folder nor a file of rollouts")
+        raise UserError(f"{flag} {source}: neither a run folder nor a file of rollouts")
     dialogues = by_task(latest_rollouts(path))
     if not dialogues:
-        raise UserError(f"{flag} {source}: has no rollouts")
+        raise UserError(f"{flag} {source}: no rollouts found; name a run with dialogues")
     return Baseline(source=source, agent=agent, dialogues=dialogues)
 
 
@@ -95,7 +95,7 @@ def read_ceiling(source: str) -> Baseline:
     """
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":
-        raise UserError(f"--ceiling {source}: is not the folder of a run with --told all")
+        raise UserError(f"--ceiling {source}: not the folder of a run with --told all")
     return read_baseline(source, "--ceiling")
 
 
@@ -203,9 +203,10 @@ def _differences(
 
 
 def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
-    """Return the scorers and where they ran.
+    """Return each scorer with the environment it ran in.
 
-    After a scorer's name, all further words concern only its primary metric.
+    With `fallback`, only the scorer's name is used: the rest of the text describes its primary metric, which is not
+    compared.
     """
     scores = [each for one in dialogues if (each := one.scores.get(mode))]
     names = [s.scorer.partition(" ")[0] if fallback else s.scorer for s in scores]

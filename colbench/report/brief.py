@@ -40,7 +40,7 @@ NOTE_LINES = 2
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
     """Return the most important facts about a domain: scores, asking, failures, effort.
 
-    Their notes contain line breaks for wrapping. Together they have at most this number of lines; the least important
+    Their notes contain line breaks for wrapping. Together they have at most `lines` lines; the least important
     come last.
     """
     facts: list[Fact] = []
@@ -64,7 +64,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _wrapped(note: str) -> list[str]:
-    """Return a note in lines that break no word; words that are too long for a line are cut, and so is a long note."""
+    """Return a note as lines that break no word; words that are too long for a line are cut, and so is a long note."""
     words = (_cut(word, NOTE) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)

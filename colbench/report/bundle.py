@@ -108,7 +108,7 @@ def blocks(
 
 
 class _Packer:
-    """Builds the page's data on tasks and dialogues; `lead` is the metric of the verdicts."""
+    """A builder of the page's data on tasks and dialogues; `lead` is the metric of the verdicts."""
 
     def __init__(self, domain: Domain, lead: Metric) -> None:
         self._domain = domain

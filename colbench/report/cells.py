@@ -46,7 +46,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> Cells:
-        """Only the dialogues that ended with an answer, scored or not."""
+        """The cells with only the dialogues that ended with an answer, scored or not."""
         return self.keep(lambda each: each.ended_by != "failure")
 
     def keep(self, condition: Callable[[DialogueStats], bool]) -> Cells:
@@ -164,9 +164,9 @@ def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
 
 
 def success(dialogue: Judged, mode: str) -> bool | None:
-    """Return True if the cell succeeded, False if it failed (a failure of the agent, too), None if it is unscored.
+    """Return True if the cell succeeded, False if it or its agent failed, None if it is unscored.
 
-    In a domain without success it is None.
+    The result is always None in a domain without success.
     """
     score = dialogue.scores.get(mode)
     if score and score.success is not None:

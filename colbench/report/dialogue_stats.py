@@ -65,7 +65,7 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     uncounted: int = 0
     """Number of replies for which no server reported a count."""
     usage: Usage | None = None
-    """Tokens of the other participants; None if there are none."""
+    """Tokens of the other replies; None if there are none."""
     served: int = 0
     """Number of replies that came from a model server; the numbers below cover only these."""
     empty: int = 0
@@ -114,7 +114,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     asked: tuple[bool, ...]
     """For each hidden decision, True if a message of the agent asked for it."""
     told_at: tuple[int, ...]
-    """For each hidden decision, the first turn (from 0) whose reply told it; `NEVER` if there is none."""
+    """For each hidden decision, the first turn (from 0) whose reply revealed it; `NEVER` if there is none."""
     followed: Followed | None
 
     @property
@@ -150,7 +150,7 @@ def agent_words(rollout: Rollout) -> int:
 
 
 class _Metrics(Mapping[str, float]):
-    """Metrics by name in a third of the memory of a dict, as the names are kept once for many."""
+    """A mapping of metrics in a third of the memory of a dict: many mappings share one tuple of names."""
 
     __slots__ = ("_names", "_values")
 
@@ -170,13 +170,13 @@ class _Metrics(Mapping[str, float]):
 
 
 class Measurer:
-    """Measures dialogues, and stores their common values once."""
+    """A measurer of dialogues that stores values shared by many dialogues once."""
 
     def __init__(self) -> None:
         self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
 
     def measure(self, rollout: Rollout, place: int, task: Task | None = None) -> DialogueStats:
-        """Return the statistics of a dialogue; without its task the statistics of the asking are incomplete."""
+        """Return the statistics of a dialogue; if `task` is None, the statistics of its questions are incomplete."""
         domain = get_domain(rollout.domain)
         hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()
         turns, leak = rollout.turns, _leak(rollout)
@@ -212,7 +212,7 @@ class Measurer:
         )
 
     def _same(self, kind: str, value: T) -> T:
-        """Return the stored one of all equal values of a kind."""
+        """Return the stored value of a kind that equals this one."""
         known: T = self._known[kind].setdefault(value, value)
         return known
 
@@ -296,7 +296,7 @@ def _hidden(rollout: Rollout, task: Task) -> tuple[str, ...]:
 
 
 def _leak(rollout: Rollout) -> tuple[float, float, float] | None:
-    """Return the audited shares of the reference that the replies gave away together; None if none was audited."""
+    """Return the audited shares of the reference that the replies together revealed; None if none was audited."""
     found = [turn.leak for turn in rollout.turns if turn.leak]
     if not found:
         return None

@@ -83,7 +83,7 @@ def cost(
     agent_price: tuple[float, float] | None,
     human_price: tuple[float, float] | None,
 ) -> Cost:
-    """Return US dollars by role, for prices by the million prompt and completion tokens."""
+    """Return US dollars by role, from prices per million prompt and completion tokens."""
     return Cost(agent=_price(used["agent"], agent_price), human=_price(used["human"], human_price))
 
 

@@ -65,7 +65,7 @@ class Section(Struct, frozen=True, kw_only=True):
     title: str
     facts: tuple[Fact, ...]
     heads: tuple[str, str] = ("", "")
-    """Over the numbers and the notes."""
+    """Headings of the numbers and the notes."""
 
 
 def sections(domain: Domain, report: DomainReport) -> list[Section]:
@@ -179,7 +179,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
-    """Return the curve by turn and its values: success or, without it, the leading metric.
+    """Return the curve by turn and its values: success or, in a domain without success, the leading metric.
 
     Turns that were not scored have no value.
     """

@@ -63,7 +63,7 @@ class FailureView(Struct, frozen=True, kw_only=True):
 
 
 class FollowedView(Struct, frozen=True, kw_only=True):
-    """Outcomes on the pages of the differences that the human pointed out."""
+    """Outcomes, on the next page, of the differences that the human pointed out."""
 
     summary: str
     bar: Markup

@@ -98,7 +98,7 @@ class Replies(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """US dollars by role; None when the price or the tokens are unknown."""
+    """US dollars by role; None if the price or the tokens are unknown."""
 
     agent: float | None
     human: float | None
@@ -135,11 +135,11 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The result of the run had the dialogues been limited to this many turns."""
+    """The result that the run would have had if its dialogues had been limited to this many turns."""
 
     turn: int
     success_rate: Interval | None
-    """Had dialogues without an answer by this turn been given up; None in a domain without success."""
+    """The success rate if dialogues without an answer by this turn had failed; None in a domain without success."""
     answered: float | None
     """Share of scored cells whose answer had been given."""
     value: Interval | None = None
@@ -161,7 +161,7 @@ class WinRate(Struct, frozen=True, kw_only=True):
     """Tasks that are the same in both runs and scored in both."""
     rate: Interval
     note: str = ""
-    """Why the two are hard to compare."""
+    """Why the two runs are hard to compare; empty if they are not."""
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
@@ -187,9 +187,9 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     metrics: dict[str, Interval]
     """Metrics by name; a mean leaves out dialogues in which the metric is undefined."""
     gain_per_question: Interval | None
-    """Gain in score over a dialogue without questions, per question; None without a baseline that asks nothing."""
+    """Gain in score over a dialogue without questions, per question; None if no baseline asks nothing."""
     recall_by_turn: tuple[float, ...]
-    """Share of the hidden decisions told up to turn 1, 2, …"""
+    """Share of the hidden decisions revealed up to turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
     """The decisions by family and name.
 
@@ -244,7 +244,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     missing: int
     """Planned cells that have no rollout yet; they are unscored."""
     unjudged: int
-    """Cells where nothing failed and yet nothing could be compared with; in no denominator."""
+    """Cells in which nothing failed but the reference cannot be compared; they are in no denominator."""
     scorers: dict[str, int]
     """Dialogues by the scorer that gave their verdict in the leading mode."""
     modes: dict[str, ModeReport]
@@ -263,7 +263,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Reply counts by role, only of replies from model servers."""
     cost: Cost
     leaks: Leaks | None
-    """None when no dialogue was audited."""
+    """None if no dialogue was audited."""
     failures: dict[Boundary, Failures]
     wall_seconds: float
     """Total time during which at least one dialogue was running."""
@@ -274,13 +274,13 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     notes: tuple[Reason, ...] = ()
     """Remarks of the verdicts, the most frequent first."""
     win_rate: WinRate | None = None
-    """The win rate; None without a baseline that has tasks of this domain."""
+    """The win rate; None if there is no baseline with tasks of this domain."""
     asking: AskingReport | None = None
     """Measures of the questions; None if no dialogue records which decisions were asked for."""
     followed: FollowedReport | None = None
     """Outcomes of differences; None if no dialogue records which differences the human pointed out."""
     ceiling: Ceiling | None = None
-    """The ceiling; None without a run in which the agent was told everything."""
+    """The ceiling; None if there is no run in which the agent was told everything."""
     failed: FailedReport | None = None
     """None in a domain without success."""
 
@@ -303,7 +303,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Warnings that the numbers are not the requested ones, or were measured under other conditions than in the run."""
+    """Warnings that the numbers are not the requested ones, or were not measured under the conditions of the run."""
     pages: dict[str, str] = {}
     """Further pages next to `report.html`: the file name of each first page, by name."""
 

@@ -50,7 +50,7 @@ def render_pages(
     *,
     large: int = LARGE,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files of the report as name and HTML; `cells` and `pages`, the further pages, are by domain.
+    """Yield the files of the report as name and HTML; `cells` and the further pages, `pages`, are given by domain.
 
     `large`: see `LARGE`.
     """

@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 from colbench.report.model import SCHEMA, RunReport
 
 SCHEMA_1 = "colbench.report/1"
-"""Had the mean of the leading metric under the metric's own name."""
+"""The schema of the previous version, with the mean of the leading metric under the metric's own name."""
 UNREADABLE = (
     msgspec.DecodeError,
     UnicodeDecodeError,
@@ -22,11 +22,11 @@ UNREADABLE = (
     LookupError,
     TypeError,
 )
-"""Exceptions raised by files of earlier versions that are not reports."""
+"""Exceptions that decoding or converting a file raises if the file is not a report."""
 
 
 def read_report(path: str | Path) -> RunReport:
-    """Return the report in a file. Raises DataError naming the file if it is not a valid report."""
+    """Return the report in a file. Raises DataError, which names the file, if it is not a valid report."""
     path = Path(path)
     try:
         content: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

@@ -35,7 +35,7 @@ def metric_of(domain: Domain, name: str) -> Metric:
 
 
 def metric_label(domain: Domain, name: str) -> str:
-    """Return the name of a metric for people."""
+    """Return the human-readable name of a metric."""
     return metric_of(domain, name).label
 
 
@@ -72,7 +72,7 @@ def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str,
 def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tuple[Reason, ...]:
     """Return the notes of verdicts: all notes of answers that could not be measured, and the most frequent others.
 
-    Failures of agents and a lacking primary metric are reported elsewhere. Notes that differ only after their first
+    Failures of agents and a missing primary metric are reported elsewhere. Notes that differ only after their first
     semicolon are counted together.
     """
     scores = [
@@ -88,7 +88,7 @@ def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tupl
 
 
 def outcomes(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
-    """Return the number of answers that could not be measured, by the reason's word."""
+    """Return the number of answers that could not be measured, by the reason (`Score.outcome`)."""
     scores = (each.scores.get(mode) for each in dialogues)
     return dict(Counter(score.outcome for score in scores if score and score.outcome))
 

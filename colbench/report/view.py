@@ -277,7 +277,7 @@ def _answers(report: DomainReport) -> list[float | None]:
 
 
 def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
-    """Yield the share that had answered, where only an answer can succeed."""
+    """Yield the share of dialogues that had answered, if only an answer can succeed."""
     if domain.success:
         yield Curve(
             title="answered",

@@ -1,4 +1,4 @@
-"""Warnings shown before the numbers: they are not the requested ones, or were not measured as in the run."""
+"""Warnings shown before the numbers, if these are not the requested ones or were not measured as in the run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def warnings(
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
     if record.config.shard:
-        yield f"this is {shard_name(record.config.shard)} of a run: `colbench merge` puts the shards together"
+        yield f"this is {shard_name(record.config.shard)} of a run: `colbench merge` combines the shards"
     for role, learned in record.learned.items():
         yield f"the {role}'s model: {'; '.join(learned)}"
     for name, found in report.domains.items():

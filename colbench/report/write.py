@@ -1,4 +1,4 @@
-"""Writes the report of a run into its folder."""
+"""Writing the report of a run into its folder."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ from colbench.sandbox.work import Ending, Work
 
 
 class CodeSandbox:
-    """Runs candidates, each in its own process without access to anything.
+    """A sandbox that runs candidates, each in its own process without access to anything.
 
-    Up to `workers` candidates run at a time (0: one for each core). The tier is the strongest that works on this
-    machine, or the named one; `allow_unsafe` permits the tier that only limits resources; `packages` names installed
-    distributions that candidates may import (UserError if one is not installed). Entering the context raises UserError
-    with the fix if no permitted tier works. Use it from one event loop only.
+    Up to `workers` candidates run at a time (0: one per core). The tier is the strongest that works on this machine, or
+    the named one. `allow_unsafe` permits the tier that only limits resources. `packages` names installed distributions
+    that candidates may import; UserError if one is not installed. Opening the context raises UserError, whose message
+    gives the fix, if no permitted tier works. Use a sandbox from one event loop only.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CodeSandbox:
 
     @property
     def environment(self) -> str:
-        """Return tier, interpreter and limits, as recorded in every score."""
+        """The tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
             raise SandboxError("the sandbox is used outside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -77,7 +77,7 @@ class CodeSandbox:
             pool.close()
 
     async def run(self, jobs: Sequence[Job]) -> list[JobResult | SandboxError]:
-        """Return results in the order of the jobs; a SandboxError marks a job in which the sandbox itself failed."""
+        """Return one result per job, in order; a SandboxError marks a job in which the sandbox itself failed."""
         results: dict[int, JobResult | SandboxError] = {}
         numbered = iter(enumerate(jobs))
 

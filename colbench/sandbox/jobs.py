@@ -21,15 +21,15 @@ TIMEOUTS_ALLOWED = 3
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Resource limits of one call, and also of a process, which runs several calls within the same limits."""
+    """Resource limits of one call, and also of one process, which runs several calls within the same limits."""
 
     cpu_seconds: float = 1.0
-    """Limit on CPU seconds of all threads together."""
+    """Limit on the CPU seconds of all threads together."""
     wall_seconds: float = 5.0
     threads: int = 128
     """Maximum number of threads started, including those that have ended."""
     memory_bytes: int = 512 << 20
-    """Address space of the process."""
+    """Limit on the address space of the process in bytes."""
     result_bytes: int = (1 << 20) + 4096
 
 
@@ -41,17 +41,17 @@ class Job(Struct, frozen=True, kw_only=True):
     namespaces: tuple[Namespace, ...] = ("module",)
     """Each call is made once in each of these namespaces, in this order."""
     rehearsal: bool = False
-    """True for another hash seed, another random seed and another clock, to find values that depend on them."""
+    """True for a different hash seed, random seed and clock, to find values that depend on them."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):
-    """How one call ended."""
+    """The outcome of one call."""
 
     status: Status
     value: bytes = b""
     """The encoded value, for `colbench.sandbox.values`; empty unless `status` is `value`."""
     message: str = ""
-    """Type and text of the error, or which limit was broken."""
+    """Type and text of the error, or the limit that was exceeded."""
 
 
 class JobResult(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class JobResult(Struct, frozen=True, kw_only=True):
     calls: dict[Namespace, tuple[CallResult, ...]]
     """Results by namespace, in the order of the job's calls."""
     invalid: str = ""
-    """Why the source does not compile; every call is `skipped` then."""
+    """The reason why the source does not compile, in which case every call is `skipped`; "" if it compiles."""
 
 
 def parse_line(line: bytes) -> CallResult:

@@ -32,7 +32,7 @@ class Packages(Struct, frozen=True, kw_only=True):
 
 
 def find_packages(names: Sequence[str]) -> Packages:
-    """Find the packages with these names. Raises UserError for one that is not installed or has no files."""
+    """Find the packages with these names. Raises UserError if a package is not installed or has no files."""
     wanted = [_installed(name) for name in dict.fromkeys(names)]
     if not wanted:
         return Packages()
@@ -63,7 +63,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
-    """Return the installed distributions that these need, directly or indirectly; extras are not followed."""
+    """Return the installed distributions that these distributions need, directly or indirectly, without extras."""
     found: dict[str, Distribution] = {}
     pending = list(wanted)
     known = {_normal(dist.metadata["Name"]) for dist in pending}
@@ -75,7 +75,7 @@ def _required(wanted: Iterable[Distribution]) -> list[Distribution]:
             known.add(name)
             try:
                 found[name] = distribution(name)
-            except PackageNotFoundError:  # for another system or another Python
+            except PackageNotFoundError:  # required on another system or by another Python
                 continue
             pending.append(found[name])
     return list(found.values())
@@ -90,7 +90,7 @@ def _place(dist: Distribution, entry: str) -> str:
 
 
 def _files(dist: Distribution) -> list[PurePath]:
-    """Return the files of a distribution inside the folder of installed packages, without compiled ones."""
+    """Return the files of a distribution inside the folder of installed packages, without compiled files."""
     return [
         file
         for file in dist.files or ()
@@ -113,7 +113,7 @@ def _largest(file: PurePath, packages: set[str]) -> str:
 
 
 def _modules(dist: Distribution) -> set[str]:
-    """Return top-level modules, packages and the folders of packages that several distributions share."""
+    """Return top-level modules, packages, and the folders of packages that several distributions share."""
     return {
         file.parts[0].partition(".")[0] for file in _files(dist) if file.suffix in (".py", ".so")
     }

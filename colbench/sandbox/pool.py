@@ -1,4 +1,4 @@
-"""A fixed number of fork servers, started when first needed and replaced when one fails."""
+"""A fixed number of fork servers, each started when it is first needed and replaced when it fails."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pool:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Yield the worker with the fewest jobs, in order of arrival; a worker whose server failed is replaced."""
+        """Yield the worker with the fewest jobs, to callers in order of arrival; replace one whose server failed."""
         async with self._free:
             if self._closed:
                 raise SandboxError(_LEFT)
@@ -47,7 +47,7 @@ class Pool:
                 place.jobs -= 1
 
     def close(self) -> None:
-        """Kill every server, including those about to start, and start no more."""
+        """Kill every server, including those about to start, and start no more servers."""
         self._closed = True
         for place in self._places:
             place.close()
@@ -79,7 +79,7 @@ class _Place:
             return self.worker
 
     def close(self) -> None:
-        """Kill the worker; one that is about to start is killed after its start."""
+        """Kill the worker; a worker that is about to start is killed after its start."""
         self._closed = True
         if self.worker:
             self.give_up(self.worker)

@@ -1,4 +1,4 @@
-"""Choosing the tier that works on this machine: by starting each and attacking it, never by reading settings."""
+"""The choice of the tier that works on this machine, by starting and attacking tiers, never by reading settings."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ _ATTACKS = ("write()", "fork()", "execute()", "connect()", "signal_parent()")
 
 
 class TierReport(Struct, frozen=True, kw_only=True):
-    """Report on whether a tier works on this machine."""
+    """A report on whether a tier works on this machine."""
 
     tier: str
     words: str
     works: bool
     safe: bool
     reason: str = ""
-    """Why the tier does not work."""
+    """The reason why the tier does not work."""
     remedy: str = ""
     """How to make the tier work."""
 
 
 def probe() -> list[TierReport]:
-    """Try every tier, strongest first. Not to be called from a running event loop."""
+    """Try every tier, strongest first. Do not call this from a running event loop."""
     return asyncio.run(_probe())
 
 
 async def choose(
     name: str | None, allow_unsafe: bool, limits: Limits, packages: Packages
 ) -> tuple[Tier, Worker]:
-    """Return the strongest admissible tier that works (or the named one), with its first worker.
+    """Return the strongest permitted tier that works (or the named one), with its first worker.
 
-    Raises UserError that states for each tier why it does not work and how to make it work.
+    Raises UserError if no permitted tier works; the message gives the reason and the fix for each tier.
     """
     reasons = []
     for tier in _admissible(name, allow_unsafe):
@@ -69,7 +69,7 @@ async def choose(
         try:
             return equipped, await _try(equipped, limits)
         except SandboxError as error:
-            reasons.append(f"{tier.name} ({tier.words}): {error}. To get it: {tier.remedy}")
+            reasons.append(f"{tier.name} ({tier.words}): {error}. To enable it: {tier.remedy}")
     raise UserError("no safe code sandbox works on this machine\n  " + "\n  ".join(reasons))
 
 
@@ -105,7 +105,7 @@ async def _report(tier: Tier) -> TierReport:
 
 
 async def _try(tier: Tier, limits: Limits) -> Worker:
-    """Start a worker of this tier and run the self-test. Raises SandboxError saying what failed."""
+    """Start a worker of this tier and run the self-test. Raises SandboxError, which names what failed, on failure."""
     worker = await Worker.start(tier, limits)
     try:
         await _self_test(worker, tier, limits)

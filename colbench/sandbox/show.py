@@ -1,4 +1,4 @@
-"""Values that left the sandbox, formatted for people: similar to Python's notation, and always short."""
+"""Values that left the sandbox, in a human-readable form that is similar to Python's notation and always short."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _join_pairs(pairs: list[Any], limit: int) -> str:
 
 
 def _up_to(limit: int, texts: Iterator[str], count: int) -> str:
-    """Join by commas until there is more than can be shown."""
+    """Join texts with commas until there is more than can be shown."""
     shown: list[str] = []
     for text in texts:
         shown.append(text)

@@ -1,4 +1,4 @@
-"""The tiers of isolation: their mechanisms, and how a fork server of each tier is started."""
+"""The isolation tiers: their mechanisms, and how a fork server of each tier is started."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ENVIRONMENT = {
     "PYTHONUTF8": "1",
     "TZ": "UTC",
 }
-"""All that a candidate sees of the environment, except for its hash seed."""
+"""All environment variables that a candidate sees, except for its hash seed."""
 PRELOADED = (
     "math", "random", "re", "json", "string", "time", "datetime", "calendar", "collections", "itertools",
     "functools", "operator", "heapq", "bisect", "statistics", "decimal", "fractions", "typing", "copy",
     "dataclasses", "enum", "abc", "_strptime",
 )  # fmt: skip
-"""Modules that candidates commonly import: loaded once a server, not once a candidate."""
+"""Modules that candidates commonly import; they are loaded once per server, not once per candidate."""
 _INSIDE = Path(__file__).parent / "inside"
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from inside.server import main; "
@@ -46,7 +46,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     name: str
     words: str
     remedy: str
-    """How to make the tier work if it does not."""
+    """How to make the tier work on a machine where it does not."""
     bubblewrap: bool = False
     unshare: bool = False
     landlock: bool = False
@@ -55,7 +55,7 @@ class Tier(Struct, frozen=True, kw_only=True):
     """True if files may be opened at all; False if no other mechanism limits which ones."""
     safe: bool = True
     packages: Packages = Packages()
-    """Packages shown next to the standard library."""
+    """Packages that are visible in addition to the standard library."""
 
 
 TIERS = (

@@ -1,9 +1,9 @@
 """Values that left the sandbox: reading, comparing and showing the tagged JSON of `inside.encode`.
 
-Nothing here builds the value again, so no code and no `__eq__`, `__hash__` or `__repr__` of a candidate ever runs in
-the harness. Two values are compared by their normal forms: texts that are equal exactly when the values are equal by
-Python's `==`. Numbers are exact rationals, sets and dicts are sorted by the normal forms of their contents, so that no
-hash is ever computed from a candidate's data.
+Nothing here rebuilds a value, so no code and no `__eq__`, `__hash__` or `__repr__` of a candidate ever runs in the
+harness. Two values are compared by their normal forms: texts that are equal exactly when the values are equal by
+Python's `==`. Numbers are exact rationals, and sets and dicts are sorted by the normal forms of their contents, so that
+no hash is ever computed from a candidate's data.
 
 Deliberate exceptions to `==` in the default policy: members of `dict.values()` are compared in order (Python compares
 the views by identity); numpy arrays and pandas frames are equal if their shapes and all their parts are equal; NaN is
@@ -25,10 +25,10 @@ MAX_DEPTH = 500
 """Maximum depth of the JSON text; `inside.encode` stays far below it."""
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
-"""Decimals beyond ten to this power, or with this many digits, are not turned into integers: a short text
-like `1e4999` would otherwise be thousands of digits."""
+"""Decimals beyond ten to this power, or with more digits than this, are not converted to integers: a short text such as
+`1e4999` would otherwise become thousands of digits."""
 _LONG_RANGE = 1000
-"""Number of digits from which a range's bound is not computed: division is quadratic."""
+"""Number of digits above which a range's bound is not computed, because division takes quadratic time."""
 
 
 _BY_PARTS = ("values", "array", "frame", "series")
@@ -36,7 +36,7 @@ _UNEQUAL: dict[Policy, tuple[bytes, ...]] = {
     "default": (b'{"opaque"',),
     "official": (b'{"opaque"', b"NaN", *(f'{{"{tag}"'.encode() for tag in _BY_PARTS)),
 }
-"""Marks of values that may be unequal to themselves; a text without any of them equals itself."""
+"""Markers of values that may be unequal to themselves; a text without any of these markers equals itself."""
 
 
 class MalformedValueError(Exception):
@@ -44,7 +44,7 @@ class MalformedValueError(Exception):
 
 
 def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
-    """Return True if two encoded values are equal. Raises MalformedValueError if one is not a value."""
+    """Return True if two encoded values are equal. Raises MalformedValueError if either text is not a value."""
     if left == right and not any(mark in left for mark in _UNEQUAL[policy]):
         return True
     special = frozenset(tag for tag in _PAIRWISE if _has(left, tag) and _has(right, tag))
@@ -59,7 +59,7 @@ def comparable(value: bytes) -> bool:
 
 
 def show(value: bytes, limit: int = 200) -> str:
-    """Format the value similar to Python's notation, cut at `limit` characters."""
+    """Format the value in a notation similar to Python's, cut at `limit` characters."""
     return show_tree(_tree(value), limit)
 
 
@@ -96,10 +96,10 @@ class _UnequalError(Exception):
 
 
 class _Normal:
-    """Normal forms under one policy.
+    """The normal forms of values under one policy.
 
-    `special` names the tags that both sides contain: two OrderedDicts are compared in order, two Counters without their
-    zeros, but either one is compared with a dict as a dict.
+    `special` names the tags that both sides contain: two OrderedDicts are compared in order, and two Counters without
+    their zeros, but either one is compared with a dict as a dict.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -178,7 +178,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return the normal form of a counter. Each count is read once: nested counters would take exponential time."""
+        """Return the normal form of a Counter, reading each count once: nested ones would take exponential time."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -198,21 +198,24 @@ class _Normal:
         return f"range({numbers[0]:x},{last:x},{numbers.step if last != numbers[0] else 1:x})"
 
     def moment(self, parts: Any) -> str:
-        """Return the normal form of a time or datetime; aware ones are compared in UTC."""
+        """Return the normal form of a time or datetime; those with a time zone are compared in UTC."""
         microseconds, offset = parts
         if offset is None:
             return f"naive({microseconds:d})"
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """Compare by parts a type that Python compares by identity; in the official policy it equals nothing."""
+        """Return the normal form by parts for a type that Python compares by identity.
+
+        In the official policy, such a value equals nothing.
+        """
         if self.official:
             raise _UnequalError
         return self.sequence(tag, parts)
 
 
 def _rational(numerator: int, denominator: int) -> str:
-    """Format a rational exactly, in time linear in its digits; integers, the most frequent, are shortest."""
+    """Format a rational exactly, in linear time; the most frequent rationals, integers, get the shortest texts."""
     return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
 
 

@@ -1,10 +1,10 @@
 """A running job: the calls left after each child process, and the results of the others.
 
-A child gets all calls left in one namespace, and the budget of a single call for all of them. So every call that it
-finished stayed within the budget, without trusting the child. If a child uses up its budget after finishing some calls,
-the next child continues there with its own budget. Only if it finished no call, its first call exceeds the budget. A
-child that died in another way fails the call in which it died. Each namespace has its own children, because the
-answer's behavior in one does not determine its behavior in the other.
+A child gets all calls left in one namespace, and the budget of a single call for all of them. Every call that the child
+finished therefore stayed within the budget, without any trust in the child. If a child uses up its budget after
+finishing some calls, the next child continues there with its own budget. Only if a child finished no call does its
+first call exceed the budget. If a child died in another way, the call in which it died fails. Each namespace has its
+own children, because the answer's behavior in one namespace does not determine its behavior in the other.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from colbench.sandbox.jobs import (
 _REHEARSAL_CLOCK = 3 * 366 * 86400.0 + 40 * 86400.0 + 5 * 3600.0 + 17 * 60.0
 """Seconds by which a rehearsal's clock is ahead, so that year, month, day, weekday, hour and minute differ."""
 _LONG_CALL = 10_000
-"""Maximum length in characters of a call to compile here; longer ones are compiled only inside the sandbox."""
+"""Maximum length in characters of a call to compile here; longer calls are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")
 _BUDGETS = ("cpu", "wall", "threads")
-"""Budgets that a child may use up without a fault of its own, because it got more than one call."""
+"""Budgets that a child may use up through no fault of its own, because it got more than one call."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -49,7 +49,7 @@ def compiled(call: str) -> CodeType | str:
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How one child ended, and everything it wrote."""
+    """The end of one child, and everything that the child wrote."""
 
     reason: str
     """`ended` by itself, or why it was killed: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
@@ -72,7 +72,7 @@ class Work:
 
     @property
     def left(self) -> int:
-        """Return the number of calls for the next child; 0 if the job is done."""
+        """The number of calls for the next child; 0 if the job is done."""
         return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:

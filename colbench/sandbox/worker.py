@@ -1,4 +1,4 @@
-"""One fork server from the harness's perspective: started, given one job after another, replaced when it fails."""
+"""One fork server, as the harness sees it: started, given one job after another, and replaced when it fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from colbench.sandbox.work import Ending
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
-"""Seconds beyond every limit of a job after which a silent server counts as broken."""
+"""Seconds beyond all limits of a job after which a silent server counts as broken."""
 _DRAIN_AFTER = 0.02
 """Seconds after which a job's output is read while the job runs; most jobs have ended by then."""
 
@@ -38,7 +38,7 @@ class Worker:
 
     @classmethod
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
-        """Start a server of this tier and wait until it is isolated. Raises SandboxError with the reason on failure."""
+        """Start a server of this tier and wait for its isolation. On failure, raises SandboxError with the reason."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -55,7 +55,7 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Have a child do this job; canceling kills the child. Raises SandboxError if the server itself fails."""
+        """Run this job in a child; canceling kills the child. Raises SandboxError if the server itself fails."""
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:
@@ -106,7 +106,7 @@ class Worker:
             raise SandboxError(answer.decode(errors="replace").removeprefix("failed "))
 
     def _answer(self) -> asyncio.Future[bytes]:
-        """Return a future of the server's answer to the last message."""
+        """Return a future for the server's answer to the last message."""
         answer = self._loop.create_future()
         self._answers.append(answer)
         return answer
@@ -155,7 +155,7 @@ class _Output:
         return self._limit < 0
 
     def stop(self) -> None:
-        """Read no more while the child runs."""
+        """Stop reading while the child runs."""
         self._timer.cancel()
         self._loop.remove_reader(self._connection)
 
@@ -188,7 +188,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send everything and close this direction; a dead child is noticed later, by how it ended."""
+    """Send everything and close this direction; a dead child is noticed later, when its end is reported."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

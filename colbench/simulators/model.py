@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 
 
 class ModelHuman(PromptedHuman):
-    """`openai:MODEL[@URL[,URL…]]`. The arguments are those of PromptedHuman and OpenAIChat."""
+    """The human of `openai:MODEL[@URL[,URL…]]`. The arguments are those of PromptedHuman and OpenAIChat."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ModelHuman(PromptedHuman):
 
 
 class AzureHuman(ModelHuman):
-    """`azure:DEPLOYMENT[@ENDPOINT]`: the same on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
+    """The human of `azure:DEPLOYMENT[@ENDPOINT]`, on Azure OpenAI; see `colbench_agents.model.AzureAgent`."""
 
     def __init__(self, spec: str, **arguments: Any) -> None:
         super().__init__(spec, azure=True, **arguments)

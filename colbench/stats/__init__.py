@@ -1,6 +1,6 @@
 """The statistics of the report, the leaderboard and the trainer's study.
 
-The task is the unit of every resampling and of every test. All is deterministic.
+The task is the unit of every resampling and of every test. All functions are deterministic.
 """
 
 from colbench.stats.estimate import Estimate, rounded

@@ -1,4 +1,4 @@
-"""Two sides on the same tasks: ties, tests for a difference adjusted for their number, and a verdict in words."""
+"""Two sides on the same tasks: ties, tests for a difference (adjusted for the number of tests), and a verdict."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return the verdict for the first side of a difference (first minus second, more is better), at 5 % adjusted."""
+    """Return the verdict on the first side of a difference (first minus second, more is better), at an adjusted 5 %."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"

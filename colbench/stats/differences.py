@@ -21,7 +21,7 @@ Bounds = tuple[float, float]
 RESAMPLES = 2_000
 """Number of resamples for the interval of a difference, few because a board has thousands.
 
-The error of an end is then about 3 % of the interval's half-width.
+The error of each end of the interval is then about 3 % of its half-width.
 """
 
 
@@ -44,7 +44,7 @@ class Measure:
         return _by_entry(flipped_sums(self.means))
 
     def differences(self, mine: int, others: Sequence[int], bounds: Bounds) -> list[Estimate]:
-        """Return the column `mine` minus each of the others, with its interval by the tasks."""
+        """Return the column `mine` minus each of the others, with an interval by resampling the tasks."""
         resampled = _minus(self._resampled, mine, others)
         return _estimates(self._by_task(mine, others), resampled, bounds)
 
@@ -78,12 +78,12 @@ def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column with its interval by the tasks. `values`: tasks by columns."""
+    """Return the mean of each column, with its interval by resampling the tasks. `values`: tasks by columns."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column with its interval, from resampled means; for equal tasks `equal_interval`.
+    """Return the mean of each column with its interval, from resampled means or, for equal tasks, `equal_interval`.
 
     `values`: tasks by columns; `resampled`: resamples by columns.
     """

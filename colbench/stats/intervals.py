@@ -28,7 +28,7 @@ SEED = 0
 BLOCK = 2**20
 """Number of values drawn at a time; limits the memory of the bootstrap."""
 FEW_PAIRS = 64
-"""Pairs of trials up to which Python is faster than numpy."""
+"""Number of pairs of trials up to which Python is faster than numpy."""
 ROUNDING = 1e-12
 """Possible error of binary fractions in a difference; smaller than any step that scores are rounded to."""
 
@@ -87,7 +87,7 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """Return the interval when all tasks have the same value, where every bootstrap resample is the same too.
+    """Return the interval for tasks that all have the same value, for which every bootstrap resample is the same, too.
 
     If a share p of all possible tasks has that value, the probability of drawing only such tasks is p**n; so p is at
     least q = (ALPHA / 2) ** (1 / n), and the other tasks may have any value within the bounds. For rates of 0 and 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_EXACT = 12
-"""Tasks with a difference up to which `sign_flips` enumerates all flips of signs."""
+"""Number of tasks with a difference up to which `sign_flips` enumerates all flips of signs."""
 TIE = 1e-7
 """Possible rounding error of a sum; below any step of a score."""
 
@@ -27,7 +27,7 @@ def mcnemar(only_mine: int, only_theirs: int) -> float:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the probability of a split of wins and losses at least this uneven by chance; ties are not counted."""
+    """Return the probability that chance splits wins and losses at least this unevenly; ties are not counted."""
     return _tails(wins + losses)[min(wins, losses)]
 
 

@@ -23,7 +23,7 @@ FEWEST = 6
 def least_detectable(deviation: float, tasks: int) -> float:
     """Return the difference of means that a two-sided paired test at 5 % finds in 80 % of the cases.
 
-    By the normal approximation. `deviation`: the standard deviation over tasks of the difference.
+    This is the normal approximation. `deviation`: the standard deviation over tasks of the difference.
     """
     return _distance() * deviation / sqrt(tasks)
 
@@ -48,7 +48,7 @@ def trials_needed(difference: float, between: float, within: float, tasks: int) 
 def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     """Return the variances of a difference between tasks and between trials of a task; None without repeated trials.
 
-    `clusters`: for each task, the differences of its trials. By the analysis of variance with tasks as random effects:
+    `clusters`: for each task, the differences of its trials. The analysis of variance treats tasks as random effects:
     the mean of a task with k trials has the variance `between + within / k`.
     """
     import numpy as np
@@ -64,13 +64,13 @@ def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None
 
 
 def _distance() -> float:
-    """Return how many standard errors a difference must have."""
+    """Return how many standard errors a difference must have to be detectable."""
     normal = NormalDist()
     return normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)
 
 
 def typical_least_detectable(values: Floats) -> float | None:
-    """Return the median over all pairs of columns; None for fewer than two columns or tasks.
+    """Return the median of `least_detectable` over all pairs of columns; None for fewer than two columns or tasks.
 
     `values`: tasks by entries.
     """

@@ -27,7 +27,7 @@ class Places(Struct, frozen=True, kw_only=True):
     high: tuple[int, ...]
     """The 95 % interval of the place over resamples of the tasks, where a tie may go either way.
 
-    It includes every place that a reordering of the entry among those not separable from it could give.
+    It includes every place that the entry could have among the entries not separable from it.
     """
     inseparable: tuple[tuple[int, ...], ...]
     """For each entry, the others (indices from 0) whose sign-flip test has p > 5 %, unadjusted."""
@@ -66,7 +66,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the 95 % interval of each entry's place over resamples; ties are wins for the low end, else losses."""
+    """Return the 95 % interval of each entry's place over resamples; ties are wins for `low`, losses for `high`."""
     import numpy as np
 
     resampled = resampled_means(values)

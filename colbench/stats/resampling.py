@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_SHARED = 5_000
-"""Tasks up to which draws are kept: 100 MB."""
+"""Maximum number of tasks for which draws are kept (100 MB)."""
 DIGITS = 9
 """Decimals that products of matrices are rounded to, so that equal columns stay equal."""
 

@@ -1,4 +1,4 @@
-"""The direct guess: an agent that answers a request without asking, a number of times."""
+"""The direct guess: an agent answers a request without asking, a number of times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import Task
 
 
 class Guesser:
-    """An agent, the plug-in of `spec`, with `tries` guesses at each task."""
+    """An agent, built from `spec`, that has `tries` guesses at each task."""
 
     def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
         self.agent = agent

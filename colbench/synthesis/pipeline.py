@@ -33,7 +33,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     author: Author
     domain: Domain
     resources: Resources
-    """The domain's resources, already entered."""
+    """The domain's resources, already started."""
     guesser: Guesser | None
     known: TaskIndex
     """The tasks that no new one may resemble; new tasks are added."""

@@ -76,7 +76,7 @@ class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
     The constructor and `writing` read existing files; they raise UserError if the files are not from this command, or
-    were made with another `guess`.
+    were created with another `guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:
@@ -143,7 +143,7 @@ class Ledger:
             if line.synthesis.guess != self._guess:
                 before = line.synthesis.guess or "no --guess"
                 raise UserError(
-                    f"--out {path}: was checked with {before}, not with "
+                    f"--out {path}: its tasks were checked with {before}, not with "
                     f"{self._guess or 'no --guess'}; use the same setting, or another --out"
                 )
             yield line

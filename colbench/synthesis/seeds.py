@@ -28,14 +28,15 @@ class _Row(Struct):
 def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
     """Return the distinct texts of a file, in order: all, or the first `limit`.
 
-    If the file begins with a brace, every line is a JSON object. Raises DataError that names file and line.
+    If the file begins with a brace, every line is a JSON object. Raises DataError, which names the file and line, if
+    the file cannot be read or a line is malformed.
     """
     try:
         content = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode()
     except OSError as cause:
         raise DataError(f"--source {path}: cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
-        raise DataError(f"--source {path}: is not UTF-8, at byte {cause.start}") from cause
+        raise DataError(f"--source {path}: not UTF-8 at byte {cause.start}") from cause
     texts = list(dict.fromkeys(_texts(content, path)))[:limit]
     if not texts:
         raise DataError(f"--source {path}: contains no text; expected one per line")

@@ -24,11 +24,11 @@ class Decision(Struct, frozen=True, kw_only=True):
     asked: int | None
     """The first turn that asked for the decision."""
     told: int | None
-    """The first turn whose reply told the decision."""
+    """The first turn whose reply revealed the decision."""
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
-    """Return the decisions in the task's order; empty if it is unknown which were told."""
+    """Return the decisions in the task's order; empty if it is unknown which ones were revealed."""
     if all(turn.asked is None for turn in rollout.turns):
         return []
     return list(_decisions(get_domain(task.domain).decisions(task), rollout))

@@ -28,7 +28,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The query of a list; every field restricts it further."""
+    """The query of a list; every field that is set restricts the list further."""
 
     run: str = ""
     domain: str = ""
@@ -36,7 +36,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """An outcome, or `failed`."""
     family: str = ""
     decision: str = ""
-    """Name of a decision that must be untold."""
+    """Name of a hidden decision that the dialogue must not have revealed."""
     turns: int | None = None
     least: float | None = None
     """Lowest score, in percent."""
@@ -45,7 +45,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     label: str = ""
     """A label that a person left, or `*` for any label or note."""
     text: str = ""
-    """Part of the task's id, or of the beginning of its request or of its note, in any case of letters."""
+    """Part of the task's id, or of the beginning of the request or of the note; letter case is ignored."""
     sort: str = ""
     page: int = 1
 
@@ -95,7 +95,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return found
 
     def count(self, rows: Iterable[Row]) -> dict[str, int]:
-        """Count the rows by outcome, whatever outcome is filtered; outcomes without a row are left out."""
+        """Count the rows by outcome, regardless of the outcome filter; outcomes without a row are left out."""
         counts = dict.fromkeys(OUTCOMES, 0)
         for row in rows:
             if self._matches_rest(row):
@@ -104,7 +104,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
 
 def read_filters(query: Mapping[str, str]) -> Filters:
-    """Return the filters of a query; empty values are left out. Raises UserError for an invalid one."""
+    """Return the filters of a query; empty values are left out. Raises UserError if one is invalid."""
     try:
         found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
     except msgspec.ValidationError as cause:

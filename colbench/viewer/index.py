@@ -116,16 +116,16 @@ class RunIndex:
         return (True, 0, row.number) if place is None else (False, row.trial, place)
 
     def row(self, key: str) -> Row | None:
-        """Return the row of a key, or None."""
+        """Return the row of a key; None if there is none."""
         return self._rows.get(key)
 
     def rollout(self, row: Row) -> Rollout:
-        """Read a dialogue, with its asking."""
+        """Read a dialogue, with the measures of its questions."""
         placed = next(placed_rollouts(self.folder.rollouts_path, start=row.start))
         return _complete(self.task(placed.rollout), placed.rollout)
 
     def note(self, row: Row) -> Note | None:
-        """Return the note on a dialogue as of the last refresh."""
+        """Return the note on a dialogue as of the last refresh; None if there is none."""
         return self._notes.get(row.key)
 
     def add_note(self, note: Note) -> None:
@@ -190,7 +190,7 @@ class RunIndex:
         )
 
     def _same(self, value: T) -> T:
-        """Return the stored one of all equal values."""
+        """Return the stored value that equals this one."""
         known: T = self._known.setdefault(value, value)
         return known
 
@@ -202,7 +202,7 @@ def _with_note(row: Row, note: Note | None) -> Row:
 
 
 def _complete(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return a rollout with its asking, which older runs did not store."""
+    """Return a rollout with the measures of its questions, which older runs did not store."""
     return complete([task], [rollout])[0] if task else rollout
 
 

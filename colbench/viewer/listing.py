@@ -57,7 +57,7 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 
 def make_listing(runs: Sequence[RunIndex], filters: Filters) -> Listing:
-    """Return the list of the dialogues of runs that fit filters, as of the last refresh."""
+    """Return the list of the runs' dialogues that pass the filters, as of the last refresh."""
     rows = [row for run in runs for row in run.rows]
     return Listing(
         runs=runs,

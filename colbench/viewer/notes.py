@@ -43,7 +43,7 @@ class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def empty(self) -> bool:
-        """True if nothing is left."""
+        """True if the note has neither labels nor text."""
         return not self.labels and not self.text
 
 
@@ -81,7 +81,7 @@ class Notes:
         self._state: tuple[int, int] | None = None
 
     def get(self, key: str) -> Note | None:
-        """Return the note on a dialogue, or None."""
+        """Return the note on a dialogue; None if there is none."""
         return self._found.get(key)
 
     def labels_of(self, keys: Container[str]) -> list[str]:
@@ -129,7 +129,7 @@ def format_notes(notes: Iterable[tuple[str, Note]], form: str) -> str:
     """Return notes, each given with its run's folder, as `csv` with a header line, or as `jsonl`.
 
     Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and separated by
-    commas in CSV, where an apostrophe precedes any text that a spreadsheet would take for a formula.
+    commas in CSV, where an apostrophe precedes any text that a spreadsheet would treat as a formula.
     """
     rows = [{"run": run, **{name: getattr(note, name) for name in COLUMNS}} for run, note in notes]
     if form == "jsonl":

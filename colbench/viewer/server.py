@@ -36,7 +36,7 @@ from colbench.viewer.pictures import RunPictures
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
-"""Accepted host names; with another name, a foreign page has made that name point to this server."""
+"""Accepted host names; any other name means that a foreign page made it resolve to this server (DNS rebinding)."""
 MOST = 65535
 LONGEST_FORM = 100_000
 """Maximum size of a form in bytes."""
@@ -50,7 +50,7 @@ HEADERS = {
 
 
 class ServerLinks:
-    """The addresses that the server answers."""
+    """The addresses to which the server responds."""
 
     live = True
 
@@ -80,7 +80,7 @@ def _place(row: Row) -> str:
 
 
 class Viewer:
-    """Answers requests for pages; every request sees the current content of the runs."""
+    """The handlers of requests for pages; every request sees the current content of the runs."""
 
     def __init__(self, runs: Sequence[RunIndex]) -> None:
         self._runs = runs

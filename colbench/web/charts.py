@@ -30,9 +30,9 @@ from colbench.web.plot import (
 from colbench.web.templating import page_templates
 
 Emphasis = Literal["strong", "faint", "reference"]
-"""`strong`: drawn in the accent color. `faint`: in the background. `reference`: dashed, to compare with."""
+"""`strong`: drawn in the accent color. `faint`: in the background. `reference`: dashed, for comparison."""
 NAME_ROOM = {SMALL: 104, LARGE: 152}
-"""Width on the right of curves for their names."""
+"""Width to the right of curves, for their names."""
 NAME_LENGTH = 20
 """Maximum number of characters in a curve's name."""
 
@@ -45,7 +45,7 @@ class Curve(Struct, frozen=True, kw_only=True):
     shares: Sequence[float]
     emphasis: Emphasis = "strong"
     name: str = ""
-    """Written at the end of the curve; empty: not named."""
+    """Name at the end of the curve; empty if it has none."""
     band: Sequence[tuple[float, float]] = ()
     """The interval of each share; if given, points have markers."""
 
@@ -60,7 +60,7 @@ class Dot(Struct, frozen=True, kw_only=True):
     y: float
     """A share; more is better."""
     reference: bool = False
-    """True for an entry to compare with, which is not part of the front."""
+    """True for an entry that is shown for comparison and is not part of the front."""
 
 
 def curve_chart(
@@ -107,7 +107,7 @@ def bar_chart(
 
 
 def scatter_chart(title: str, unit: str, dots: Sequence[Dot], *, size: Size = LARGE) -> Markup:
-    """Draw quality against cost with the Pareto front; names the front's entries and the references."""
+    """Draw quality against cost, with the Pareto front and the names of the front's entries and of the references."""
     best = pareto_front(dots)
     plot = Plot(size=size, first=0.0, last=round_ceiling(max((dot.x for dot in dots), default=1.0)))
     named = [*best[::-1], *(dot for dot in dots if dot.reference)]
@@ -201,7 +201,7 @@ def _end_names(plot: Plot, curves: Sequence[Curve]) -> list[tuple[float, float, 
 
 
 def _strips(plot: Plot, places: range, tips: Sequence[str]) -> list[tuple[float, float, str]]:
-    """Return the invisible strips whose tooltips say the numbers, as (x, width, text)."""
+    """Return the invisible strips whose tooltips show the numbers, as (x, width, text)."""
     width = round(plot.x(1) - plot.x(0), 1)
     return [
         (round(plot.x(place) - width / 2, 1), width, tip)
@@ -220,7 +220,7 @@ def _bar_ceiling(most: int) -> float:
 
 
 def _stairs(plot: Plot, best: Sequence[Dot]) -> str:
-    """Return the front as stairs: the best share at a cost or less."""
+    """Return the front as stairs: the best share at each cost or less."""
     corners: list[tuple[float, float]] = []
     for dot in best:
         if corners:

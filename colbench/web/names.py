@@ -12,11 +12,11 @@ from colbench.web.plot import LINE_HEIGHT, Plot
 LONGEST = 24
 """Maximum number of characters of a name next to a dot."""
 LETTER = 7.0
-"""Width of a letter, about."""
+"""Approximate width of a letter."""
 RISE = 5
 """Height of a name above its dot, so that no line crosses it."""
 GAP = 8
-"""Between a dot and its name."""
+"""Distance between a dot and its name."""
 
 
 class Name(Struct, frozen=True, kw_only=True):

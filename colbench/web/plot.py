@@ -37,7 +37,7 @@ class Plot(Struct, frozen=True, kw_only=True):
     last: float
     ceiling: float = 1.0
     room: int = 0
-    """Width on the right for the names of curves."""
+    """Width reserved on the right for the names of curves."""
 
     @property
     def left(self) -> int:
@@ -92,7 +92,7 @@ def turn_ticks(plot: Plot, turns: int) -> list[Tick]:
 
 
 def round_ceiling(most: float) -> float:
-    """Return a number that is not below `most` and whose quarters are round; 1 for nothing."""
+    """Return a number that is not below `most` and whose quarters are round; 1 if `most` is 0 or less."""
     if most <= 0:
         return 1.0
     size = 10.0 ** (ceil(log10(most)) - 1)

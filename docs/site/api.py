@@ -1,4 +1,4 @@
-"""The reference of the library, of which mkdocstrings makes pages from the docstrings."""
+"""The library reference, which mkdocstrings generates from the docstrings."""
 
 from __future__ import annotations
 

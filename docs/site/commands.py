@@ -12,7 +12,7 @@ PIPE = re.compile(r"(?<!\\)\|")
 
 
 ParserOf = Callable[[str], argparse.ArgumentParser]
-"""Returns the parser of a program in which one command has its flags; of "", the parser that lists all commands."""
+"""A function that returns a program's parser in which one command has its flags; for "", the parser of all commands."""
 
 
 def reference(parser_of: ParserOf) -> str:
@@ -73,7 +73,7 @@ def _group(group: argparse._ArgumentGroup) -> str:
 
 
 def _names(action: argparse.Action) -> str:
-    """Return how an argument is written, each spelling as code."""
+    """Return the spellings of an argument, each as code."""
     formatter = argparse.HelpFormatter("")
     if not action.option_strings:
         default = formatter._get_default_metavar_for_positional(action)
@@ -98,7 +98,7 @@ def _examples(epilog: str | None) -> str:
 
 
 def _text(text: str | None) -> str:
-    """Return a description as Markdown, in which nothing is an HTML tag."""
+    """Return a description as Markdown without HTML tags, whose characters are escaped."""
     return html.escape((text or "").strip(), quote=False)
 
 

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages that are made when the site is built, and links that lead out of docs/."""
+"""Hooks of MkDocs: pages that are generated when the site is built, and links to files outside docs/."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ USAGE_COLUMNS = "100"
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Take the repository's address from the project's metadata."""
+    """Set the repository's address from the project's metadata."""
     config.repo_url = PROJECT["urls"]["Repository"]
     config.repo_name = PROJECT["name"]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are made or copied."""
+    """Add the pages that are generated or copied."""
     os.environ["COLUMNS"] = USAGE_COLUMNS
     made = {
         "reference/colbench.md": reference(colbench.cli.parser),

@@ -15,10 +15,13 @@ SOURCE = re.compile(r"""(?<=\bsrc=")([^":]+)(?=")|(?<=\bsrcset=")([^":]+)(?=")""
 
 
 class Links:
-    """Rewrites the links of a page that is shown at another place than its source has in the repository."""
+    """A rewriter of links, for pages whose place on the site differs from that of their source in the repository."""
 
     def __init__(self, root: Path, pages: Mapping[str, str], repository: str) -> None:
-        """Take the repository: its folder, the sources of pages from outside docs/ by page, and its URL."""
+        """Create a rewriter. `root` and `repository` are the repository's folder and URL.
+
+        `pages` are the sources of the pages from outside docs/, by page.
+        """
         self._root = root
         self._sources = dict(pages)
         self._pages = {source: page for page, source in pages.items()}
@@ -27,7 +30,7 @@ class Links:
     def rewrite(self, markdown: str, page: str) -> str:
         """Return a page's Markdown with its links as they are on the site.
 
-        A link whose file does not exist is left as it is, so that a strict build fails at it.
+        A link whose file does not exist is left unchanged, so that a strict build fails.
         """
         folder = posixpath.dirname(self._sources.get(page, f"docs/{page}"))
         here = posixpath.dirname(page)

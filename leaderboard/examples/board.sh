@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Build the example board: `board.sh OUT` verifies every bundle in bundles/, takes it into the store OUT/store, and
 # builds the site OUT/site. The same bundles and the same ColBench give the same files, byte for byte.
-# Interrupted or run again, it continues with the bundles that the store does not have.
+# If it was interrupted or is run again, it continues with the bundles that the store does not have.
 set -euo pipefail
 
 out=${1:?usage: board.sh OUT}
 here=$(cd "$(dirname "$0")" && pwd)
 store=$out/store
-export SOURCE_DATE_EPOCH=1795478400  # of the store's log
+export SOURCE_DATE_EPOCH=1795478400  # the time in the store's log
 
 if [[ ! -e $store/log.jsonl ]]; then
     colbench leaderboard init "$store"

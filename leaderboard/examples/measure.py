@@ -25,7 +25,7 @@ COLBENCH = (sys.executable, "-m", "colbench.cli")
 BUNDLED = "bundled:backend/test"
 MULTI_TURN = 10
 MAX_TOKENS = "max_tokens=320"
-"""Maximum tokens of a reply; the interviewer's longest answer has fewer than 300 of SmolLM2's tokens."""
+"""Maximum number of tokens in a reply; the interviewer's longest answer has fewer than 300 SmolLM2 tokens."""
 ARGS = {
     "vllm": (
         *(MAX_TOKENS, "dtype=bfloat16", "max_model_len=8192", "max_num_batched_tokens=8192"),
@@ -33,17 +33,17 @@ ARGS = {
     ),
     "local": (MAX_TOKENS, "dtype=bfloat16"),
 }
-"""Arguments of the models' agents, by server; vLLM's fit its CPU build."""
+"""Arguments of the models' agents, by server; those for vLLM suit its CPU build."""
 LOCAL_AT_ONCE = 16
-"""Concurrent dialogues with `local:`.
+"""Number of concurrent dialogues with `local:`.
 
-They end together, so more of them lose more work when the run is killed; with 64, a model of 0.3 GB takes 14 GB for its
-key-value cache.
+Concurrent dialogues end together, so with a larger number more work is lost when the run is killed; with 64, a model of
+0.3 GB takes 14 GB for its key-value cache.
 """
 RULES = {"blank": 1, "guesser": 1, "interviewer": MULTI_TURN, "demonstrator": MULTI_TURN}
 """The rule-based agents, each with the numbers of turns to measure."""
 BUNDLED_ONLY = "demonstrator"
-"""The agent that fails on tasks of no known family."""
+"""The agent that fails on tasks that belong to no known family."""
 RULE_BASED = "rule-based, with the code of the task families"
 TRAINED = "fine-tuned on dialogues about ColBench's training tasks"
 COLUMNS = (
@@ -63,18 +63,18 @@ class Row(NamedTuple):
     """The task set: `bundled` or `real`."""
     turns: int
     notes: str = ""
-    """The parts of ColBench that the agent was made with."""
+    """The parts of ColBench with which the agent was made."""
     model: str = ""
 
     @property
     def slug(self) -> str:
-        """Return the name of the row's run folder and bundle."""
+        """The name of the row's run folder and bundle."""
         words = f"{self.system} {self.place} {self.setting if self.model else ''}"
         return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
     @property
     def setting(self) -> str:
-        """Describe how many turns the agent may take."""
+        """A description of the number of turns that the agent may take."""
         return "multi-turn" if self.turns > 1 else "single-turn"
 
 
@@ -94,7 +94,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
-    """Run, pack and verify a row. Raises CalledProcessError, and SystemExit if its receipt has changed."""
+    """Run, pack and verify a row. Raises CalledProcessError if a command fails, SystemExit if the receipt differs."""
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
         given = [f"--agent-arg={each}" for each in row.args]
@@ -115,7 +115,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add the CPU seconds of the processes that end inside, model servers included, to a file."""
+    """Add the CPU seconds of processes that end in the context, including model servers, to a file."""
     before = spent()
     try:
         yield
@@ -208,14 +208,14 @@ def percent(mean: dict[str, float]) -> str:
 
 
 def tokens(counted: dict[str, int] | None, dialogues: int) -> str:
-    """Return the tokens that the model read and wrote in a dialogue; a dash if no model was called."""
+    """Return the mean tokens that the model read and wrote per dialogue; a dash if no model was called."""
     if not counted:
         return "–"
     return f"{counted['prompt'] / dialogues:,.0f} + {counted['completion'] / dialogues:,.0f}"
 
 
 def named(text: str) -> tuple[str, str]:
-    """Return name and folder of `NAME=FOLDER`."""
+    """Parse `NAME=FOLDER` into the name and the folder."""
     name, equals, folder = text.partition("=")
     if not (name and equals and folder):
         raise argparse.ArgumentTypeError(f"{text}: expected NAME=FOLDER")

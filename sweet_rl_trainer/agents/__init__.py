@@ -1,1 +1,1 @@
-"""Agents and dialogues: how the trainer meets the harness."""
+"""Agents and dialogues: the interface between the trainer and the harness."""

@@ -1,9 +1,9 @@
 """Continuations of dialogues by the harness, in a separate process: each dialogue begins with a script.
 
-FOLDER/DIGEST/plan.json     the scripts, and who continues them (`replay`)
-FOLDER/DIGEST/tasks.jsonl   a task for each
+FOLDER/DIGEST/plan.json     the scripts, and the agent and human that continue them (`replay`)
+FOLDER/DIGEST/tasks.jsonl   a task for each script
 FOLDER/DIGEST/run/          the run, which a second call resumes
-FOLDER/DIGEST/log.txt       what the command said
+FOLDER/DIGEST/log.txt       the output of the command
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Consequence(Struct, frozen=True, kw_only=True):
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
-"""Returns the rewards of the given number of continuations of each opening; fewer if some failed."""
+"""A function that returns the rewards of a number of continuations of each opening; fewer rewards if some failed."""
 
 
 class HarnessContinuations:
@@ -74,9 +74,9 @@ class HarnessContinuations:
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return the rewards after the last reply of each opening; None if the dialogue failed or has no score.
+        """Return the consequence of the last reply of each opening; None if the dialogue failed or has no score.
 
-        Each dialogue is continued once. Raises UserError in the same cases as a call.
+        Each dialogue is continued once. Raises UserError in the same cases as `__call__`.
         """
         dialogues = self._scored(openings, 1)
         return [
@@ -157,7 +157,7 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
 
 
 def _has_reward(rollout: Rollout) -> bool:
-    """Return False if the agent failed or there is no score, by the rule of `trajectories.read_run`."""
+    """Return False if the agent failed or there is no score, by the rule of `data.runs.read_run`."""
     score = rollout.scores.get("default")
     return rollout.ended_by != "failure" and score is not None and score.value is not None
 

@@ -2,7 +2,7 @@
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
 
-The process frees the memory of the models that took part when it ends.
+The memory of the models that take part is freed when the process exits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNSCORED, USER_MISTAKE = 1, 2
 def run_dialogues(
     config: colbench.RunConfig, out: Path, log: IO[bytes] | None = None, *, progress: bool = False
 ) -> int:
-    """Make or resume the run in the folder `out`. Return the exit code of the process.
+    """Start or resume the run in the folder `out`. Return the exit code of the process.
 
     It is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to a file next
     to the folder, with which `colbench eval --config` repeats the run. The report goes to `log`, if given, and so do
@@ -40,7 +40,7 @@ def run_dialogues(
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make or resume a run, and print its report."""
+    """Start or resume a run, and print its report."""
     config, out = arguments
     exit_with_parent()
     try:

@@ -46,7 +46,7 @@ SINGLE_PROCESS = (
 
 
 class LocalAgent(PromptedAgent):
-    """`local:FOLDER` or `local:OWNER/NAME[@REVISION]`; sampled as `openai:` is.
+    """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, sampled in the same way as `openai:`.
 
     `dtype` is the weights' data type, `rows` the number of replies in a batch. With `answers=False` the agent never
     answers (`no_answer`). Raises UserError if `model` is not a checkpoint.
@@ -81,7 +81,7 @@ class LocalAgent(PromptedAgent):
 
 
 class LocalHuman(PromptedHuman):
-    """`local:FOLDER` as the human; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
+    """The human `local:FOLDER`; an agent with the same checkpoint, `dtype` and `rows` shares the weights."""
 
     single_process = SINGLE_PROCESS
 
@@ -148,7 +148,7 @@ class LocalChat:
     ) -> Message:
         """Return the next message, which continues `begun`.
 
-        Raises TooLongError if the model's context has no room for it.
+        Raises TooLongError if the model's context has no room for the message.
         """
         await self._load()
         prompt = self._chat.prompt(messages, where="the dialogue")
@@ -172,7 +172,7 @@ class LocalChat:
         return replace(said, content=begun + said.content)
 
     async def _load(self) -> None:
-        """Load tokenizer and weights, in a thread and once, however many dialogues ask."""
+        """Load the tokenizer and the weights in a thread, once for all dialogues."""
         if self._loading is None:
             self._loading = asyncio.create_task(asyncio.to_thread(lambda: self._ends))
         with waiting():

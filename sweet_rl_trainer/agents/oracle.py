@@ -1,8 +1,8 @@
-"""The oracle: it asks about every open decision, or writes the best answer that a dialogue allows, by rules.
+"""The oracle: rules that ask about every open decision, or write the best answer that a dialogue allows.
 
-Like the interviewer it knows the families of tasks, but learns a task's choices only from the dialogue. Decisions that
-were not told get the family's most frequent choice. Combined with a policy, an oracle that writes measures the policy's
-questions, and an oracle that asks measures the policy's answers.
+Like the interviewer, the oracle knows the families of tasks, but learns a task's choices only from the dialogue.
+Decisions that were not revealed get the family's most frequent choice. Combined with a policy, an oracle that writes
+measures the policy's questions, and an oracle that asks measures the policy's answers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class OracleAsker:
 
 
 class OracleWriter:
-    """Writes the family's own code with the choices that the human has stated, and the most frequent ones elsewhere."""
+    """A writer of the family's own code, with the choices that the human has stated, or else the most frequent ones."""
 
     digest = f"{ORACLE} writer"
 
     async def chat(self, messages: Sequence[Message], *, begun: str = "", **_: Any) -> Message:
-        """Return the answer after `begun`. Raises AgentError for a request that belongs to no family."""
+        """Return `begun` followed by the answer. Raises AgentError if the request belongs to no task family."""
         request, *later = (each.content for each in _spoken(messages)[::2])
         found = recognize(request)
         if found is None:

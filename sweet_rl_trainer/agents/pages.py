@@ -12,11 +12,11 @@ from sweet_rl_trainer.console import progress
 from sweet_rl_trainer.data.pictures import Album, Picture
 
 AT_ONCE = 64
-"""Renders in memory at the same time."""
+"""Number of renders in memory at the same time."""
 
 
 class Camera:
-    """Renders the pages of a domain, each once, and keeps their pictures in an album."""
+    """A camera that renders each page of a domain once, and stores the pictures in an album."""
 
     def __init__(self, domain: str, album: Album) -> None:
         """Create a camera for pages of a domain whose pictures go to `album`."""

@@ -80,7 +80,10 @@ class _Prefix:
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
-        """Read the plan from a file. Raises DataError if it is damaged, UserError if no policy can continue it."""
+        """Read the plan from a file.
+
+        Raises DataError if the plan is damaged, UserError if the agent or human that continues it cannot be created.
+        """
         try:
             content = Path(plan).read_bytes()
             self.plan = msgspec.json.decode(content, type=Plan)
@@ -111,7 +114,7 @@ class _Prefix:
             self.then.use_resources(resources)
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run."""
+        """Return the participant's entry in the record of the run."""
         return {"plan": f"sha256:{self._digest}"} | _then(describe(self.then))
 
     def describe_domain(self, domain: str) -> dict[str, str]:
@@ -124,9 +127,9 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 
 
 class PrefixAgent(_Prefix):
-    """Gives the replies of a script, then those of the plan's agent.
+    """An agent that gives the replies of a script, then those of the plan's agent.
 
-    Raises DataError for a plan whose dialogues it cannot distinguish (`distinguishable`).
+    Raises DataError if the agent cannot distinguish the dialogues of the plan (`distinguishable`).
     """
 
     kind: Kind = "agent"
@@ -163,7 +166,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """Gives the human's replies of a script, then those of the plan's human."""
+    """A human that gives the human's replies of a script, then those of the plan's human."""
 
     kind: Kind = "human"
 

@@ -22,7 +22,7 @@ class Speaker(Protocol):
 
     @property
     def digest(self) -> str:
-        """Its identity in the record of a run."""
+        """The model's identity in the record of a run."""
 
     async def chat(
         self,
@@ -38,11 +38,11 @@ class Speaker(Protocol):
 
 
 class TwoModelAgent(PromptedAgent):
-    """`sweet_rl_trainer.agents.two_model:TwoModelAgent` with the checkpoints `asker` and `writer`; sampled as `local:`.
+    """The agent `sweet_rl_trainer.agents.two_model:TwoModelAgent` of two checkpoints, `asker` and `writer`.
 
-    A reply without the answer marker comes from the asker alone, even in the last turn. `oracle` in place of a
-    checkpoint stands for `agents.oracle`, which asks at most `questions` questions. Raises UserError if `asker` or
-    `writer` is neither a checkpoint nor `oracle`.
+    Replies are sampled in the same way as with `local:`. A reply without the answer marker comes from the asker alone,
+    even in the last turn. `oracle` in place of a checkpoint stands for `agents.oracle`, which asks at most `questions`
+    questions. Raises UserError if `asker` or `writer` is neither a checkpoint nor `oracle`.
     """
 
     records_tokens = False

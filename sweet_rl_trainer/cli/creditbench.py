@@ -1,7 +1,7 @@
 """`sweet-rl creditbench`: score estimators of turn credit against exact advantages of questions.
 
-Without a model, only the estimators that need none are scored. Calling the command again repeats only what changed, and
-continues an interrupted run.
+Without a model, only the estimators that need no model are scored. Calling the command again repeats only what changed,
+and continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
         "--policy",
         metavar="FOLDER",
         type=Path,
-        help="a language model: likelihood, PMI, gain, … and the reference of critics",
+        help="a language model, for likelihood, PMI, gain, …, and as the reference of critics",
     )
     add(
         "--critic",
@@ -85,7 +85,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Run the bench and print where its page is."""
+    """Run the benchmark and print the path of its page."""
     os.environ[THREADS] = "1"
     from sweet_rl_trainer.console import quiet
 
@@ -100,9 +100,7 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     out: Path = args.out or Path(f"{FOLDER}-quick" if args.quick else FOLDER)
     if out.exists() and not out.is_dir():
-        raise UserError(
-            f"--out {out}: is a file; name a new folder or the folder of an earlier run"
-        )
+        raise UserError(f"--out {out} is a file; name a new folder or the folder of an earlier run")
     with hold(out / ".lock", out):
         found = bench(settings, out)
     page = out / REPORT / PAGE
@@ -114,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return the settings of the flags. Raises UserError naming an invalid flag."""
+    """Return the settings that the flags describe. Raises UserError, which names the flag, if one is invalid."""
     from sweet_rl_trainer.creditbench.data import FULL, QUICK
     from sweet_rl_trainer.creditbench.run import Settings
 
@@ -123,7 +121,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
             raise UserError(f"--{name} {getattr(args, name)}: must be at least 1")
     critics = dict(map(_critic, args.critic))
     if critics and args.policy is None:
-        raise UserError("--critic: give --policy, the model that the critics were trained from")
+        raise UserError("--critic: requires --policy, the model that the critics were trained from")
     for flag, folder in (
         ("--policy", args.policy),
         *(("--critic", each) for each in critics.values()),
@@ -161,7 +159,7 @@ def _text(path: Path) -> str:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """Return the command without paths of this machine."""
+    """Return the command without this machine's paths."""
     words = ["sweet-rl creditbench"]
     words += ["--quick"] if args.quick else []
     words += [f"--tasks '{args.tasks}'"] if args.tasks else []

@@ -1,6 +1,6 @@
 """The plan of a recipe: stages, examples, tokens, steps, memory, and settings that differ from the paper's.
 
-The list of what is missing for training comes first. A stage's examples are counted if its dialogues exist; otherwise
+Anything that is missing for training is listed first. A stage's examples are counted if its dialogues exist; otherwise
 they are unknown, or only an upper bound (≤) is shown. Nothing is downloaded: for a model that is not on this machine,
 tokens are estimated ("about"), and memory follows from the architecture that its name indicates. A model with random
 weights is made in a temporary folder.
@@ -28,11 +28,11 @@ from sweet_rl_trainer.pipeline.recipe import Recipe
 from sweet_rl_trainer.pipeline.stage import Amount, Stage
 
 NO_GPU = (
-    "no GPU: this recipe needs one (precision bfloat16), but PyTorch finds none on this machine"
+    "no GPU: this recipe needs one (precision bfloat16), but PyTorch finds no GPU on this machine"
 )
 DEVIATION = ("deviation", "here", "paper")
 ON_CPU = 1e9
-"""Parameters of a model that may be trained in bfloat16 without a GPU."""
+"""Number of parameters below which a model may be trained in bfloat16 without a GPU."""
 
 
 def show(
@@ -87,7 +87,7 @@ def _entry(out: Path, stage: Stage, amount: Amount) -> dict[str, Any]:
 
 
 def _lacks_gpu(recipe: Recipe) -> bool:
-    """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds none."""
+    """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds no GPU."""
     import torch
 
     folder = Path(recipe.model.name)

@@ -1,11 +1,11 @@
-"""Command lines that the help of each command shows, from the first one to try to the less usual."""
+"""Command lines shown in the help of each command, starting with the first one to try."""
 
 from __future__ import annotations
 
 EXAMPLES = {
     "": """
 sweet-rl show                                     the shipped recipes
-sweet-rl run smollm2-cpu --dry-run                the plan of one
+sweet-rl run smollm2-cpu --dry-run                the plan of a recipe
 sweet-rl run smollm2-cpu --model Qwen/Qwen3-4B    train a model
 """,
     "run": """

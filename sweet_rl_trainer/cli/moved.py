@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 STAGES = "critic", "diagnose", "sample", "rank", "actor", "rft", "mtdpo", "grpo"
-"""Stages that once were commands."""
+"""Stages that used to be commands."""
 MOVED = {
     **{stage: f"sweet-rl run RECIPE --until {stage}" for stage in STAGES},
     "recipes": "sweet-rl show",

@@ -1,4 +1,4 @@
-"""`sweet-rl run`: run the stages of a recipe, up to a checkpoint that a server loads.
+"""`sweet-rl run`: run the stages of a recipe, up to a checkpoint that a server can load.
 
 Calling the command again repeats only what changed, and continues an interrupted run.
 """
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
         help="stop after this stage (default: the last one of the recipe's method); `sweet-rl show` lists them",
     )
     add(
-        "--model", metavar="MODEL", help="model.name: a folder, or OWNER/NAME[@REVISION] on the hub"
+        "--model", metavar="MODEL", help="model.name: a folder, or OWNER/NAME[@REVISION] on the Hub"
     )
     add("--runs", metavar="DIR", nargs="+", help="data.runs: run folders of `colbench eval`")
     add(

@@ -1,8 +1,8 @@
 """`sweet-rl study`: compare methods in a small world.
 
 The study trains a base, from random weights or from a pretrained model, then all arms with several seeds, and writes a
-report with intervals. It continues where it was stopped, and may be started several times in parallel, once for each
-core.
+report with intervals. A study continues where it was stopped, and may be started several times in parallel, once for
+each core.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
         "--world",
         choices=WORLDS,
         default="asking",
-        help="the tasks and the policy that speaks in them (default: asking)",
+        help="the tasks, the base model and the settings of the study (default: asking)",
     )
     which.add_argument(
         "--quick",
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     world = read(name, model=args.model)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out}: is a file; name a new folder or the folder of the study")
+        raise UserError(f"--out {out} is a file; name a new folder or the folder of the study")
     refuse_foreign_folder(out, mark=PROMPT)
     for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

@@ -1,6 +1,6 @@
 """CreditBench: estimators of turn credit, scored against exact advantages of questions.
 
-values       the exact value of the told decisions and remaining turns, by dynamic programming
+values       the exact value for the revealed decisions and the remaining turns, by dynamic programming
 beliefs      an agent's beliefs about the decisions that a task leaves open
 truths       the exact values of the candidate messages of a state
 states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash

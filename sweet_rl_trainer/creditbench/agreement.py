@@ -122,7 +122,7 @@ class _Pair:
         self.useful = (one.kind == "relevant" and other.kind in USELESS) - (
             other.kind == "relevant" and one.kind in USELESS
         )
-        """Sign that shows which of the two tells an open decision where the other tells nothing; else 0."""
+        """Sign of which of the two reveals an open decision while the other reveals nothing; 0 otherwise."""
 
 
 def _sign(one: float, other: float) -> int:

@@ -1,10 +1,11 @@
 """Beliefs about the decisions that a task leaves open, and the return values of functions under them.
 
-`generator_belief`   each open decision has each of its options with the same probability, and each value of an option
-                     with the same, independently of all else: the population that tasks are generated from
-`task_belief`        what the task's author chose, for sure: hindsight
+`generator_belief`   each open decision has each of its options with the same probability, and each option has each of
+                     its values with the same probability, independently of all else: the population from which tasks
+                     are generated
+`task_belief`        what the task's author chose, with certainty: hindsight
 
-The calls of the task are the same under every belief; what they ought to return is what the function of each design
+The calls of the task are the same under every belief; their expected results are what the function of each design
 returns. The functions are the families' own code, which runs in this process, as when tasks are generated.
 """
 
@@ -59,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The index that each decision has in a lattice once it is told."""
+        """The index of each decision in a lattice once the decision is revealed."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])

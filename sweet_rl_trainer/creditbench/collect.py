@@ -38,13 +38,13 @@ SOURCE = "bundled:backend/train"
 LIMITS = (3, 4, 5, 6, 8, 10)
 """Turn limits of dialogues, each drawn with equal probability."""
 IRRELEVANT = 2
-"""Questions about nothing that counts, at each state."""
+"""Number of irrelevant questions at each state: they concern no decision of the task."""
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
     """Return the first tasks in the order of their hashes, among those with at most `MOST_DESIGNS` possible designs.
 
-    Raises UserError if the source has none.
+    Raises UserError if the source has no such task.
     """
     tasks = sorted(colbench.load_tasks(source), key=lambda task: task.hash)
     few = (task for task in tasks if 0 < (number_of_designs(task) or 0) <= MOST_DESIGNS)
@@ -58,7 +58,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues; those with a common beginning share its states."""
+    """Return the states of a task's dialogues; those with a common prefix share the states of that prefix."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):
@@ -113,7 +113,7 @@ def _state(
 
 
 def _told(task: Task, heard: Sequence[str], said: Sequence[str]) -> tuple[str, ...]:
-    """Return the decisions that the request leaves open and the human has told, in the task's order."""
+    """Return the decisions that the request leaves open and the human has revealed, in the task's order."""
     found = {
         fact.name
         for reply, question in zip(heard[1:], said, strict=True)

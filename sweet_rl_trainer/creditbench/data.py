@@ -39,7 +39,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     tasks: int = 1000
     """The number of tasks: the first in the order of their hashes among those that can be enumerated."""
     dialogues: int = 4
-    """Demonstrators' dialogues about each task."""
+    """Number of demonstrators' dialogues about each task."""
 
 
 FULL = Selection()

@@ -1,4 +1,4 @@
-"""Files with a line of JSON for each task, which an interrupted run continues."""
+"""Files with a line of JSON for each task; after an interruption, the next run continues them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def filled(
 ) -> list[Line]:
     """Return the lines of a file, one for each item; missing lines are computed and appended.
 
-    Raises DataError naming file and line if one is damaged.
+    Raises DataError, which names the file and line, if a line is damaged.
     """
     done = list(read_lines(path, kind))
     if len(done) < len(items):
@@ -45,7 +45,7 @@ def filled(
 
 
 def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
-    """Yield the complete lines of a file. Raises DataError naming file and line if one is damaged."""
+    """Yield the complete lines of a file. Raises DataError, which names the file and line, if one is damaged."""
     decoder = msgspec.json.Decoder(kind)
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     for number, line in enumerate(lines, 1):

@@ -1,9 +1,9 @@
-"""Monte-Carlo values of questions under the demonstrators' policy, to a given precision, next to the exact values.
+"""Monte-Carlo values of questions under the demonstrators' policy, to a given precision, compared with exact values.
 
 FOLDER/values-KEY.jsonl    a line for each task
 
-A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is the
-one of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the policy.
+A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is
+that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the policy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sweet_rl_trainer.creditbench.play import player as player_of
 from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 
 PRECISION = 0.01
-"""Half the width of the interval: a point."""
+"""Half the width of the interval: one percentage point."""
 FEWEST = 400
 """Minimum number of continuations before the deviation is estimated, and between two estimates."""
 NORMAL = 1.959964

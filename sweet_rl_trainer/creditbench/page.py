@@ -1,4 +1,4 @@
-"""The page of the bench, computed from its results alone; the text is `page.md`, `{{ … }}` a computed part."""
+"""The page of the bench, computed only from its results; the text is `page.md`, where `{{ … }}` is a computed part."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _mean_of(interval: Interval | None) -> float | None:
 
 
 def _reach(interval: Interval | None) -> float:
-    """Return the distance from the mean of an interval to its farther end; 0 without an interval."""
+    """Return the distance from the mean of an interval to its farther end; 0 if there is no interval."""
     if interval is None or interval.mean is None or interval.low is None or interval.high is None:
         return 0.0
     return max(interval.mean - interval.low, interval.high - interval.mean)

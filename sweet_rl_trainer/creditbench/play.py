@@ -1,8 +1,9 @@
 """Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the real human replies.
 
-The policy is the population of demonstrators without slips, with another person in each turn (`truths.DEMONSTRATOR`),
-here sampled. The human answers the same question about the same task in the same way, so the reply to each wording is
-requested only once. The reward is R − κ · questions, R the share of tests that the answer passes (`credit.facts`).
+The policy is the population of demonstrators without slips, with a new persona in each turn (`truths.DEMONSTRATOR`);
+here, it is sampled. The human answers the same question about the same task in the same way, so the reply to each
+wording is requested only once. The reward is R − κ · questions, where R is the share of tests that the answer passes
+(`credit.facts`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from sweet_rl_trainer.creditbench.truths import COST
 from sweet_rl_trainer.methods.credit.facts import guess_table
 
 PLAYERS = 1024
-"""Tasks whose players are kept."""
+"""Maximum number of tasks whose players are cached."""
 Facts = frozenset[str]
 
 
@@ -38,10 +39,10 @@ class Turn(Struct, frozen=True):
 
 
 class Player:
-    """Plays dialogues about a task from any state. Caches the human's replies: see `player`."""
+    """A player of dialogues about a task from any state, with a cache of the human's replies (see `player`)."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
-        """Prepare a task of an installed family; `cost` is κ. Raises ValueError for another task."""
+        """Prepare a task; `cost` is κ. Raises ValueError if the task belongs to no installed family."""
         table, design = guess_table(task), designs.of(task)
         if table is None or design is None:
             raise ValueError(f"{task.id}: the task belongs to no installed family")
@@ -74,7 +75,7 @@ class Player:
         return self.reward(list(self.turns(random, known, state.turns_left - 1))) - self._cost
 
     def told(self, question: str) -> Facts:
-        """Return the open decisions that the human's reply to a question tells."""
+        """Return the open decisions that the human's reply to a question reveals."""
         if question not in self._told:
             reply = human_answer(self._task, question)
             names = frozenset(fact.name for fact in told(self._task, question, reply))
@@ -82,7 +83,7 @@ class Player:
         return self._told[question]
 
     def _next(self, random: Random, known: Facts, *, last: bool) -> str | None:
-        """Return the next question; None: answer."""
+        """Return the next question; None if the turn is an answer."""
         untold = sorted(self.open - known)
         if last and random.random() < MINDFUL:
             return None

@@ -37,9 +37,9 @@ from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
 
 COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values", "report"
 READ_STATES = 1
-"""States of a task that models read, and that have Monte-Carlo values."""
+"""Number of states of each task that models read and that have Monte-Carlo values."""
 VALUE_TASKS = 200
-"""Tasks that have Monte-Carlo values."""
+"""Number of tasks that have Monte-Carlo values."""
 POLICY = "policy"
 """The name of the policy among the models."""
 
@@ -167,12 +167,12 @@ def _file_name(estimator: Estimator, benches: Sequence[Bench]) -> str:
 
 
 def _states_key(benches: Sequence[Bench]) -> str:
-    """Return the part of file names that identifies a set of states."""
+    """Return the part of a file name that identifies a set of states."""
     return digest([state.id for bench in benches for state in bench.states])[:8]
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with this many of its states, drawn with the task as seed, in their order."""
+    """Return a task with this many of its states, drawn with the task as the seed, in their order."""
     random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
     places = range(len(bench.states))
     taken = sorted(random.sample(places, min(number, len(places))))

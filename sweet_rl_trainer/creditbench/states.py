@@ -13,9 +13,9 @@ from sweet_rl_trainer.data.trajectories import messages_of
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
 """The kind of a candidate, determined by the human's reply to it.
 
-`relevant`: the reply tells an open decision. `redundant`: the message asks only for known decisions. `unanswerable`:
-the message asks for nothing that the human could tell. `answer`: the best answer that the known decisions allow. `wrong
-answer`: the same answer with another choice of one known decision.
+`relevant`: the reply reveals an open decision. `redundant`: the message asks only for known decisions. `unanswerable`:
+the message asks for nothing that the human could reveal. `answer`: the best answer that the known decisions allow.
+`wrong answer`: the same answer with another choice of one known decision.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -29,7 +29,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     reply: str = ""
     """The human's reply to a question; empty for answers."""
     told: tuple[str, ...] = ()
-    """The open decisions that the reply tells."""
+    """The open decisions that the reply reveals."""
     reward: float | None = None
     """The share of the task's tests that an answer passes; None for questions."""
     slip: tuple[str, int] | None = None
@@ -45,7 +45,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     said: tuple[str, ...]
     """The agent's messages: one fewer than the human's."""
     told: tuple[str, ...]
-    """The decisions that the human has told in replies, not including those in the request."""
+    """The decisions that the human has revealed in replies, not including those in the request."""
     turns_left: int
     """Number of turns left, including this one. If the last one asks, the dialogue ends without an answer."""
     candidates: tuple[Candidate, ...]

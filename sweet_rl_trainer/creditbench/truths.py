@@ -3,8 +3,8 @@
 | truth | belief | policy from the next turn on |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
-| `policy` | the generator's population | the demonstrators', without slips, another person in each turn |
-| `hindsight` | the choices of the task's author, for sure | the same |
+| `policy` | the generator's population | the demonstrators', without slips, a new persona in each turn |
+| `hindsight` | the choices of the task's author, with certainty | the same |
 
 The reward of a dialogue is the reward of its answer minus κ for each question. A question has the expected value of the
 state after the human's reply, minus κ; a question in the last turn has −κ, since no answer follows. An answer has its
@@ -38,7 +38,7 @@ MOST_TURNS = 10
 DIGITS = 6
 """Number of digits that values are rounded to, so that equal values are equal on every machine."""
 DEMONSTRATOR = Asker(haste=fmean(HASTE), focus=fmean(FOCUS), lingers=LINGERS, mindful=MINDFUL)
-"""The population of demonstrators, another person in each turn; haste and focus are drawn independently."""
+"""The population of demonstrators, with a new persona in each turn; haste and focus are drawn independently."""
 MEASURES: tuple[Measure, ...] = ("tests", "success")
 OPTIMAL, POLICY, HINDSIGHT = "optimal", "policy", "hindsight"
 TRUTHS = tuple(f"{kind} {measure}" for kind in (OPTIMAL, POLICY, HINDSIGHT) for measure in MEASURES)
@@ -51,7 +51,7 @@ class Truths:
     """The exact values of a task's states, by the name of the truth."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
-        """Enumerate the designs; `cost` is κ. Raises ValueError for a task of no installed family."""
+        """Enumerate the designs; `cost` is κ. Raises ValueError if the task belongs to no installed family."""
         population, author = generator_belief(task), task_belief(task)
         if population is None or author is None:
             raise ValueError(f"{task.id}: the task belongs to no installed family")

@@ -1,14 +1,15 @@
-"""The exact value of a state, which consists of the told decisions and the number of remaining turns.
+"""The exact value of a state, which consists of the revealed decisions and the number of remaining turns.
 
-m decisions are open. A lattice has one axis for each of them: index 0 means that the decision is untold, index 1 + j
-that its choice j was told. Choice 0 is the most frequent one, which the answer uses for an untold decision.
+m decisions are open. A lattice has one axis for each of them: index 0 means that the decision is unrevealed, index
+1 + j that its choice j was revealed. Choice 0 is the most frequent one, which the answer uses for an unrevealed
+decision.
 
     R(K)     = E[share of tests passed | K]                           the value of answering, [told lattice]
     V_0      = 0                                                      the turn limit ended the dialogue: no answer
     V_n(K)   = max(R(K), max_i E[V_{n−1}(K and what i is)] − κ)       the best policy
     V^π_n(K) = π(answer) R + Σ_i π(i) (E[V^π_{n−1}(K and what i is)] − κ) + π(useless) (V^π_{n−1} − κ)
 
-i runs over the untold decisions. The expectations are over the belief, in which the decisions are independent. A
+i runs over the unrevealed decisions. The expectations are over the belief, in which the decisions are independent. A
 useless question leaves K as it is, so it is never better than another action of the best policy.
 """
 
@@ -23,7 +24,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Lattice = NDArray[np.float64]
-"""A number for each combination of told choices, [1 + choices of each decision]."""
+"""A number for each combination of revealed choices, [1 + choices of each decision]."""
 Outputs = NDArray[np.int32]
 """A function's values on each call, as codes, [calls, choices of each decision]; -1: it raises an error."""
 Weights = Sequence[NDArray[np.float64]]
@@ -33,25 +34,25 @@ Measure = Literal["tests", "success"]
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    """A policy that knows the untold decisions and draws its action in each turn independently of earlier turns."""
+    """A policy that knows the unrevealed decisions and draws its action in each turn independently of earlier turns."""
 
     haste: float
-    """Probability of answering although a decision is untold."""
+    """Probability of answering although a decision is unrevealed."""
     focus: float
-    """Probability that a question is about an untold decision; the decision is drawn uniformly."""
+    """Probability that a question is about an unrevealed decision; the decision is drawn uniformly."""
     lingers: float
-    """Probability of asking a useless question when every decision is told."""
+    """Probability of asking a useless question when every decision is revealed."""
     mindful: float
-    """The chance to answer in the last turn for sure."""
+    """Probability of being certain to answer in the last turn."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the probability of answering, given the number of untold decisions (a number or an array)."""
+        """Return the probability of answering, given the number of unrevealed decisions (a number or an array)."""
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R: the expected reward of the answer that uses the most frequent choice for untold decisions."""
+    """Return R: the expected reward of the answer that uses the most frequent choice for unrevealed decisions."""
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])
     for told in product((False, True), repeat=decisions):
@@ -102,7 +103,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values after the decision of an axis is told; -inf where it is already told."""
+    """Return the expected values after the decision of an axis is revealed; -inf where it is already revealed."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)
@@ -114,13 +115,13 @@ def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
 def value_after(
     values: Lattice, weights: Weights, known: Sequence[int], asked: Sequence[int]
 ) -> float:
-    """Return the expected value after the human has told some decisions.
+    """Return the expected value after the human has revealed some decisions.
 
     Args:
         values: The values of the next turn.
         weights: The belief.
         known: The index on each axis before.
-        asked: The axes of the decisions that are told.
+        asked: The axes of the decisions that are revealed.
     """
     place = tuple(
         slice(1, None) if axis in asked else slice(each, each + 1)

@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, used only in the ways in which a server uses them for sampling."""
+"""A tokenizer and its chat template, used only as a server uses them for sampling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench.errors import DataError, describe_exception
 from colbench.messages import Message
 
 FIXED = {"date_string": "26 Jul 2024"}
-"""Fixed date for templates that state the date (Llama 3.1 and later): their own default, so ids never change."""
+"""The date for templates that state one (Llama 3.1 and later), fixed at their default so that ids never change."""
 PROBE = "Qzxjkv"
 """A text that occurs in no template."""
 THOUGHT = "<think>"
@@ -62,7 +62,7 @@ class Chat:
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
         """Return the template's text for messages.
 
-        Raises DataError naming the template and `where` if it refuses them.
+        Raises DataError, which names the template and `where`, if the template rejects the messages.
         """
         said = [{"role": each.role, "content": each.content} for each in messages]
         try:
@@ -80,7 +80,7 @@ class Chat:
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
         """Return the ids of the prompt that a server builds from messages.
 
-        Raises DataError if the template refuses them, or omits the text of the system or the human.
+        Raises DataError if the template rejects the messages, or omits the text of the system or the human.
         """
         text = self.render(messages, where=where)
         for each in messages:
@@ -95,15 +95,16 @@ class Chat:
     def reply(self, text: str, *, where: str) -> list[int]:
         """Return the ids of a reply and the token that ends it.
 
-        If a reply repeats the end of the prompt, the opening tag of its thought, this part is left out. Raises
-        DataError if the ids do not decode to the reply.
+        If the prompt ends with the opening tag of a thought and the reply repeats the tag, the repetition is left out.
+        Raises DataError if the ids do not decode to the reply.
         """
         if self.opens_thought:
             text = _after_opening(text)
         ids = self.encode(text)
         if not _same(self._decode(ids), text):
             raise DataError(
-                f"{where}: {self.name} cannot write the reply: {self._decode(ids)[:60]!r} for {text[:60]!r}"
+                f"{where}: the tokenizer of {self.name} cannot represent the reply: {text[:60]!r} is decoded as "
+                f"{self._decode(ids)[:60]!r}"
             )
         return [*ids, self.end]
 
@@ -126,8 +127,9 @@ class Chat:
         """The ids that the template writes between the end of a human message and the reply to it.
 
         The token that ends the message is not one of them. Llama 3.1 has 4: `<|start_header_id|>`, `assistant`,
-        `<|end_header_id|>` and an empty line. ChatML has 4, one of them the line break after `<|im_end|>`. Where a
-        human message has no end token, such as Mistral's, everything after its words counts (`[/INST]`).
+        `<|end_header_id|>` and an empty line. ChatML has 4, one of them the line break after `<|im_end|>`. If the
+        template ends human messages without such a token, as Mistral's does, everything after the words counts
+        (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
         after = text.rpartition(PROBE)[2]
@@ -135,7 +137,7 @@ class Chat:
         return ids[1:] if ids[:1] == [self.end] else ids
 
     def text_length(self, ids: Sequence[int]) -> int:
-        """Return the number of a reply's ids without the end token; all of them if the reply was cut off."""
+        """Return the number of a reply's ids without the end token; the number of all ids if the reply was cut off."""
         return len(ids) - sum(last in self._ends for last in ids[-1:])
 
     @cached_property

@@ -1,8 +1,8 @@
 """A substitute for a tokenizer that is not on this machine, for planning: token counts are estimates.
 
 Texts are split by characters, approximately as the tokenizers of Llama 3 and Qwen split them: words of at most ten
-letters, three digits, runs of punctuation and of space. Messages are framed as in the template of Llama 3. The ids mean
-nothing.
+letters, three digits, runs of punctuation and of space. Messages are framed as in the template of Llama 3. The ids have
+no meaning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MARKS = ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
 
 
 class EstimatedChat(Chat):
-    """Counts tokens without a tokenizer."""
+    """A substitute for `Chat` that estimates numbers of tokens without a tokenizer."""
 
     def __init__(self) -> None:
         self.name = "an estimate"

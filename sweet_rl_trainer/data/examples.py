@@ -2,7 +2,7 @@
 
 A side of a pair, like a trajectory, is one `Example` or, if later prompts contain earlier turns in changed form, one
 for each turn (see `tokens`); its score S is the sum over these examples. Items longer than `max_length` are left out
-and counted; nothing is ever cut.
+and counted; nothing is ever truncated.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Report(Struct, frozen=True, kw_only=True):
     forms: dict[str, int]
     """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
-    """Counts by source of their turns: `tokens.Source`."""
+    """Number of turns of these trajectories by source (`tokens.Source`)."""
 
 
 def pair_examples(
@@ -141,7 +141,7 @@ def success_examples(
 ) -> tuple[list[Side], Report]:
     """Return examples for rejection fine-tuning: trajectories with a reward of `at_least` or more.
 
-    `privileged` is the template that states c before them, if it is stated.
+    `privileged` is the template that states c before them; None if c is not stated.
 
     Raises DataError if none is left.
     """
@@ -161,7 +161,7 @@ def side_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return all trajectories, in order, in the form of sides of pairs, in order to score them.
+    """Return all trajectories, in their order, as sides that can be scored.
 
     Raises DataError if none is left.
     """
@@ -172,7 +172,7 @@ def side_examples(
 
 
 class _Builder:
-    """Builds the sides, each trajectory's once regardless of how many pairs it is in, and counts them."""
+    """A builder that makes and counts the sides, one per trajectory regardless of how many pairs it is in."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _Builder:
         return known[0]
 
     def fits(self, *sides: Side) -> bool:
-        """Return True if no example is too long; count it if one is."""
+        """Return True if no example is too long; otherwise count the item as left out."""
         fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
         self.dropped[self._too_long] += not fit
         return fit
@@ -235,7 +235,7 @@ class _Builder:
         if not taken:
             reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
             raise NothingLeftError(
-                f"of {given} {unit} none remains for training ({reasons or 'none was given'})",
+                f"none of {given} {unit} remains for training ({reasons or 'none was given'})",
                 too_long=self._too_long in dropped,
             )
         used = {side.trajectory for side in sides}

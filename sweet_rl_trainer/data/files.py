@@ -1,4 +1,4 @@
-"""Examples on disk: each trajectory's side once, regardless of how many pairs it is in.
+"""Examples on disk; each trajectory's side is stored once, regardless of how many pairs it is in.
 
 FOLDER/train.msgpack      the examples to train on
 FOLDER/held_out.msgpack   those of the held-out tasks
@@ -46,13 +46,13 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
-    """The numbers of chosen and rejected side, and the task's hash; None: the sides are the examples."""
+    """For each pair, its sides' numbers, chosen first, and the task's hash; None if the sides are the examples."""
     not_imitated: list[_Number] = []
     """The numbers of the pairs whose chosen side is not imitated."""
 
 
 class Writer:
-    """A file that examples are added to, which need not be in memory together; its content is a `_Stored`."""
+    """A file to which examples are added, so that they need not all be in memory; its content is a `_Stored`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -101,13 +101,13 @@ _MAP_OF_THREE = b"\x83"
 
 
 def _list_head(count: int) -> bytes:
-    """Return MessagePack's head of a list, with room for any number."""
+    """Return MessagePack's header of a list, with room for any number."""
     return b"\xdd" + count.to_bytes(4, "big")
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """Yield a writer of examples, one at a time; the file appears only if all succeed."""
+    """Yield a writer of examples; the file appears only if all examples were written."""
     part = path.with_suffix(".part")
     with part.open("wb") as file:
         writer = Writer(file)

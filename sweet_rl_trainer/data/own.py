@@ -1,4 +1,4 @@
-"""Own dialogues: JSONL files with a dialogue in each line, as in docs/own-dialogues.md.
+"""Own dialogues: JSONL files with one dialogue per line, as in docs/own-dialogues.md.
 
 A line has `messages` and a `reward`, and may have `task`, `privileged` and `domain`. The messages are used unchanged:
 the agent sees an earlier message as it was written, except for parts that the chat template leaves out.
@@ -21,7 +21,7 @@ from colbench.registry import get_domain
 from sweet_rl_trainer.data.trajectories import Trajectory
 
 FOLLOWS: dict[Role, Role] = {"system": "user", "user": "assistant", "assistant": "user"}
-"""The role of the next message."""
+"""The role of the message that must follow a message of each role."""
 
 OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "value": "content"}
 """Keys of other formats, each with the key to use instead."""
@@ -45,11 +45,14 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     privileged: str = ""
     """The information c that a critic may see and the agent may not."""
     domain: str = ""
-    """The domain whose words state c; by default words for any task."""
+    """The domain whose wording states c; by default, a wording for any task."""
 
 
 def read_own(path: Path) -> Iterator[Trajectory]:
-    """Yield the trajectories of a file. Raises DataError that names file, line and fix if one is wrong."""
+    """Yield the trajectories of a file.
+
+    Raises DataError, which names the file, the line and the fix, if the file cannot be read or a line is wrong.
+    """
     try:
         lines = path.read_bytes().splitlines()
     except OSError as cause:
@@ -87,7 +90,7 @@ def _values(content: bytes, place: str) -> object:
 
 
 def _check(line: Line) -> None:
-    """Raise UserError unless user and assistant alternate, to an assistant message, in an installed domain."""
+    """Raise UserError unless user and assistant alternate, the assistant is last, and the domain is installed."""
     roles = [each.role for each in line.messages]
     if not roles:
         raise UserError("messages: empty; a dialogue needs a user and an assistant message")

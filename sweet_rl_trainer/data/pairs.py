@@ -28,10 +28,10 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
 """The reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
-"""Rewards are sums of floats: a difference smaller than the margin by so little is not."""
+"""Rewards are sums of floats, so a difference that is smaller than the margin by at most this counts as equal to it."""
 
 PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
-"""The paper's pairs of dialogues in other domains than backend programming."""
+"""The paper's settings for pairs in domains other than backend programming."""
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

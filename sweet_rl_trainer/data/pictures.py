@@ -1,10 +1,10 @@
-"""Pictures of pages: scaled down to the model's limit, and kept in a folder by their content.
+"""Pictures of pages, scaled down to the model's limit, and stored in a folder by their content.
 
     FOLDER/NAME.png          NAME is the SHA-256 of the file
     FOLDER/pages-SIZE.jsonl  the picture of each page, so that a page is rendered once for all stages; SIZE is that of
                              the pictures: least and most pixels, and the edge of an image token
 
-A picture is kept in exactly the size that the model's image processor would give it, so it is resized once.
+A picture is stored in exactly the size that the model's image processor would give it, so it is resized once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 
 class Picture(Struct, frozen=True, kw_only=True):
-    """A picture that is kept."""
+    """A stored picture."""
 
     name: str
     tokens: int
@@ -35,7 +35,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 class Album:
-    """Keeps pictures of pages in a folder, each with at most `max_pixels` pixels."""
+    """An album of pictures of pages in a folder, each with at most `max_pixels` pixels."""
 
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
         """Create an album. `processor` is the model's image processor, whose own bounds apply as well."""
@@ -51,7 +51,7 @@ class Album:
         return self._most // self._edge**2
 
     def find(self, page: str) -> Picture | None:
-        """Return the stored picture of a page, by the page's digest, if there is one."""
+        """Return the stored picture of a page, by the page's digest; None if there is none."""
         found = self._pages.get(page)
         return found if found and self._path(found.name).is_file() else None
 

@@ -31,7 +31,7 @@ class Preface(Struct, frozen=True, kw_only=True):
 
 
 def preface_of(trajectory: Trajectory, template: Template) -> Preface:
-    """Return the text that states a trajectory's c. Raises UserError that names the trajectory if c is missing."""
+    """Return the text that states a trajectory's c. Raises UserError, which names the trajectory, if c is missing."""
     try:
         return state(trajectory.privileged, trajectory.domain, template)
     except UserError as cause:
@@ -39,7 +39,7 @@ def preface_of(trajectory: Trajectory, template: Template) -> Preface:
 
 
 def state(privileged: str, domain: str, template: Template) -> Preface:
-    """Return the text that states c, from a template; without a domain, from a general one.
+    """Return the text that states c, in the wording of the domain, or in a general wording if `domain` is empty.
 
     Raises UserError for an unknown template or an empty c.
     """

@@ -149,7 +149,7 @@ def _trajectory(recorded: Recorded, task: Task, system: str) -> Trajectory:
 
 
 def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
-    """Return the tasks of the source that a run names. Raises DataError that says how to provide them otherwise."""
+    """Return the tasks of a run's source. Raises DataError, which says what to provide, if they cannot be loaded."""
     try:
         return named(record.tasks.source)
     except UserError as cause:
@@ -159,7 +159,10 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
 
 
 def named(source: str) -> list[Task]:
-    """Return the tasks of a source, such as `bundled:backend/train` or a file. Raises UserError if it has none."""
+    """Return the tasks of a source, such as `bundled:backend/train` or a file.
+
+    Raises UserError if the source has no tasks.
+    """
     return load_tasks(source)
 
 
@@ -196,7 +199,7 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
 
 
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
-    """Return the hash of the agent's prompt that a run recorded; None if it recorded none.
+    """Return the hash of the agent's prompt that a run recorded; None if the run recorded no hash.
 
     Older runs, from before other packages could provide domains, have it under `prompt` or `frontend_prompt`.
     """

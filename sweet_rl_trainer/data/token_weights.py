@@ -3,7 +3,7 @@
 | rule | w of a token of turn t | source |
 |---|---|---|
 | `turn-mean` | 1 / L_t | the paper's critic: the mean of each turn, summed over turns |
-| `turn-mean-averaged` | 1 / (T · L_t) | the same, averaged over the T turns, so that more turns do not score more |
+| `turn-mean-averaged` | 1 / (T · L_t) | the same, averaged over the T turns, so that the score does not grow with T |
 | `trajectory-mean` | 1 / Σ_t L_t | the released code's critic: one mean over all assistant tokens |
 | `sum` | 1 | DPO: multi-turn DPO and the actor |
 
@@ -23,11 +23,11 @@ Rule = Literal["turn-mean", "turn-mean-averaged", "trajectory-mean", "sum"]
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 Weigh = Callable[[Sequence[int]], Sequence[float]]
-"""Returns the weight of each token, given the number of its assistant turn, or -1 outside of them."""
+"""A function that returns the weight of each token, given the number of its assistant turn, or -1 outside all turns."""
 
 
 def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:
-    """Return the weight of each token, given the number of its assistant turn, or -1 outside of them.
+    """Return the weight of each token, given the number of its assistant turn, or -1 outside all turns.
 
     Raises UserError for an unknown rule.
     """

@@ -1,16 +1,16 @@
-"""From a trajectory to token ids, with the number of the assistant turn that each token belongs to.
+"""Conversion of a trajectory to token ids, with the number of the assistant turn that each token belongs to.
 
 Every turn is a prompt and a completion. The prompt is the sampler's input: the recorded ids, else the recorded string,
 else the chat template applied to the messages before the turn, with the generation prompt. The completion is the
 sampler's output: the recorded ids, else the original reply, tokenized on its own, and the end-of-turn token. So
-templates are used only as in sampling and never searched for marks, and a template may strip thoughts, move the system
-message or state the date.
+templates are used only as in sampling, and are never searched for marks, and a template may strip thoughts, move the
+system message or state the date.
 
-The turns of a dialogue are one sequence where every prompt continues the one before, token by token, and the reply to
-it. Otherwise (private parts and thoughts are not sent back, a reply is trimmed, or tokens change when text is tokenized
-again), each turn is its own sequence, so that no token is trained on a context that the agent did not see. The layout
-`joined` relaxes this: where the next prompt contains the reply as the human saw it, the reply as it was sampled,
-including its private part, replaces it, and the dialogue is one cheaper sequence.
+The turns of a dialogue form one sequence if every prompt begins, token by token, with the previous prompt and its
+reply. Otherwise (private parts and thoughts are not sent back, a reply is trimmed, or tokens change when text is
+tokenized again), each turn is its own sequence, so that no token is trained on a context that the agent did not see.
+The layout `joined` relaxes this: where the next prompt contains the reply as the human saw it, the reply as it was
+sampled, including its private part, replaces it, and the dialogue is one cheaper sequence.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Layout = Literal["exact", "joined"]
 Form = Literal["one sequence", "joined", "a sequence for each turn"]
 
 OUTSIDE = -1
-"""The turn of tokens that the agent did not say."""
+"""The turn number of tokens that the agent did not write."""
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
     ids: list[int]
     turns: list[int]
     pictures: tuple[str, ...] = ()
-    """Names of the pictures among the tokens, in order; only a critic that sees is given any (`vision`)."""
+    """Names of the pictures among the tokens, in order; only a vision critic is given any (`vision`)."""
 
 
 class Encoded(Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class DialogueEncoder(Protocol):
         """Return a trajectory in tokens."""
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
+        """Encode another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
 
 
 class TurnTokens(Struct, frozen=True, kw_only=True):
@@ -82,9 +82,9 @@ def encode(
     """Return a trajectory in tokens; `preface` is inserted before the conversation.
 
     It is placed at the beginning of the first message or, if not `inside` it, before the message, after BOS; the latter
-    also applies if a recorded prompt does not begin as the template does. Raises DataError naming trajectory, turn and
-    template if the template refuses the messages or leaves some out, a reply cannot be encoded exactly, or recorded
-    tokens come from another tokenizer.
+    also applies if a recorded prompt does not begin as the template does. Raises DataError, which names the trajectory,
+    the turn and the template, if the template rejects messages or leaves some out, a reply cannot be encoded exactly,
+    or recorded tokens come from another tokenizer.
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:
@@ -147,7 +147,7 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
 def arrange(
     turns: Sequence[TurnTokens], layout: Layout = "exact"
 ) -> tuple[Form, tuple[Tokens, ...]]:
-    """Return the sequences of a dialogue's turns: one if every prompt continues the last one, else one for each."""
+    """Return the sequences of a dialogue's turns: one if every prompt continues the previous one, else one for each."""
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)

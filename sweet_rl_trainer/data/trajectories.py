@@ -23,7 +23,7 @@ OFFICIAL_LIMIT = 10
 
 
 class SampledTurn(Struct, frozen=True, kw_only=True):
-    """The recorded tokens of a turn: a tenth of the memory of tuples of numbers."""
+    """The recorded tokens of a turn, in arrays, which need a tenth of the memory of tuples."""
 
     prompt: array[int]
     """int32: everything that the model was given."""

@@ -51,7 +51,7 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
+        """Encode another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
@@ -78,7 +78,7 @@ class VisionChat:
         return self._encoded(pieces, pictures)
 
     def _opening(self, trajectory: Trajectory, pictures: list[Picture]) -> list[dict[str, Any]]:
-        """Return the messages before the first request, with c in front."""
+        """Return the messages before the first request, starting with c."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
             raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
@@ -106,7 +106,7 @@ class VisionChat:
         return [self._text(said), IMAGE]
 
     def _text(self, text: str) -> dict[str, str]:
-        while (without := self._special.sub("", text)) != text:  # what remains may be one again
+        while (without := self._special.sub("", text)) != text:  # the rest may form another one
             text = without
         return {"type": "text", "text": text.strip()}
 

@@ -10,8 +10,9 @@ teacher. Only turns at which a dialogue answered are trained: asking is not trai
 student are one model with two views of the task.
 
 Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), a single-turn view as the
-teacher and a multi-turn view as the student. There, a dialogue has told everything by its end. Here it may not have, so
-a teacher who knows more than the dialogue teaches guessing. `knows = "dialogue"` states only what the dialogue told.
+teacher and a multi-turn view as the student. There, a dialogue has revealed everything by its end. Here, it may not
+have, so a teacher that knows more than the dialogue teaches guessing. `knows = "dialogue"` states only what the
+dialogue revealed.
 """
 
 from __future__ import annotations
@@ -60,13 +61,13 @@ Knows = Literal["everything", "dialogue"]
 
 
 class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Distillation at the answer turn. How the teacher is sampled is in `[sample]`."""
+    """Distillation at the turn that answers. The table `[sample]` sets how the teacher is sampled."""
 
     train: TrainSettings
     knows: Knows = "everything"
-    """The decisions stated to the teacher: all hidden ones, or only those that the dialogue told."""
+    """The decisions stated to the teacher: all hidden ones, or only those that the dialogue revealed."""
     count: Annotated[int, Meta(ge=2)] = 4
-    """Answers of the teacher for each dialogue."""
+    """Number of the teacher's answers for each dialogue."""
     max_length: Count = 16_384
     """Tokens; a longer dialogue is left out."""
 
@@ -139,8 +140,8 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
             f"fic: no dialogue has a task whose decisions can be stated in one message "
-            f"({reasons or 'there is no dialogue'}); it needs answered dialogues of runs "
-            "(data.runs or [[collect]]) about tasks whose decisions are known"
+            f"({reasons or 'there is no dialogue'}). The decisions of a task must be known: give answered dialogues "
+            "about such tasks from runs (data.runs or [[collect]])."
         )
     wanted = [Turn(trajectory=each.single, number=0) for each in views]
     said = sample.sample_at(wanted, job, recipe, _sampling(recipe), precision)

@@ -1,4 +1,4 @@
-"""GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), by TRL's trainer.
+"""GRPO on dialogues that the model itself has with the harness (arXiv 2402.03300), with TRL's trainer.
 
     grpo      groups of dialogues about a task; advantage = (reward - mean of the group) / standard deviation, for a
               dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
@@ -45,7 +45,7 @@ class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GrpoTask(Struct, frozen=True, kw_only=True):
-    """A training, for its processes."""
+    """A training run, as passed to its processes."""
 
     base: str
     origin: str
@@ -76,7 +76,7 @@ class Grpo(Method):
 
 
 def train(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Train the model of the input `model`. Raises UserError without TRL, and if a process stops with an error."""
+    """Train the model of the input `model`. Raises UserError if TRL is not installed, or a process fails."""
     require_trl()
     table = recipe.table(GrpoTable)
     source = table.dialogues.tasks or training_tasks(recipe.domain)
@@ -94,7 +94,7 @@ def train(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - as all estimates
-    """Return the steps of a training (`Stage.estimate`)."""
+    """Return the number of steps in a training run (`Stage.estimate`)."""
     return Amount(
         steps=settings.steps,
         note=f"{settings.batch_size} dialogues per step",

@@ -10,15 +10,15 @@ Phase 1, credit:
 Phase 2, policy:
 
     sample        16 replies from π(. | o_t), without c, at the turns of a tenth of the dialogues
-    rank          their scores A(o_t, a, c); 4 pairs a turn, chosen from the better half, rejected from the worse
+    rank          their scores A(o_t, a, c); 4 pairs per turn, chosen from the better half, rejected from the worse
     diagnose      again, with the candidates
     actor         DPO on the tokens of the replies, without c and without length normalization, + λ NLL(chosen)
     export
 
 Paper: arXiv 2503.15478, section 4 and the appendix on hyper-parameters: β 0.1, λ 0.01, learning rate 2e-7, batches of
 8, 4 epochs (critic; frontend design 8) and 1 (actor), at most 8,192 tokens (critic) and 16,384 (actor).
-`critic.train.score = "value"` is the paper's ablation with a regression head. In frontend design this is the paper's
-critic, based on a separate model that sees the hidden page and every shown page (`[critic.vision]`). The recipe
+`critic.train.score = "value"` is the paper's ablation with a regression head. In frontend design the paper's
+critic has this head, on a separate model that sees the hidden page and every shown page (`[critic.vision]`). The recipe
 `released-backend-8b` follows the released code, which differs from the paper.
 """
 
@@ -182,7 +182,7 @@ class SweetStages:
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
-        """Return the measurements of the critic; `more` may be the ranked candidates."""
+        """Return the stage that measures the critic; `more` may be the ranked candidates."""
         table = self._critic
         settings = {
             "diagnose": plain(self._iteration.recipe.table(DiagnoseSettings)),
@@ -197,7 +197,7 @@ class SweetStages:
         return self._stage("diagnose", act, settings, needed, view=view)
 
     def checks(self) -> list[Stage]:
-        """Return the diagnoses, as early as possible; none without a critic."""
+        """Return the stages that diagnose the critic, as early as possible; empty if there is no critic."""
         if not self.judged:
             return []
         return [self.diagnosis(), self.diagnosis({diagnosis.RANKED: self.ranked})]
@@ -274,7 +274,7 @@ class SweetStages:
 
 
 def _key(settings: VisionSettings) -> dict[str, Any]:
-    """Return the settings of a critic that sees without its model, which is an input of the stages."""
+    """Return the settings of a critic that sees pages, except its model, which is an input of the stages."""
     found: dict[str, Any] = plain(settings)
     del found["model"]
     return found
@@ -298,7 +298,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
         yield f"rank.scores {scores!r}: only dialogues of runs can be continued; give runs (data.runs)"
     actor = recipe.table(ActorSettings)
     if actor.imitate == "successes" and actor.loss == "nll":
-        yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply"
+        yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply; leave actor.imitate at 'chosen'"
     if actor.imitate == "successes" and scores not in CONSEQUENCES:
         yield f"actor.imitate 'successes': rank.scores {scores!r} does not determine which answers succeed"
     for term in TERMS[scores]:
@@ -317,7 +317,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
 
 
 def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
-    """Yield the mismatches between a critic that sees and the other settings."""
+    """Yield the mismatches between a critic that sees pages and the other settings."""
     assert critic.vision  # noqa: S101
     yield from vision.problems(critic.vision, recipe.domain)
     if critic.train.score != "value":

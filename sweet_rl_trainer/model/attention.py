@@ -5,7 +5,7 @@
 | sequences side by side | sdpa, eager, flex | positions that restart: transformers makes each layer's mask of them |
 | sequences side by side | flash | the same, and the variable lengths themselves (`cu_seq_lens_q` …) |
 | sequences with pictures | any | a padded batch, not a row (`vision.padded`) |
-| beginnings shared | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
+| shared prefixes | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
 
 `check_isolation` verifies that a model respects the isolation.
 """
@@ -25,9 +25,9 @@ from sweet_rl_trainer.model.vision import padded
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """Return the model inputs for running a row as a batch of one, padded with pictures.
+    """Return the model inputs for running a row: a batch of one, or a padded batch if the row has pictures.
 
-    Raises ValueError for a row with shared beginnings if the model does not support these.
+    Raises ValueError if the row has shared prefixes, and the model's attention does not support shared prefixes.
     """
     from transformers.utils.generic import is_flash_attention_requested
 
@@ -37,7 +37,7 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     inputs: dict[str, Any] = {"input_ids": row.ids[None], "position_ids": row.positions[None]}
     if row.shares and not can_share(config):
         raise ValueError(
-            f"{config.model_type} with {implementation(config)} attention cannot share beginnings"
+            f"{config.model_type} with {implementation(config)} attention does not support shared prefixes"
         )
     if row.shares:
         seen = tree_mask(row)
@@ -54,7 +54,7 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
 def tree_mask(row: Row) -> Tensor:
     """Return the Boolean attention mask [1, 1, T, T]: the second to last dimension attends to the last one.
 
-    A token is visible from its own position to the end of the sequences whose beginning contains it.
+    A token is visible from its own position to the end of the sequences that contain it.
     """
     places = torch.arange(len(row.ids), device=row.ids.device)
     seer = places[:, None]
@@ -67,7 +67,7 @@ def _additive(seen: Tensor) -> Tensor:
 
 
 def can_share(config: Any) -> bool:
-    """Return True if sequences can share beginnings.
+    """Return True if a common prefix of several sequences can be computed once.
 
     The attention must accept a mask, and every layer must see all earlier tokens.
     """

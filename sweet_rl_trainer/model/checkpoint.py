@@ -1,4 +1,4 @@
-"""Checkpoints by name: a folder, or an id of the Hugging Face hub; and their tokenizers.
+"""Checkpoints by name, which is a folder or an ID on the Hugging Face Hub, and their tokenizers.
 
 OWNER/NAME             the newest version, or the one in the cache
 OWNER/NAME@REVISION    a branch, tag or commit
@@ -25,14 +25,20 @@ HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 
 
 def resolve(name: str) -> Path:
-    """Return the folder of a model, downloading it if it is a Hub ID. Raises UserError with the fix."""
+    """Return the folder of a model, downloading the model if the name is a Hub ID.
+
+    Raises UserError, whose message gives the fix, if the model cannot be found or downloaded.
+    """
     if folder := _folder(name):
         return folder
     return _download(*_hub_id(name))
 
 
 def find_local(name: str) -> Path | None:
-    """Return the folder of a model if it is on this machine, including the hub's cache; nothing is downloaded."""
+    """Return the folder of a model on this machine, including the Hub's cache; None if the model is not there.
+
+    Nothing is downloaded.
+    """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 

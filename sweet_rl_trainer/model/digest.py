@@ -19,7 +19,7 @@ from colbench.errors import UserError
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Name of weights in a single file; weights in several files are listed in NAME.index.json."""
+"""Names of a single file with all weights; weights in several files are listed in NAME.index.json."""
 
 SETTLED = 2.0
 """Seconds after which a change of a file is visible in its timestamp, on any file system."""

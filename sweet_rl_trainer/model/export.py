@@ -14,7 +14,7 @@ from sweet_rl_trainer.model.load import load_trained
 from sweet_rl_trainer.settings import Precision
 
 GENERATION = "generation_config.json"
-"""Files with sampling settings and the tokens that end a reply; training does not change them."""
+"""The file with the sampling settings and the tokens that end a reply; training does not change it."""
 TOKENIZER = "tokenizer_config.json"
 
 
@@ -48,5 +48,5 @@ def merged(trained: Path, base: Path) -> Any:
         model = model.merge_and_unload()
     model.config.use_cache = True  # training turns it off
     fresh: Any = GenerationConfig
-    model.generation_config = fresh()  # some published models cannot be saved
+    model.generation_config = fresh()  # some published models cannot be saved with theirs
     return model

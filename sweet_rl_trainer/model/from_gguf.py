@@ -1,8 +1,8 @@
-"""Turn a GGUF file, as llama.cpp reads it, into a checkpoint folder that can be trained and served.
+"""Convert a GGUF file, the format of llama.cpp, to a checkpoint folder that can be trained and served.
 
     python -m sweet_rl_trainer.model.from_gguf FILE.gguf FOLDER
 
-The weights are dequantized to float32. It needs `pip install gguf`.
+The weights are dequantized to float32. The conversion requires `pip install gguf`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def convert(file: Path, folder: Path) -> None:
 def _dequantized(file: Path) -> Any:
     """Return the model in float32.
 
-    transformers does not save a model that it dequantized, so the weights move to a new one.
+    transformers does not save a model that it dequantized, so the weights are copied to a new model.
     """
     import torch
     from transformers import AutoModelForCausalLM

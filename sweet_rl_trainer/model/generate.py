@@ -1,4 +1,4 @@
-"""Replies from a model of transformers in this process, in batches, each with its own seed.
+"""Replies from a transformers model in this process, in batches, each with its own seed.
 
 A reply is drawn by the Gumbel-max trick: noise from the reply's own generator is added to the logits divided by the
 temperature, and the token with the largest sum is taken, which is a sample from their softmax. So a reply depends on
@@ -90,7 +90,10 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row; finished rows are removed several at a time, because this copies the others."""
+        """Append a token to each row.
+
+        Finished rows are removed several at a time, because each removal copies the other rows.
+        """
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]
             kept = torch.tensor(places, device=tokens.device)

@@ -32,9 +32,10 @@ class Prefixes:
         self._size = 0
 
     def read(self, model: Any, prompts: Sequence[Sequence[int]]) -> list[Layers]:
-        """Return the keys and values of each prompt; the model reads only what follows its longest cached beginning.
+        """Return the keys and values of each prompt.
 
-        Equal prompts are read once. Prompts with a similar number of tokens to read are batched.
+        The model processes only the tokens after a prompt's longest cached prefix. Equal prompts are read once. Prompts
+        with a similar number of tokens to read are batched.
         """
         wanted = list(map(tuple, prompts))
         lengths = sorted({*map(len, self._cached)}, reverse=True)

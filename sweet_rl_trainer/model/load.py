@@ -2,8 +2,8 @@
 
 `load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters. With 4
 bits (QLoRA, arXiv 2305.14314), the linear layers except the output layer are quantized: NF4, with double quantization.
-The rest and the products have `dtype`. No further preparation is needed: peft freezes the weights, and `Trainer`
-enables gradient checkpointing.
+The other weights and the products have the precision `dtype`. No further preparation is needed: peft freezes the
+weights, and `Trainer` enables gradient checkpointing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sweet_rl_trainer.model.value_head import load_value_model
 from sweet_rl_trainer.settings import Precision, Quantize, Score
 
 LACK = re.compile(r"out of memory|can't allocate memory")
-"""Error texts of torch for a GPU and for the host."""
+"""PyTorch's error texts for insufficient memory, on a GPU and on the host."""
 
 
 def load_model(
@@ -45,7 +45,7 @@ def load_model(
 
     Weights to train must be float32; frozen weights next to adapters may be bfloat16. The default `device` is the
     process's own (`own_device`). `attention` is transformers' name of an implementation; the default is
-    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, the only one that can share beginnings.
+    `flash_attention_2` for bfloat16 on a GPU if it is installed, else `sdpa`, which supports shared prefixes.
     Raises UserError for a folder without a whole checkpoint, an unknown architecture, or insufficient memory.
     """
     from transformers import AutoModelForCausalLM
@@ -68,7 +68,7 @@ def load_model(
         found: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # these are in the report
+            ignore_mismatched_sizes=True,  # these keys are in the report
             **options,
         )
     model, report = found
@@ -108,7 +108,7 @@ def load_trained(
 
 
 def own_device() -> torch.device:
-    """Return the accelerator of this process, as `accelerate launch` numbers them, or the CPU if there is none."""
+    """Return the accelerator that `accelerate launch` assigns to this process, or the CPU if there is none."""
     found = torch.accelerator.current_accelerator(check_available=True)
     if found is None:
         return torch.device("cpu")
@@ -149,7 +149,7 @@ def _attention(dtype: Precision, device: torch.device) -> str:
 
 def _four_bits(dtype: Precision) -> Any:
     if find_spec("bitsandbytes") is None:
-        raise UserError("4 bits need bitsandbytes: `pip install 'colbench[qlora]'`")
+        raise UserError("4-bit quantization requires bitsandbytes: `pip install 'colbench[qlora]'`")
     from transformers import BitsAndBytesConfig
 
     config: Any = BitsAndBytesConfig
@@ -189,7 +189,9 @@ def _check_base(folder: Path, base: Path) -> None:
         return
     origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
     if origin != model_digest(base):
-        raise UserError(f"{folder} was trained on a different model than {base}; give its own base")
+        raise UserError(
+            f"{folder} was trained on a different model than {base}; name the base model that it was trained on"
+        )
 
 
 def _some(names: list[str]) -> str:

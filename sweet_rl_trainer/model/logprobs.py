@@ -1,6 +1,6 @@
 """Log-probabilities of given tokens at given positions, without the logits of the others.
 
-`token_logprobs` runs a causal language model of transformers, with any wrapper (PEFT, DDP, FSDP2; tested): during the
+`token_logprobs` runs a transformers causal language model, with any wrapper (PEFT, DDP, FSDP2; tested): during the
 call, its output layer returns log-probabilities instead of logits, so all hooks of the wrappers run. It is based on
 `select_logprobs`, which processes the positions in chunks and keeps only one log-sum-exp per position; the backward
 pass computes a chunk's logits again. So memory is limited to that of one chunk, `CHUNK_BYTES`, instead of several
@@ -84,7 +84,7 @@ def _chunk(weight: Tensor) -> int:
 
 
 class _Selected(torch.autograd.Function):
-    """See `select_logprobs`; `hidden` has the precision of the products."""
+    """The autograd function of `select_logprobs`; `hidden` has the precision of the products."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
@@ -213,7 +213,7 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Let `head` give the log-probabilities of the targets instead of logits, [N]; with entropies, [2, N]."""
+    """Make `head` return the log-probabilities of the targets instead of logits, [N]; with entropies, [2, N]."""
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

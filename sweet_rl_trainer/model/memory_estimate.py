@@ -1,4 +1,4 @@
-"""How much memory a training needs on each device: an estimate, before anything is loaded.
+"""An estimate of the memory that a training run needs on each device, made before anything is loaded.
 
 With P parameters, of which T are trained, in bytes:
 
@@ -9,8 +9,8 @@ With P parameters, of which T are trained, in bytes:
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 
-FSDP2 and ZeRO-3 divide the first two parts among the processes. But the reference values are computed before training,
-with the whole weights on every device, so at least the whole weights must fit.
+FSDP2 and ZeRO-3 divide the first two parts among the processes. However, the reference values are computed before
+training, with the whole weights on every device, so at least the whole weights must fit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Size(Struct, frozen=True, kw_only=True):
 
     parameters: int
     linear: tuple[tuple[int, int], ...]
-    """Inputs and outputs of each linear layer except the last."""
+    """Numbers of inputs and outputs of each linear layer except the last."""
     layers: int
     width: int
     inner: int
@@ -55,7 +55,7 @@ class _Shape(Struct, frozen=True, kw_only=True):
     """An entry of `shapes.json`: the dimensions in the public `config.json` of these models."""
 
     names: tuple[str, ...]
-    """Names on the Hugging Face hub; a base model and its fine-tuned versions have the same shape."""
+    """Names on the Hugging Face Hub; a base model and its fine-tuned versions have the same shape."""
     parameters: int
     config: dict[str, Any]
 
@@ -70,7 +70,7 @@ def size_of(folder: Path) -> Size:
 
 @cache
 def known_size(name: str) -> Size | None:
-    """Return the size of a model by its name on the hub, `OWNER/NAME[@REVISION]`; None if it is not in `shapes.json`.
+    """Return the size of a model by its name on the Hub, `OWNER/NAME[@REVISION]`; None if it is not in `shapes.json`.
 
     Nothing is downloaded.
     """
@@ -84,7 +84,7 @@ def known_size(name: str) -> Size | None:
 
 
 def known_parameters(name: str) -> int | None:
-    """Return the number of parameters of a model by its name on the hub; None if it is not in `shapes.json`."""
+    """Return the number of parameters of a model by its name on the Hub; None if it is not in `shapes.json`."""
     shape = _shape(name)
     return shape.parameters if shape else None
 
@@ -136,7 +136,7 @@ def _kind(config: Any) -> Any:
 def training_bytes(
     size: Size, settings: TrainSettings, lora: LoraSettings | None, *, shards: int = 1
 ) -> int:
-    """Return the bytes on each device, with weights, gradients and moments divided into `shards`."""
+    """Return the number of bytes on each device, with weights, gradients and moments divided into `shards`."""
     from sweet_rl_trainer.model.logprobs import CHUNK_BYTES
 
     moments = 2 if "8bit" in settings.optimizer else 8
@@ -153,7 +153,7 @@ def training_bytes(
 
 
 def activations(size: Size, settings: TrainSettings) -> float:
-    """Return the bytes of a row's activations.
+    """Return the number of bytes of a row's activations.
 
     For each token, a layer keeps about 12 values of its width and 4 of the feed-forward width. With gradient
     checkpointing, only one layer at a time keeps these, and each layer keeps its input.
@@ -167,7 +167,7 @@ def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
 
 
 def _kept(part: Size | Tower, settings: TrainSettings) -> int:
-    """Return the values that are kept of a token."""
+    """Return the number of values that are kept for each token."""
     layer = 12 * part.width + 4 * part.inner
     if settings.gradient_checkpointing:
         return layer + part.width * part.layers

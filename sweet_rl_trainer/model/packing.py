@@ -1,4 +1,4 @@
-"""Sequences packed into one row: without padding, isolated from each other, with common beginnings computed once.
+"""Sequences packed into one row without padding, isolated from each other, with common prefixes computed once.
 
 `pack` chooses which groups share a row. `lay_out` writes them into a `Row`: positions restart with every sequence, and
 each token that counts is listed with the index of the position that predicts it. With `share`, the row is the
@@ -60,7 +60,7 @@ class Row:
     ends: Tensor
     """[T]: the first index in the row from which the token is no longer visible."""
     lengths: tuple[int, ...]
-    """The contribution of each sequence to the row, in the row's order."""
+    """The number of tokens that each sequence adds to the row, in the row's order."""
     shares: bool
     """True if some token belongs to several sequences."""
     predictors: Tensor
@@ -125,20 +125,20 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
 
 
 def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
-    """Return the tokens of a row: as many as wanted, or 1, a row for each group, where sequences have pictures."""
+    """Return the token budget of a row: `row_tokens`, or 1 (a row for each group) if sequences have pictures."""
     pictured = any(part.pictures for group in groups for parts in group for part in parts)
     return 1 if pictured else row_tokens
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """Return the number of tokens that a group occupies in a row; fewer if others in the row share with it."""
+    """Return the number of tokens that a group adds to a row, if it shares no prefix with other groups in the row."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
 
 
 def common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the length of the common beginning, in tokens."""
+    """Return the length of the common prefix, in tokens."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
 
@@ -153,7 +153,7 @@ def lay_out(
     """Lay out all sequences of all groups in one row; NLL covers the first part of each `imitated` group (None: all).
 
     Raises ValueError if ids and weights differ in number, if a first token, which nothing predicts, has a weight, and
-    if sequences with pictures would share beginnings.
+    if sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)
     scored = [
@@ -164,7 +164,7 @@ def lay_out(
     sequences = [part for parts, _ in scored for part in parts]
     pictures = tuple(name for sequence in sequences for name in sequence.pictures)
     if pictures and share:
-        raise ValueError("sequences with pictures cannot share beginnings")
+        raise ValueError("sequences with pictures cannot share prefixes")
     tokens = _Tokens([list(sequence.ids) for sequence in sequences], share)
     counted = _Counted()
     paths = iter(tokens.paths)
@@ -193,8 +193,8 @@ def lay_out(
 class _Tokens:
     """The tokens of a row, and `paths`: the indices of each sequence's tokens.
 
-    Each sequence, in ascending order, shares only some beginning with the previous one; this is the prefix tree in
-    depth-first order.
+    In ascending order, each sequence omits only the prefix that it shares with the previous one, which yields the
+    prefix tree in depth-first order.
     """
 
     def __init__(self, sequences: list[list[int]], share: bool) -> None:
@@ -228,7 +228,7 @@ class _Tokens:
 
 
 class _Counted:
-    """The tokens that count; each list is the field of that name."""
+    """The tokens that count; each list is the field of that name in `Row`."""
 
     def __init__(self) -> None:
         self.predictors: list[int] = []

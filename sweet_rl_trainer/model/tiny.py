@@ -1,6 +1,6 @@
 """Small Llamas with random weights: for machines without a model, and for tests of the code around a model.
 
-They have random weights, a byte-level BPE tokenizer trained on given texts, and a chat template similar to Llama 3's.
+They have a byte-level BPE tokenizer trained on given texts and a chat template similar to Llama 3's.
 The same shape and texts give the same files.
 """
 
@@ -51,7 +51,7 @@ def build(folder: Path, shape: Shape, texts: Iterable[str]) -> None:
 
 
 def make_tokenizer(shape: Shape, texts: Iterable[str]) -> Any:
-    """Return a byte-level BPE tokenizer that was made from texts."""
+    """Return a byte-level BPE tokenizer that was trained on the texts."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 

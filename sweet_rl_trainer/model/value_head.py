@@ -34,13 +34,13 @@ NEW = {"score.weight", "score.bias"}
 CONFIG = {"num_labels": 1, "classifier_dropout": 0.0, "token_classification_bias": False}
 """Configuration of a token classifier used as a value model."""
 KINDS = ("qwen2_vl", "qwen2_5_vl")
-"""transformers' names of the architectures that see."""
+"""Names in transformers of the architectures that accept images."""
 NAMES = {r"^visual": "model.visual", r"^model(?!\.(language_model|visual))": "model.language_model"}
 """Names of weights in published checkpoints, mapped to those in transformers' models."""
 
 
 class ValueHead(nn.Linear):
-    """h: maps hidden states [..., H] to values [..., 1], in float32 even under autocast."""
+    """The head h, which maps hidden states [..., H] to values [..., 1], in float32 even under autocast."""
 
     def __init__(self, weight: nn.Parameter) -> None:
         super().__init__(weight.shape[1], 1, bias=False, device="meta")
@@ -56,7 +56,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
     The head is always float32, and it is 0 if the checkpoint is a causal language model's. Raises UserError if there is
-    no token classifier of this kind of model, the checkpoint's has several labels, or weights are missing.
+    no token classifier for this kind of model, the checkpoint's has several labels, or weights are missing.
     """
     from transformers import AutoConfig
 
@@ -88,12 +88,12 @@ def load_value_model(folder: Path, **options: Any) -> Any:
 
 
 def sees(config: Any) -> bool:
-    """Return whether models of this configuration see pictures."""
+    """Return True if models of this configuration accept images."""
     return getattr(config, "model_type", "") in KINDS
 
 
 def value_class(config: Any) -> type[Any]:
-    """Return a token classifier for a configuration that `sees`, because transformers has none for such models."""
+    """Return a token classifier for a vision model (`sees`), because transformers has none for such models."""
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 
@@ -111,7 +111,7 @@ def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
         return value_class(config), {"key_mapping": NAMES}
     if type(config) not in AutoModelForTokenClassification._model_mapping:
         kinds = f"transformers has no token classifier of {config.model_type}"
-        raise UserError(f"{folder}: {kinds}, which a value head is; use another model")
+        raise UserError(f"{folder}: {kinds}, and a value model requires one; use another model")
     return AutoModelForTokenClassification, {}
 
 

@@ -1,7 +1,7 @@
 """Inputs for the pictures of a vision value model (`value_head`).
 
 A sequence contains a run of image tokens for each of its pictures, and the names of the pictures. Sequences with
-pictures are not packed: they form one padded batch without shared beginnings. The features of a picture come from the
+pictures are not packed: they form one padded batch without shared prefixes. The features of a picture come from the
 model's own image processor, and the positions of three axes (M-RoPE) from the model's own `get_rope_index`, which
 counts them within each sequence of the batch.
 """
@@ -42,7 +42,7 @@ def unpadded(row: Row, values: Tensor) -> Tensor:
 
 
 class Pixels:
-    """The pictures of a folder as features, by the image processor of a model."""
+    """The pictures of a folder as features, computed by the image processor of a model."""
 
     def __init__(self, pictures: Path, processor: Any) -> None:
         self._folder = pictures
@@ -65,5 +65,5 @@ class Pixels:
                 return image.convert("RGB")
         except OSError as cause:
             raise DataError(
-                f"{path}: {cause}; delete the stages critic-data and rank to render the pages again"
+                f"{path}: {cause}; delete the folders of the stages critic-data and rank to render the pages again"
             ) from cause

@@ -10,15 +10,15 @@ from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 
 
 def count(stages: Sequence[Stage], out: Path, temporary: Path) -> list[Amount]:
-    """Return the work of each stage, in order. For counting, a model with random weights is created in `temporary`."""
+    """Return the work of each stage, in order. If needed, a model with random weights is created in `temporary`."""
     return list(_Counter(out, temporary).amounts(stages))
 
 
 def missing(stages: Sequence[Stage], out: Path) -> list[str]:
     """Return what is missing to run these stages, each with the command that provides it.
 
-    No model is read, so this takes only seconds: problems that require a tokenizer, such as too long dialogues, are
-    left to the stages.
+    No model is read, so this takes only seconds: problems that only a tokenizer reveals, such as dialogues that are too
+    long, are left to the stages.
     """
     pending = [stage for stage in stages if not stage.report(out)]
     return lacks(pending, list(_Counter(out, None).amounts(pending)))
@@ -35,7 +35,7 @@ def lacks(stages: Sequence[Stage], amounts: Sequence[Amount]) -> list[str]:
 
 
 class _Counter:
-    """Counts the examples, tokens and steps of stages; without `temporary`, no model is made or read."""
+    """A counter of the examples, tokens and steps of stages; if `temporary` is None, no model is created or read."""
 
     def __init__(self, out: Path, temporary: Path | None) -> None:
         self._out = out

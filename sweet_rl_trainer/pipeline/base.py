@@ -21,21 +21,21 @@ from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
 BASE, EXPORT = "base", "export"
 """Names of the stages."""
 MODEL = "model"
-"""The folder of a model within a stage's."""
+"""The folder of a model within a stage's folder."""
 RUN = "run"
-"""The folder of a run within the stage's: of dialogues, or of a training."""
+"""The folder, within a stage's folder, of a run of dialogues or of a training run."""
 REFERENCES = "references"
-"""The folder of the cached values of reference models, among all outputs."""
+"""The folder of the cached values of reference models, within the folder of all outputs."""
 PICTURES = "pictures"
-"""The folder of the pictures of pages, among all outputs."""
+"""The folder of the pictures of pages, within the folder of all outputs."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint other than its weights."""
 STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
-"""The model that a study makes, in its default folder."""
+"""The base model that a study creates in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
-    """Return the model from which a recipe starts; with `offline`, a model of the hub is not downloaded."""
+    """Return the model from which a recipe starts; with `offline`, a model on the Hub is not downloaded."""
     if recipe.model.tiny is None:
         return checkpoint(recipe.model.name, offline=offline)
     shape = recipe.model.tiny
@@ -43,7 +43,7 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
 
 
 def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
-    """Return a checkpoint by its name, a folder or an id of the hub.
+    """Return a checkpoint by its name, a folder or a Hub ID.
 
     With `offline`, nothing is downloaded, and the source of a missing folder contains advice; `flag` is the flag that
     selects another model. Otherwise raises UserError if it cannot be found.
@@ -75,7 +75,7 @@ def _tokenizer_digests(folder: Path) -> dict[str, str]:
 
 
 def make(job: Job, shape: Shape) -> dict[str, Any]:
-    """Make a small model."""
+    """Create a small model with random weights."""
     texts = [
         text
         for task in named(shape.texts)
@@ -105,7 +105,7 @@ def chat_of(folder: Path, settings: ModelSettings) -> Chat:
 
 
 class Loading(Struct, frozen=True, kw_only=True):
-    """How a model is loaded: the same way for training and for scoring."""
+    """The way in which a model is loaded, both for training and for scoring."""
 
     dtype: Precision
     quantize: Quantize | None

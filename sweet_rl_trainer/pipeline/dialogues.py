@@ -40,7 +40,7 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
         code = run_dialogues(config, job.folder / RUN, report, progress=True)
     if code == UNSCORED:
         raise UserError(
-            f"collect: some dialogues of {job.folder} have no score; run again to retry them"
+            f"collect: some dialogues of {job.folder} have no score; run the command again to retry them"
         )
     if code:
         raise UserError(f"collect: the dialogues stopped with code {code}; see above")
@@ -50,8 +50,8 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
 def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
     """Run the dialogues, and return the mean score and the success rate, as in the harness's report.
 
-    Both are None if no dialogue was scored, and the success rate also in domains without success. The other
-    `dialogue_measures` and alarms are returned as well.
+    Both are None if no dialogue was scored; the success rate is also None in domains without a success criterion. The
+    other `dialogue_measures` and alarms are returned as well.
     """
     summary = collect(job, config)
     rollouts = RunFolder(job.folder / RUN).rollouts()
@@ -75,7 +75,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
-    """Return the continuations of dialogues by the agent of the first input run, or another agent, and its human.
+    """Return continuations of dialogues by the agent of the first input run, or another agent, and that run's human.
 
     They run on the recipe's executor or, if it has none, on the executor of the input run.
     """

@@ -41,26 +41,26 @@ from sweet_rl_trainer.pipeline.view import ShownPair, ShownSide, spread, write_e
 
 
 class TrainingData(Struct, frozen=True, kw_only=True):
-    """The data of a training: training and held-out examples."""
+    """The data of a training run: training and held-out examples."""
 
     train: Examples
     held_out: Examples
     report: Report
     """Report on the examples to train on."""
     without: dict[str, int] = {}
-    """Tasks without a pair, by reason."""
+    """Number of tasks without a pair, by reason."""
 
 
 UNFIT = "unsuitable as held-out examples"
 """The reason in a summary why a dialogue of the held-out side is left out."""
 Maker = Callable[[Data, Chat], TrainingData]
-"""Makes the examples of a method. Raises DataError if there are none to train on."""
+"""A function that makes the examples of a method. Raises DataError if there are none to train on."""
 MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
 """A function that converts trajectories to examples. Raises DataError if there are none."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
-    """Write the examples that a training needs."""
+    """Write the examples that a training run needs."""
     data = load(recipe.data, job.inputs)
     return write(job, data, maker(data, chat_of(model_in(job.inputs["model"]), recipe.model)))
 
@@ -97,7 +97,10 @@ def summary(made: TrainingData) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
-    """Return the number of examples and tokens (`Stage.estimate`); without the model, the tokens are estimated."""
+    """Return the number of examples and tokens of the stage, for `Stage.estimate`.
+
+    If the model is not available yet, the number of tokens is an estimate.
+    """
     return count(known, recipe, maker, lambda base: chat_of(model_in(base), recipe.model))
 
 
@@ -111,15 +114,15 @@ def count(
     exact: bool = True,
     note: str = "",
 ) -> Amount:
-    """Return the number of examples and tokens, as far as known.
+    """Return the number of examples and tokens, as far as they are known.
 
     Args:
         known: What is known about the stage.
         recipe: The recipe.
-        maker: Makes the examples.
-        chat: Returns the chat template from the folder of the input `model`; without it, tokens are estimated.
+        maker: Returns the examples, given the dialogues and the chat template.
+        chat: Returns the chat template from the folder of the input `model`; without this input, tokens are estimated.
         model: Name of the input with the model that reads the examples.
-        exact: False if `chat` overestimates tokens: dialogues may then seem too long, and are not refused.
+        exact: False if `chat` overestimates tokens. Dialogues that seem too long are then not refused.
         note: Added to the reasons why examples are left out.
     """
     if known.said:

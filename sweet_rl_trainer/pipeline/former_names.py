@@ -43,7 +43,7 @@ def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def upgrade(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recipe's tables with the present names of their keys."""
+    """Return a recipe's tables with the current names of their keys."""
     return {
         TOP.get(name, name): _renamed(value, TABLES.get(name, {}))
         if isinstance(value, Mapping)

@@ -49,7 +49,7 @@ class Data(Struct, frozen=True, kw_only=True):
 
 
 def sources(data: DataSettings) -> dict[str, Source]:
-    """Return the files that a recipe names. Raises UserError for one that does not exist."""
+    """Return the files that a recipe names. Raises UserError if one does not exist."""
     named = {
         RUNS: list(map(_run, data.runs)),
         OFFICIAL: list(map(_file, data.official)),
@@ -106,7 +106,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return the tasks of the input runs by hash; the other files have no tasks with facts."""
+    """Return the tasks of the input runs by hash; the other files contain no tasks with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task

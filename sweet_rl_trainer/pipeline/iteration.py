@@ -60,14 +60,14 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Dialogues whose truncated members (at the turn limit) serve as rejected examples."""
+        """Runs whose truncated dialogues (at the turn limit) serve as rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
         return {f"{name}{n}": self.collecting(config) for n, config in enumerate(configs)}
 
     def collecting(self, config: RunConfig) -> Stage:
-        """Return a run of the harness."""
+        """Return the stage that collects the dialogues of a run."""
         return Stage(
             name="collect",
             act=partial(dialogues.collect, config=config),
@@ -83,12 +83,12 @@ class Iteration:
         needed: Mapping[str, Stage | Source],
         **options: Any,
     ) -> Stage:
-        """Return a stage that reads the dialogues and writes by the chat template.
+        """Return a stage that depends on the dialogues and on the chat template.
 
         Args:
             name: The stage's name.
             act: Called with the job and `recipe`.
-            settings: All that the output depends on besides the inputs, the dialogues and the template: plain values.
+            settings: Everything else that the output depends on, as plain values.
             needed: The inputs.
             options: Further fields of the stage.
         """
@@ -107,14 +107,14 @@ class Iteration:
         more: Inputs | None = None,
         **settings: Any,
     ) -> Stage:
-        """Return the stage `NAME-data`, which makes the examples of a training.
+        """Return the stage `NAME-data`, which makes the examples of a training stage.
 
         Args:
-            name: The name of the training.
+            name: The name of the training stage.
             make: Called with the dialogues, the chat template and the settings (`examples.Maker`).
             more: Inputs besides the model and the dialogues.
-            settings: All that the examples depend on besides the inputs. Their plain values are part of the stage's
-                key: the examples are made again if a setting changes.
+            settings: Everything that the examples depend on in addition to the inputs. The settings are part of the
+                stage's key as plain values, so the examples are made again if a setting changes.
         """
         maker: examples.Maker = partial(make, **settings)
         return self.stage(
@@ -137,14 +137,13 @@ class Iteration:
     ) -> Stage:
         """Return a training stage on the examples of another stage.
 
-        Pairs are trained by DPO and need a reference model, unless they train a value model; other examples are
-        imitated.
+        Pairs are used for DPO, which needs a reference model, or to train a value model; other examples are imitated.
 
         Args:
             name: The stage's name.
             settings: The training settings.
             made: The stage with the examples (`examples`).
-            reference: True if the objective has a reference model, which is the model before the training.
+            reference: True if the objective has a reference model, which is the model before training.
             model: A separate vision model to start from; by default the iteration's model.
         """
         recipe = self.recipe
@@ -168,7 +167,7 @@ class Iteration:
     def online(
         self, name: str, act: Any, settings: Any, estimate: Callable[[Known], Amount]
     ) -> Stage:
-        """Return a training with its own dialogues."""
+        """Return a training stage that runs its own dialogues."""
         settings = {
             **settings,
             "domain": self.recipe.domain,

@@ -50,5 +50,5 @@ class MemoryMonitor:
             try:
                 total += process.memory_info().rss
             except psutil.Error:
-                continue  # it has ended in the meantime, or may not be inspected
+                continue  # it has exited in the meantime, or may not be inspected
         self.peak = max(self.peak, total)

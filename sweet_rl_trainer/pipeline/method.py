@@ -26,13 +26,13 @@ from sweet_rl_trainer.settings import TrainSettings
 
 GROUP = "colbench.methods"
 COMMON = "train"
-"""The table with settings of every training."""
+"""The table with settings for every training run."""
 EPOCHS: Mapping[str, int] = {FRONTEND: 8}
-"""The paper's passes over pairs of dialogues and successes, in other domains than backend programming."""
+"""The paper's number of passes over pairs of dialogues and successes, in domains other than backend programming."""
 
 
 class Method(ABC):
-    """A way to train a policy: its tables in a recipe, and its stages. Instances are made without arguments."""
+    """A way to train a policy: its tables in a recipe, and its stages. Instances are created without arguments."""
 
     name: ClassVar[str]
     """The name used in a recipe, `method = "rft"`."""
@@ -40,10 +40,10 @@ class Method(ABC):
     """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
     A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. For a `train`
-    of another type it sets only `report_to`.
+    of another type, it sets only `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Settings of the paper by domain that a recipe must set, because the defaults are simpler."""
+    """The paper's settings, by domain, that a recipe must set because the defaults are simpler."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
@@ -52,8 +52,8 @@ class Method(ABC):
 
         Args:
             table: One of `tables`.
-            domain: The domain of the training.
-            train: The training settings made by the user.
+            domain: The domain of the training run.
+            train: The user's training settings.
         """
         return {}
 

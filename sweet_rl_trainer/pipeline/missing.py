@@ -1,4 +1,4 @@
-"""Missing inputs of a training, with the command that provides each."""
+"""Missing inputs of a training run, with the command that provides each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def eval_command(config: RunConfig, out: str = "") -> str:
 
 
 def collecting(recipe: Recipe) -> RunConfig:
-    """Return the run that makes dialogues for a recipe: by its model, on its domain's tasks to train on."""
+    """Return the run that collects dialogues for a recipe: with its model, on its domain's training tasks."""
     name = recipe.model.name
     return RunConfig(
         agent=f"vllm:{name}" if name else "",
@@ -56,7 +56,7 @@ def no_dialogues(recipe: Recipe) -> str:
     out = f"runs/{recipe.domain}-train"
     return (
         "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] "
-        "table; this command makes a run with a rule-based human:\n  "
+        "table; this command creates a run with a rule-based human:\n  "
         f"{eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the comment at the top of a recipe names the tasks and the "
         "human of the paper)"

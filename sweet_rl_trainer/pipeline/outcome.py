@@ -28,12 +28,12 @@ def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
 
 
 def in_words(name: str) -> str:
-    """Return the readable name of a value: `eval_accuracy` is `held-out accuracy`."""
+    """Return the human-readable name of a value: `eval_accuracy` is `held-out accuracy`."""
     return name.replace("eval_", "held-out ").replace("_", " ")
 
 
 def left_out(report: Report) -> Iterator[tuple[str, int]]:
-    """Yield how many were left out, by reason."""
+    """Yield the reasons why items were left out, each with the number of items."""
     for name, what in LEFT_OUT.items():
         for reason, count in (report.said.get(name) or {}).items():
             yield f"{what}{reason}", count

@@ -112,7 +112,7 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
 
 
 def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
-    """Return the page's entry for a finished stage; `details` is False for one line only."""
+    """Return the page's entry for a finished stage; `details` is False if one line is enough."""
     view = stage.view(folder) if stage.view else View()
     values = dict(outcome.numbers(stage, report))
     left = list(outcome.left_out(report))
@@ -129,7 +129,7 @@ def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
 
 
 def _results(values: Mapping[str, str]) -> list[str]:
-    """Return the two values that say most of a stage."""
+    """Return the two most informative values of a stage."""
     known = [name for name in RESULTS if name in values] or list(values)
     return [f"{name} {values[name]}" for name in known[:2]]
 

@@ -22,9 +22,9 @@ from sweet_rl_trainer.pipeline.stage import Stage, order
 def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's. `offline`, nothing is downloaded, and a model of the hub or
-    dialogues that are not on this machine are sources without a path: the stages can be counted, and not be run.
-    Raises UserError for files or models that do not exist, and if there is nothing to learn from.
+    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded, and a Hub model or
+    dialogues that are not on this machine are sources without a path: the stages can be counted, but not run. Raises
+    UserError if files or models do not exist, or if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)

@@ -1,6 +1,6 @@
 """Recipes from TOML files, with the paper's values for settings that a file omits.
 
-`[train]` has settings for every training of a recipe, `[critic.train]` and the like those for one training.
+`[train]` has settings for all training runs of a recipe, `[critic.train]` and similar tables those for one of them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""Key of the setting that trainings of all kinds have."""
+"""Key of the setting that every kind of training has."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
     """Return a shipped recipe by its name, or one from a file, with changes.
 
-    The changes are texts such as `critic.train.beta=0.2`, or `values` by key. Raises UserError naming the file and the
-    key, or the change, that is wrong.
+    The changes are texts such as `critic.train.beta=0.2`, or `values` by key. Raises UserError, which names the file
+    and the key, or the change, if one is wrong.
     """
     content, place = text(name)
     try:
@@ -63,7 +63,7 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
-    """Build a recipe from its tables; `place` is for messages. Raises UserError naming the wrong key."""
+    """Build a recipe from its tables; `place` is for messages. Raises UserError, which names the key that is wrong."""
     try:
         refuse_former(table)
         _refuse_unknown(table)
@@ -142,7 +142,7 @@ def _merged(paper: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _with_domain(recipe: Recipe) -> Recipe:
-    """Return the recipe, with the domain's defaults for missing tasks and agents."""
+    """Return the recipe with the domain's defaults for missing tasks and agents."""
     tiny = recipe.model.tiny
     defaults = get_domain(recipe.domain).defaults
 
@@ -179,7 +179,7 @@ def _common(table: Any) -> Mapping[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
-    """Return settings built from their values. Raises UserError that names the wrong key; `table` is their table."""
+    """Return settings built from their values. Raises UserError, with the key in `table`, if one is wrong."""
     try:
         return msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as cause:

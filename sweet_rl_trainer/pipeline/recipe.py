@@ -26,7 +26,7 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The model that training starts from."""
 
     name: str = ""
-    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face hub."""
+    """A folder, or `OWNER/NAME` or `OWNER/NAME@REVISION` on the Hugging Face Hub."""
     tiny: Shape | None = None
     """A small model with random weights, to use instead of a named model."""
     template_args: dict[str, ArgValue] = {}
@@ -34,7 +34,10 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The dialogues to learn from. Without `runs`, `official` and `chats`, they are collected first (`[[collect]]`)."""
+    """The dialogues to learn from.
+
+    They are collected first (`[[collect]]`) if `runs`, `official` and `chats` are empty.
+    """
 
     runs: tuple[str, ...] = ()
     """Run folders of `colbench eval`."""
@@ -49,9 +52,9 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     system: str | None = None
     """A file with the agent's system prompt, if the recorded one no longer exists."""
     held_out: Side = 0.05
-    """Share of the tasks never trained on; they are used for diagnoses and to choose the checkpoint. Ours."""
+    """Share of the tasks that are never trained on, but used for diagnoses and to choose the checkpoint. Ours."""
     share: Fraction = 1.0
-    """Share of the other tasks to train on, for curves over the number of tasks. Ours."""
+    """Share of the other tasks to train on, for curves by the number of tasks. Ours."""
     seed: int = 0
     """Seed of both choices."""
 
@@ -62,7 +65,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the processes of a training are started."""
+    """The settings for starting the processes of a training run."""
 
     config: str = ""
     """A shipped configuration (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or an accelerate config file; "": one process."""

@@ -1,6 +1,6 @@
 """A stage: an action, its settings and its inputs.
 
-Its output is stored under a key of these, so it is created only once.
+The output of a stage is stored under a key derived from these, so it is created only once.
 
     OUT/NAME-KEY/           the output, complete or not
     OUT/NAME-KEY/done.json  written last: the stage is done
@@ -98,7 +98,7 @@ class Source:
     path: Path | None
     """The path; None if it is not on this machine: the stage can be planned, but not run."""
     key: str
-    """A digest of their content."""
+    """A digest of the files' content."""
     missing: str = ""
     """Advice, with the command to run, if a path is missing and is not downloaded automatically."""
 
@@ -120,16 +120,16 @@ class Stage:
 
     name: str
     act: Callable[[Job], dict[str, Any]]
-    """Runs or resumes the stage, and returns a summary."""
+    """A function that runs or resumes the stage, and returns a summary."""
     settings: Any
     """Everything that the output depends on in addition to the inputs, as plain values."""
     inputs: Mapping[str, Stage | Source] = field(default_factory=dict)
     estimate: Callable[[Known], Amount] | None = None
-    """Counts the work, for `--dry-run`."""
+    """A function that counts the work, for `--dry-run`."""
     shows: tuple[str, ...] | None = None
     """Names of the summary's values to show on the console; None: all of them."""
     view: Callable[[Path], View] | None = None
-    """Reads the display of the output from its folder, for the console and for the page of the run."""
+    """A function that reads the display of the output from its folder, for the console and for the page of the run."""
 
     @cached_property
     def planned_only(self) -> bool:
@@ -194,7 +194,7 @@ class Stage:
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
     """Raise UserError, naming `--out`, if a folder for outputs has files but no stage; hidden files do not count.
 
-    `mark`: name of another file that identifies the folder.
+    `mark` is the name of another file that identifies the folder.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
     own = stages or (mark is not None and (root / mark).is_file())

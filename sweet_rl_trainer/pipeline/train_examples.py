@@ -1,4 +1,4 @@
-"""The processes of a training on examples (`training.ON_EXAMPLES`)."""
+"""The processes of a training run on examples (`training.ON_EXAMPLES`)."""
 
 from __future__ import annotations
 

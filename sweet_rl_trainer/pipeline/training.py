@@ -1,6 +1,6 @@
-"""A training as a stage. It runs in separate processes, so that all their memory is freed at the end.
+"""A training run as a stage, in separate processes, so that all their memory is freed at the end.
 
-FOLDER/task.json    the definition of the training, for the processes
+FOLDER/task.json    the definition of the training run, for the processes
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
 FOLDER/summary.json, training.svg, training.png     the logged values: the range of each value and alarms, and a picture
@@ -37,13 +37,13 @@ MEMORY = "memory.json"
 WORKER = "sweet_rl_trainer.pipeline.worker"
 ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
-"""Logged values of a training that the console shows."""
+"""Logged values of a training run that the console shows."""
 SHARDED = ("fsdp", "zero3")
 """Parts of the name of a configuration that shards weights."""
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """A training on examples, for its processes: paths, and how to train."""
+    """The definition of a training run on examples, for its processes: paths and settings."""
 
     base: str
     origin: str
@@ -88,11 +88,11 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
     """Start the processes and wait for them.
 
     Each calls `entry`, MODULE:FUNCTION, with the stage's folder, where task.json contains `task`. Raises UserError if
-    one fails; it has printed the error.
+    one fails; the process has printed the error.
     """
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
     if code := run(WORKER, (entry, str(job.folder)), launcher=launcher(launch)):
-        raise UserError(f"{job.folder}: training stopped with code {code}, see above")
+        raise UserError(f"{job.folder}: training stopped with code {code}; see above")
 
 
 def launcher(launch: LaunchSettings) -> list[str]:
@@ -117,7 +117,7 @@ def _config(name: str) -> Path:
 
 
 def finish(folder: Path) -> dict[str, Any]:
-    """Write the summary and the picture of a stage's training; return its last values, alarms and peak memory."""
+    """Write the summary and the picture of a stage's training run; return the last values, alarms and peak memory."""
     history = read_history(folder / RUN)
     summary = history.summary()
     (folder / SUMMARY).write_bytes(msgspec.json.format(msgspec.json.encode(summary)) + b"\n")
@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the display of a training; empty if the training ran before summaries existed."""
+    """Return the display of a training run; empty if the run is older than summaries."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)
@@ -144,7 +144,7 @@ def _number(value: float) -> str:
 
 
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str = "") -> Amount:
-    """Return the steps, the tokens and the memory of a training (`Stage.estimate`).
+    """Return the steps, the tokens and the memory of a training run (`Stage.estimate`).
 
     `model` is the name of the initial model; "" for the recipe's.
     """

@@ -1,4 +1,4 @@
-"""The output of a stage for people, on the console and on the page: tables, examples and alarms as plain values."""
+"""The human-readable output of a stage, on the console and on the page: tables, examples and alarms as plain values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pair; of a success there is only the chosen side."""
+    """A pair, or a success, which has only the chosen side."""
 
     chosen: ShownSide
     rejected: ShownSide | None = None
@@ -54,13 +54,13 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
-    """Keep examples in the folder of a stage."""
+    """Write examples to the folder of a stage."""
     content = msgspec.json.format(msgspec.json.encode(list(pairs)))
     (folder / EXAMPLES).write_bytes(content + b"\n")
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in a stage's folder; empty if the stage ran before examples were stored."""
+    """Return the examples in a stage's folder; empty if the stage is older than this file."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()

@@ -19,7 +19,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     what: str
     """A one-sentence description for readers who know the methods by name."""
     goal: str = ""
-    """The goal of a method (`pipeline.method.goals`) that trains the policy; "": none, the base itself."""
+    """The goal of a method (`pipeline.method.goals`) that trains the policy; "" for the base itself, which is not
+    trained further."""
     changes: Mapping[str, Any] = {}
     """Settings of the recipe, by key."""
     rate_of: str = ""
@@ -27,7 +28,7 @@ class Arm(Struct, frozen=True, kw_only=True):
     iterations: int = 3
     """Number of repetitions, each with new dialogues of the current policy, which is also the reference."""
     dialogues: int = 1
-    """Dialogues of an iteration, as a multiple of the world's."""
+    """Number of dialogues in an iteration, as a multiple of the world's number."""
 
 
 def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
@@ -178,7 +179,7 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return arms by name, in the order of a world. Raises UserError for an arm that the world lacks."""
+    """Return arms by name, in the order of a world. Raises UserError if the world lacks an arm."""
     for name in only:
         if name not in names:
             raise UserError(f"--only {name}: expected one of {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The budget that a policy used, counted from the output of its stages."""
+"""The budget used by a policy, counted from the output of its stages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _steps(report: Report) -> int:
 
 
 def _supervised(folder: Path, report: Report) -> float:
-    """Return the reply tokens in the loss of a step, on average over the logged steps."""
+    """Return the number of reply tokens in the loss of a step, on average over the logged steps."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)
@@ -67,7 +67,7 @@ def _supervised(folder: Path, report: Report) -> float:
 
 
 def _logged(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a training's log that are of steps; the last steps may be in none."""
+    """Yield the lines of a training run's log that describe steps; the last steps may have no line."""
     lines: Sequence[bytes] = (folder / RUN / LOG).read_bytes().splitlines()
     for line in map(msgspec.json.decode, lines):
         if "loss" in line:

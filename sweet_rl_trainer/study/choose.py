@@ -1,7 +1,7 @@
 """The choice of the learning rate: one rule for all arms.
 
-The rate with the highest success on the validation tasks wins, over all seeds; ties are decided by the most tests
-passed, then by the lowest rate.
+The rate with the highest success on the validation tasks, over all seeds, is chosen; ties are broken by the share of
+passed tests, then in favor of the lowest rate.
 """
 
 from __future__ import annotations

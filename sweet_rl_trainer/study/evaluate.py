@@ -1,4 +1,4 @@
-"""Evaluation of a policy, or of one that asks and one that writes: `colbench eval` in a separate process, as a stage.
+"""Evaluation of a policy, or of an asker and a writer, as a stage: `colbench eval` in a separate process.
 
 FOLDER/run/             the run folder
 FOLDER/report.txt       the report
@@ -31,7 +31,7 @@ AGENT = f"local:{MODEL_PLACEHOLDER}"
 TWO_MODELS = "sweet_rl_trainer.agents.two_model:TwoModelAgent"
 OUTCOMES = "outcomes.json"
 Speaker = Stage | None
-"""A policy; None: the oracle."""
+"""A policy; None for the oracle."""
 
 
 def evaluation(policy: Stage, config: RunConfig) -> Stage:

@@ -31,9 +31,9 @@ from sweet_rl_trainer.study.world import World
 
 SEEDS = ("data.seed", "train.seed", "sample.seed", "rank.seed", "grpo.train.seed")
 APART = 1000
-"""The distance between the seeds of two iterations."""
+"""The difference between the seeds of consecutive iterations."""
 AT_ONCE = 256
-"""Dialogues of a policy at the same time: the larger its batches, the less a reply costs."""
+"""Number of a policy's dialogues at the same time; a reply takes less time in a larger batch."""
 
 
 class Graph:
@@ -72,7 +72,7 @@ class Graph:
         return convert(tables, "[recipe]")
 
     def policies(self, arm: Arm, seed: int, rate: float) -> list[Stage]:
-        """Return the export of each iteration of an arm, its last checkpoint; without a goal, only the base."""
+        """Return the exported policy of each iteration of an arm; for an arm without a goal, only the base."""
         if not arm.goal:
             return [self.base]
         found, model = [], self.base

@@ -28,12 +28,12 @@ def passed(outcome: Outcome) -> float:
 
 
 def told(outcome: Outcome) -> float | None:
-    """Return the share of the hidden decisions told before the answer; None if the task hides none."""
+    """Return the share of the hidden decisions revealed before the answer; None if the task hides none."""
     return outcome.told / outcome.hidden if outcome.hidden else None
 
 
 def success_if_told(outcome: Outcome) -> float | None:
-    """Return the success of an answer given after all hidden decisions were told; None for other dialogues."""
+    """Return the success of an answer given after all hidden decisions were revealed; None for other dialogues."""
     known = outcome.answered and outcome.told == outcome.hidden
     return float(outcome.success) if known else None
 
@@ -67,7 +67,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def decided(self) -> bool:
-        """True if both intervals are clear of 0, on the same side."""
+        """True if the interval over tasks and the interval over seeds both exclude 0, on the same side."""
         if self.over_seeds is None or self.tasks.low is None or self.tasks.high is None:
             return False
         mean, reach = self.over_seeds
@@ -81,7 +81,7 @@ def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return by how much the first arm leads, paired by seed and task; None if they have none in common."""
+    """Return the first arm's lead over the second, paired by seed and task; None if no pair exists."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, LINE = 8.2, 0.34
-"""Inches: of the picture, and for each arm."""
+"""Width of the picture, and height for each arm, in inches."""
 
 
 @figures.style()

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 PAGE, PICTURE = "report.md", "success"
 QUICK = "quick"
-"""The world that has its own flag."""
+"""The world that has a flag of its own, `--quick`."""
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Minimum success of a base suitable for the comparison: by itself, and with all decisions known."""
+"""Success of a base suitable for the comparison: its range by itself, and its minimum with all decisions known."""
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -79,7 +79,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return the measures of the base, and True if it is suitable for the comparison."""
+    """Return the text about the success of the base, and whether the base is suitable for the comparison."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:
@@ -140,7 +140,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success with answers written by others, and after questions asked by an oracle."""
+    """Return the table of success with answers written by other speakers, and after an oracle's questions."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:

@@ -25,9 +25,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     reply_tokens: int
     """Number of tokens in all replies of the agent."""
     told: int
-    """Number of hidden decisions told before the answer."""
+    """Number of hidden decisions revealed before the answer."""
     hidden: int
-    """Decisions that the request leaves open."""
+    """Number of decisions that the request leaves open."""
 
 
 class Try(Struct, frozen=True, kw_only=True):
@@ -51,13 +51,14 @@ class Budget(Struct, frozen=True, kw_only=True):
     critic_steps: int
     """Number of optimizer steps of critics."""
     steps: int
-    """Optimizer steps of the policy."""
+    """Number of optimizer steps of the policy."""
     supervised: float
-    """Reply tokens in the loss of a step of the policy, on average."""
+    """Number of reply tokens in the loss of a step of the policy, on average."""
     evaluations: int
-    """Dialogues on validation tasks that determine the rate, over all seeds."""
+    """Number of dialogues on validation tasks that determine the rate, over all seeds."""
     seconds: float
-    """Seconds of all stages of this row after the base, including shared ones, but not those to choose the rate."""
+    """Time of this row's stages after the base, in seconds, with shared stages but without those that choose the
+    rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -71,7 +72,7 @@ class Row(Struct, frozen=True, kw_only=True):
     test: tuple[Outcome, ...]
     budget: Budget
     stopped: int | None = None
-    """The number of iterations after which nothing was left to train on; None: all were trained."""
+    """The number of iterations after which nothing was left to train on; None if all were trained."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

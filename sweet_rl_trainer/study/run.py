@@ -45,7 +45,7 @@ PROMPT, BASE, RESULTS = "no-prompt.txt", "base", "results.json"
 
 
 class Runner:
-    """Runs the requested stages and reports them."""
+    """A runner that runs the requested stages and reports them on the console."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
@@ -62,7 +62,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage in the same way. Raises NotMadeError if another process is running one of its dependencies."""
+        """Run a stage as `made` does. Raises NotMadeError if another process is running one of its dependencies."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -118,7 +118,10 @@ def run(
 
 
 def read_results(path: Path) -> Results | None:
-    """Read recorded results; None if there are none, or of an earlier format. Raises DataError for a damaged file."""
+    """Read recorded results; None if there are none, or if their format is an earlier one.
+
+    Raises DataError if the file is damaged.
+    """
     if not path.is_file():
         return None
     if read_json(path, dict[str, Any]).get("schema") != SCHEMA:
@@ -138,9 +141,9 @@ def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
     digest = model_digest(folder)
     if wanted not in ("", digest):
         raise UserError(
-            f"{runner.out / RESULTS}: these results belong to the base {wanted[:12]}, but the base made now is "
-            f"{digest[:12]}: another processor or version of torch rounds sums differently; move the file away to "
-            "start the study again"
+            f"{runner.out / RESULTS}: these results belong to base model {wanted[:12]}, but this machine produced "
+            f"base model {digest[:12]}, because another processor or torch version rounds sums differently; move or "
+            "rename the file to start the study over"
         )
     return digest
 

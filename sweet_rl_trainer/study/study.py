@@ -1,6 +1,6 @@
 """A study's parts: tries of learning rates, rows, and exchanges.
 
-Each runs the stages it needs, or reads their results.
+Each part runs the stages that it needs, or reads their results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.study.results import Part as Result
 Made = Callable[[Stage], Path]
 """A function that returns the folder of a stage's output.
 
-Raises NotMadeError if it is missing and must not be created now.
+Raises NotMadeError if the output is missing and must not be created now.
 """
 
 
@@ -113,7 +113,7 @@ class Study:
         evaluation: Callable[[Stage, int], Stage],
         made: Made,
     ) -> tuple[Stage, Stage]:
-        """Return an arm's last policy, and its evaluation, which is made.
+        """Return an arm's last policy, and the stage of its evaluation, which has been run.
 
         A policy whose dialogues leave nothing to train on, such as one that never succeeds, is the last one.
         """
@@ -130,7 +130,7 @@ class Study:
         return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the rate that the tries of an arm choose; 0 for the base, which has none."""
+        """Return the rate chosen by the tries of an arm; 0 for the base, which has no tries."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)

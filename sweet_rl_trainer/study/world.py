@@ -22,7 +22,7 @@ Rates = tuple[Positive, ...]
 
 
 class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that a study is made of."""
+    """The definition of a study."""
 
     what: str
     """One-line description of the world."""
@@ -33,26 +33,27 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     validation: str
     """The tasks for choosing learning rates."""
     test: str
-    """The tasks of the tables."""
+    """The tasks for the tables of the report."""
     max_tokens: Count
-    """Tokens of a reply, at most."""
+    """Maximum number of tokens in a reply."""
     max_turns: Count = 10
-    """Turns of a dialogue that is not a demonstrator's, at most. Paper: 10."""
+    """Maximum number of turns in a dialogue that is not a demonstrator's. Paper: 10."""
     arms: tuple[str, ...]
     """Names in `arms.ARMS`, those with the most seeds first."""
     fewer: dict[str, Count] = {}
-    """Arms that have fewer seeds than the study, and how many at most."""
+    """Maximum number of seeds of arms that have fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()
-    """Arms whose questions are answered by other writers (`separation`), and whose answers follow an oracle's."""
+    """Arms whose questions are followed by others' answers, and whose answers by an oracle's questions
+    (`report.separated`)."""
     exchanged_on: Count = 3
     """Maximum number of seeds for these exchanges."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2
-    """Seeds on which the rates are chosen."""
+    """Number of seeds on which the rates are chosen."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
-    """The recipe by which the base learns from its own dialogues before the comparison; empty: none."""
+    """The recipe by which the base learns from its own dialogues before the comparison; empty if it does not."""
     recipe: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -69,9 +70,9 @@ def shipped() -> list[str]:
 
 
 def read(name: str, *, model: str = "") -> World:
-    """Read a shipped world; `model` is a pretrained model, a folder or an id of the hub, instead of the world's.
+    """Read a shipped world; `model` is a pretrained model, a folder or a Hub ID, that replaces the world's model.
 
-    Raises UserError for an unknown name, and for a model of a world whose base starts from random weights.
+    Raises UserError if the name is unknown, or if a model is given and the world's base starts from random weights.
     """
     if name not in shipped():
         raise UserError(f"--world {name}: expected one of {', '.join(shipped())}")

@@ -1,4 +1,4 @@
-"""Alarms of a training: signs in the logged values that a policy is degenerating.
+"""Alarms of a training run: signs in the logged values that a policy is degenerating.
 
 | value | alarm |
 |---|---|
@@ -10,7 +10,7 @@
 | number of turns (GRPO) | as for the reply length |
 | share of dialogues without an answer | above 25 %, and 10 points above its first value if there is one |
 
-Values of held-out examples have `eval_` before their names. The first value is the first one logged.
+The names of values of held-out examples have the prefix `eval_`. The first value is the first one logged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNANSWERED, MORE_UNANSWERED = 0.25, 0.1
 
 
 class Watch:
-    """Stores the first value of each name, and returns each alarm once."""
+    """A watch over logged values, which stores the first value of each name and returns each alarm once."""
 
     def __init__(self) -> None:
         self._first: dict[str, float] = {}
@@ -59,7 +59,7 @@ class Watch:
 def alarms(
     values: Mapping[str, float], first: Mapping[str, float] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the alarms for some values, each with its kind; `first` has the first values."""
+    """Yield the alarms for some values, each as its kind and its text; `first` has the first values."""
     before = first or {}
     for name, value in values.items():
         plain = name.removeprefix("eval_")

@@ -1,4 +1,4 @@
-"""Our settings in the words of transformers."""
+"""The conversion of our settings to the training arguments of transformers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sweet_rl_trainer.settings import TrainSettings, require_trackers
 from sweet_rl_trainer.train.sharding import backend, use_cpu
 
 PROJECT = "colbench"
-"""The tracker project for trainings, unless the tracker's environment variable names another."""
+"""The tracker project for training runs, unless the tracker's environment variable names another."""
 CHOICE = "choice"
 """The metric for comparing checkpoints of training on pairs; see `Trainer.evaluate`."""
 
@@ -22,8 +22,8 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
     """Build transformers' TrainingArguments for `count` examples.
 
     `best` is the metric for comparing checkpoints. For transformers, all epochs are a single one, and a "batch" is a
-    whole optimizer step (`collator.Plan`). Raises UserError for a library that is not installed, or a value that
-    transformers rejects.
+    whole optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or transformers
+    rejects a value.
     """
     from transformers import TrainingArguments
 

@@ -20,7 +20,7 @@ SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll",
 
 
 class Alarms(TrainerCallback):
-    """Adds new alarms to the line of the log that raised them, and prints them; it comes before the other callbacks."""
+    """A callback that adds new alarms to the log line that raised them, and prints them; it runs before the others."""
 
     def __init__(self) -> None:
         self._watch = Watch()
@@ -40,7 +40,7 @@ class Alarms(TrainerCallback):
 
 
 class LogFile(TrainerCallback):
-    """Writes logged values to a file; a resumed run starts the file again from its checkpoint's history."""
+    """A callback that writes logged values to a file, which a resumed run rewrites from its checkpoint's history."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,7 +62,7 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 class OnConsole(TrainerCallback):
-    """A bar in a terminal, a line now and then elsewhere; on standard error, by the first process only."""
+    """A progress bar in a terminal, or an occasional line elsewhere; on standard error, by the first process only."""
 
     def __init__(self) -> None:
         self._console = errors()

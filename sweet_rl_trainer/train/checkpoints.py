@@ -26,7 +26,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def slim(folder: Path) -> None:
-    """Delete parts of checkpoints that a finished training no longer needs, which is two thirds of each."""
+    """Delete the parts of checkpoints that a finished training run no longer needs: two thirds of each checkpoint."""
     for checkpoint in checkpoints(folder).values():
         for pattern in STATE:
             for path in checkpoint.glob(pattern):

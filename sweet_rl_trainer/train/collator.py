@@ -36,7 +36,7 @@ class Packed(Struct, frozen=True, kw_only=True):
     reference: Tensor
     """[count]: Σ w log π_ref of each trajectory in the row; empty for successes and for values."""
     names: tuple[str, ...]
-    """Names of its examples, in order."""
+    """Names of the row's examples, in order."""
     counts: bool = True
     """False for a row that is only run because other processes have one row more."""
 
@@ -61,7 +61,7 @@ def group(example: PairExample | Side) -> Group:
 
 
 def imitated(example: PairExample | Side) -> bool:
-    """Return True if NLL is of the example, or of its chosen side."""
+    """Return True if the NLL includes the example, or its chosen side."""
     return not isinstance(example, PairExample) or example.imitated
 
 
@@ -73,7 +73,7 @@ def name(example: PairExample | Side) -> str:
 
 
 class Packer:
-    """Packs examples into rows.
+    """A packer of examples into rows.
 
     `reference` must contain values for all examples, except for successes and value models. This process is number
     `rank` of `world`.
@@ -111,7 +111,7 @@ class Packer:
         return [(rows[0], False) if each is None else (each, True) for each in mine]
 
     def _split(self, rows: list[list[int]]) -> None:
-        """Halve the longest rows until every process has as many, or as long as there are any to halve."""
+        """Halve the longest rows until all processes have the same number, or no row can be halved."""
         while len(rows) % self._world:
             several = [each for each in rows if len(each) > 1]
             if not several:

@@ -1,4 +1,4 @@
-"""The log of a training: values by step, a summary, and the alarms."""
+"""The log of a training run: values by step, a summary, and the alarms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MEASURED = (
 
 
 class Range(Struct, frozen=True, kw_only=True):
-    """A value over a training."""
+    """The range of a logged value over a training run."""
 
     first: float
     last: float
@@ -90,5 +90,5 @@ def _range(points: list[tuple[int, float]]) -> Range:
 
 
 def read_history(run: Path) -> History:
-    """Return the logged values of a training in a folder."""
+    """Return the logged values of the training run in a folder."""
     return History([msgspec.json.decode(line) for line in (run / LOG).read_bytes().splitlines()])

@@ -5,7 +5,7 @@
 
 `row_logprobs` returns log π_θ of the tokens that count in a packed row, `scores` and `negative_log_likelihoods` values
 for each trajectory in it, `pair_losses` values for each pair. The value baseline uses `row_values` instead of
-log-probabilities, without a reference and NLL (`READERS`). RFT's loss is the `negative_log_likelihoods` of successes.
+log-probabilities, without a reference or NLL (`READERS`). RFT's loss is the `negative_log_likelihoods` of successes.
 Source: arXiv 2503.15478, sections 4 and 5; the token weights are in `token_weights.py`.
 """
 
@@ -25,13 +25,13 @@ from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
 
 Reader = Callable[[nn.Module, Any, Row], Tensor]
-"""Reads a model, its configuration and a row; returns a number for each of the N weighted tokens, [N] in float32."""
+"""A function of a model, its configuration and a row: a number for each of the N weighted tokens, [N] in float32."""
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
     """Return log π of the N tokens of a row that count, [N] in float32.
 
-    `config` is the model's; model and row are on the same device.
+    `config` is the model's configuration; the model and the row must be on the same device.
     """
     return token_logprobs(model, model_inputs(row, config), row.predictors, row.targets)
 
@@ -42,7 +42,7 @@ def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Ten
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """Return v of the N tokens of a row that count, [N] in float32; `config` is the model's. Both are on one device."""
+    """Return v of the N tokens of a row that count, [N] in float32. The arguments are as in `row_logprobs`."""
     values: Tensor = model(**model_inputs(row, config), use_cache=False).logits[..., 0]
     return unpadded(row, values).index_select(0, row.places)
 

@@ -40,7 +40,7 @@ def _lengths(row: Row) -> Tensor:
 def turn_numbers(row: Row) -> Tensor:
     """Return the turn, from 0, of each of the N tokens that count: [N].
 
-    A turn is a run of such tokens; turns are separated by the human's message, or the beginning of another sequence.
+    A turn is a run of such tokens; turns are separated by the human's message, or the start of another sequence.
     """
     positions, owners = row.positions[row.places], row.owners
     begins = torch.ones_like(owners, dtype=torch.bool)
@@ -50,7 +50,7 @@ def turn_numbers(row: Row) -> Tensor:
 
 
 class EntropyByTurn:
-    """Sums entropies of tokens by turn."""
+    """A sum of token entropies for each turn."""
 
     def __init__(self, device: torch.device) -> None:
         self.sums = torch.zeros(2, TURNS, device=device)
@@ -63,7 +63,7 @@ class EntropyByTurn:
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:
-        """Return the mean over all tokens, `entropy`, and where there are several turns `entropy_turn_1` and so on."""
+        """Return the mean over all tokens, `entropy`, and, if there are several turns, `entropy_turn_1` and so on."""
         totals, counts = sums.tolist()
         if not sum(counts):
             return {}

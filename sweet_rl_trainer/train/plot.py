@@ -1,4 +1,4 @@
-"""The picture of a training: the logged values by step."""
+"""The picture of a training run: the logged values by step."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _fill(axes: Axes, panel: Panel, history: History) -> None:
 
 
 def _widen(axes: Axes) -> None:
-    """Keep an axis from showing differences that are next to nothing of the values."""
+    """Widen an axis that would magnify differences that are negligible relative to the values."""
     low, high = axes.get_ylim()
     if (lacking := FLAT * max(abs(low), abs(high)) - (high - low)) > 0:
         axes.set_ylim(low - lacking / 2, high + lacking / 2)

@@ -4,7 +4,7 @@ Training needs one number per sequence from π_ref, Σ w log π_ref; ranking may
 stored under a key of everything they depend on: the model's files (`model_digest`), the precision, the token ids and
 the weights, but no text, tokenizer or file name. So any run with the same inputs finds them.
 
-    FOLDER/MODEL-PRECISION/0.jsonl      a line for each; one file for each process that writes
+    FOLDER/MODEL-PRECISION/0.jsonl      a line for each value; one file for each process that writes
 
 Lines are only appended. A killed process leaves at most an incomplete line, which the next writer removes.
 """
@@ -43,7 +43,10 @@ Kind = Literal["sum", "tokens", "value"]
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
-    """Return the key of a value within one model: ids, pictures and, if they affect it, weights."""
+    """Return the cache key of a value, valid for one model.
+
+    It is a hash of the token ids, the pictures and, if they affect the value, the token weights.
+    """
     digest = hashlib.sha256(kind.encode())
     for part in parts:
         weights = np.asarray(part.token_weights, dtype="<f4")
@@ -58,8 +61,8 @@ def content_key(parts: Parts, kind: Kind) -> str:
 def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
     """Return what a model's values depend on besides its weights: precision and attention.
 
-    This means the precision of products and of frozen weights, and the implementation of attention unless it is `sdpa`;
-    `config` is the model's.
+    This means the precision of products and of frozen weights, and the attention implementation unless it is `sdpa`;
+    `config` is the model's configuration.
     """
     kept = (adapters.quantize or "frozen") if adapters else ""
     attention = implementation(config)
@@ -79,7 +82,7 @@ class ReferenceCache:
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
         """Open the cache. `model` is its `model_digest`, `writer` the number of this process among the writers.
 
-        Raises DataError naming file and line of a damaged entry.
+        Raises DataError, which names the file and line, if an entry is damaged.
         """
         self._folder = folder / f"{model}-{precision}"
         self._file = self._folder / f"{writer}.jsonl"
@@ -113,8 +116,8 @@ class ReferenceCache:
         """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
         `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as `loss.row_logprobs`
-        does; `share` as in `packing.lay_out`. It waits for a process that writes the same file. Raises UserError if a
-        value is not finite, or the disk is full.
+        does; `share` is as in `packing.lay_out`. If another process is writing the same file, wait for it. Raises
+        UserError if a value is not finite, or the disk is full.
         """
         with self._writer() as write:
             self.reload()
@@ -176,6 +179,6 @@ def _entry(parts: Parts, values: Tensor, kind: Kind) -> _Entry:
     if not values.isfinite().all():
         raise UserError(
             f"the reference model's log-probabilities of {sum(len(part.ids) for part in parts)} tokens are not finite; "
-            "its weights or the precision it runs in are at fault"
+            "check its weights, and the precision in which it runs"
         )
     return _Entry(content_key(parts, kind), values.numpy().astype("<f4").tobytes())

@@ -36,7 +36,7 @@ MODEL = "model"
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """The content of `run.json`. A run resumes only with the same."""
+    """The content of `run.json`. A run resumes only if this content is the same."""
 
     settings: TrainSettings
     examples: str
@@ -131,7 +131,7 @@ def save_whole(trainer: Any, folder: Path) -> None:
 
 
 def digest(examples: Examples) -> str:
-    """Return the SHA-256 over the ids and weights of examples, in order, and over which are imitated."""
+    """Return the SHA-256 of the examples in order: their ids, their weights, and whether they are imitated."""
     whole = hashlib.sha256()
     for each in examples:
         for parts in group(each):

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scorer:
-    """A model that computes log-probabilities or values, and the cache of these."""
+    """A model that computes log-probabilities or values, with a cache of its results."""
 
     cache: ReferenceCache
     logprobs: Callable[[Row], Tensor]
     """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
     share: bool
-    """True if common beginnings are computed once."""
+    """True if common prefixes are computed once."""
     score: Score = "log-ratio"
     """The kind of score that the model was trained for."""
 

@@ -43,18 +43,18 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""The weight of the held-out loss relative to the held-out accuracy, just enough to break ties."""
+"""The weight of the held-out loss relative to the held-out accuracy, just large enough to break ties."""
 STEP = "step"
-"""Trainer wants a dictionary of inputs; this is its only key."""
+"""The trainer of transformers expects a dictionary of inputs; this is its only key."""
 
 
 class Trainer(BaseTrainer):
-    """Trains a causal language model on pairs or, without `reference`, on successes, or a value model on pairs.
+    """A trainer of a causal language model on pairs (on successes without `reference`), or of a value model on pairs.
 
     `held_out` examples are evaluated before each checkpoint, and the best checkpoint becomes the final model: by
     accuracy and then loss for pairs, by NLL for successes. Only accuracy and NLL count for `patience`. The tokenizer is
-    saved with each checkpoint. `pixels` are the limits of the examples' pictures. Raises UserError for a model or
-    settings that would give wrong values.
+    saved with each checkpoint. `pixels` are the limits of the examples' pictures. Raises UserError if the model or the
+    settings would give wrong values.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Trainer(BaseTrainer):
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
         """Compute the gradients of the mean loss over the step's examples.
 
-        Raises UserError naming the examples without a finite loss.
+        Raises UserError, which names the examples, if their loss is not finite.
         """
         model.train()
         step: Step = inputs[STEP]
@@ -249,7 +249,7 @@ class Trainer(BaseTrainer):
         return {name: value / count for name, value in named.items()}
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
-        """Log with the means of the values counted since the last log: see `loss.PairLosses.metrics`."""
+        """Log these values and the means of those collected since the last log (see `loss.PairLosses.metrics`)."""
         if "loss" in logs:
             means = self._means(self._sums)
             logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}
@@ -258,7 +258,7 @@ class Trainer(BaseTrainer):
         super().log(logs)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the means over the held-out examples, with the prefix `eval_` for each name."""
+        """Return the means over the held-out examples; each name has the prefix `eval_`."""
         model: nn.Module = self.model_wrapped
         packer = self._packer(self._held_out)
         sums: dict[str, Tensor] = {}

@@ -30,16 +30,16 @@ FROZEN = Path(__file__).with_name("frozen")
 
 
 class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A set that never changes."""
+    """A task set that never changes."""
 
     number: int
     """Number of tasks in the set."""
     sha256: str
     """The SHA-256 of the set as JSON lines."""
     families: dict[str, int]
-    """The versions of the set's families, by name and in this order."""
+    """The versions of the set's families by name, in the order of the families."""
     floors: dict[str, dict[str, float]] = {}
-    """Scores of bundled agents that ask nothing, by agent and metric, as means over all tasks."""
+    """Mean scores over all tasks of bundled agents that ask nothing, by agent and metric."""
 
 
 SETS = {
@@ -50,7 +50,7 @@ SETS = {
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of a bundled set, one of each family in turn; the same bytes on every machine.
+    """Return the tasks of a bundled set, one of each family in turn; they have the same bytes on every machine.
 
     Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
     installation generates a set that differs from the frozen one.
@@ -69,13 +69,13 @@ def lines(tasks: Iterable[Task]) -> bytes:
 
 
 def check_families(name: str, frozen: Frozen) -> None:
-    """Raise UserError unless every family of a set is installed in the version that the set is drawn from."""
+    """Raise UserError unless every family of a set is installed in the version from which the set is generated."""
     installed = INSTALLED[name.partition("/")[0]]
     for family, version in frozen.families.items():
         found = f"version {installed[family].version}" if family in installed else "none"
         if found != f"version {version}":
             raise UserError(
-                f"--tasks bundled:{name}: the set is drawn from version {version} of the family "
+                f"--tasks bundled:{name}: the set is generated from version {version} of the family "
                 f"{family}, but {found} is installed; install the release that has this version"
             )
 
@@ -106,7 +106,7 @@ def _loaded(name: str) -> tuple[Task, ...]:
 
 
 def _sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, empty if it cannot be read."""
+    """Return the SHA-256 of a file; "" if the file cannot be read."""
     with suppress(OSError), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
     return ""

@@ -1,4 +1,4 @@
-"""The decisions of generated tasks: the chosen options, the most frequent ones, and questions about them."""
+"""The decisions of generated tasks: the chosen options, the most frequent options, and questions about decisions."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def questions(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the family's plain questions in the words of the theme."""
+        """Return the family's plain questions about each decision, in the words of the theme."""
         return {
             decision.name: tuple(fill(question, self.theme) for question in decision.asks)
             for decision in self.family.decisions
         }
 
     def source(self, choices: Mapping[str, Choice]) -> str:
-        """Return the source of the function with these choices, one for every decision."""
+        """Return the source of the function with these choices; they must contain one for every decision."""
         return self.family.source(self.theme, choices)
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """Read the design of a task from its request and its facts. Returns None unless an installed family made it."""
+    """Return the design of a task, read from request and facts; None unless the task is of an installed family."""
     family = FAMILIES.get(task.family)
     theme = _theme(family, task.request) if family else None
     if family is None or theme is None:

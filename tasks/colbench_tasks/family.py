@@ -1,4 +1,4 @@
-"""The parts of a task family: hidden decisions, their options, and the code that they are spliced into.
+"""The parts of a task family: hidden decisions, their options, and the code into which options are spliced.
 
 All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, all texts may use the keys of
 the theme, and the code has one placeholder `$name` for each decision.
@@ -19,21 +19,21 @@ from msgspec import Struct
 
 Value = int | float | str
 Theme = Mapping[str, str]
-"""Nouns, the names of the parameters, and `function`, the name of the requested function."""
+"""Nouns, the names of the parameters and, under `function`, the name of the requested function."""
 LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
 class Option(Struct, frozen=True):
-    """One possible way to decide."""
+    """One possible outcome of a decision."""
 
     says: tuple[str, ...]
-    """Wordings for a person: one sentence each, all with the same meaning."""
+    """Wordings for the simulated human: one sentence each, all with the same meaning."""
     code: str = "$value"
-    """The code for the decision's placeholder; for a placeholder on its own line it may be many lines, or none.
+    """The code for the decision's placeholder; for a placeholder on a line of its own, it may be many lines or none.
 
     It may contain the placeholders of earlier decisions."""
     values: tuple[Value, ...] = ()
-    """The values that `$value` is drawn from, the most usual one first; empty if the option has no value."""
+    """The values from which `$value` is drawn, the most frequent one first; empty if the option has no value."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return this option with each of its values."""
@@ -58,7 +58,7 @@ class Decision(Struct, frozen=True):
     options: tuple[Option, ...]
     """The options, the most frequent one first, which a guess from the request alone would choose."""
     examples: tuple[str, ...] = ()
-    """Further questions about the decision in different words, by which the simulated human recognizes questions."""
+    """Example questions about the decision in other words, from which the simulated human recognizes questions."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return every option with each of its values."""
@@ -66,7 +66,7 @@ class Decision(Struct, frozen=True):
 
 
 Design = Mapping[str, Choice]
-"""The hidden choices of one task, by the decision's name."""
+"""The choices of one task, by the decision's name."""
 
 
 class Family(Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Family(Struct, frozen=True, kw_only=True):
     code: str
     """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """Returns the arguments of one call, given the task's values by decision (None for an option without values)."""
+    """A function that returns the arguments of a call, given values by decision (None for an option without values)."""
 
     def signature(self, theme: Theme) -> str:
         """Return the first line of the function, without the colon."""
@@ -98,7 +98,7 @@ class Family(Struct, frozen=True, kw_only=True):
         return self._splice(theme, design, {name: repr(c.value) for name, c in design.items()})
 
     def function(self, theme: Theme, design: Design) -> Callable[..., Any]:
-        """Return the reference function of a design. The family's own code runs here, without a sandbox.
+        """Return the reference function of a design. This runs the family's own code, without a sandbox.
 
         Values are globals of the function, so that designs that differ only in values share one compilation.
         """
@@ -131,12 +131,12 @@ def _compiled(source: str) -> CodeType:
 
 
 def fill(template: str, names: Mapping[str, object]) -> str:
-    """Return the template with each `$name` replaced. Raises KeyError for a name that is missing."""
+    """Return the template with each `$name` replaced. Raises KeyError if a name is missing in `names`."""
     return Template(template).substitute(names) if "$" in template else template
 
 
 def statement(says: str, theme: Theme, choice: Choice) -> str:
-    """Return a sentence of a person about a choice."""
+    """Return a sentence with which a person states a choice."""
     return fill(says, {**theme, "value": choice.value})
 
 

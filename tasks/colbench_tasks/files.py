@@ -14,8 +14,8 @@ from colbench_tasks.rows import Row, convert_rows, read_rows, require
 def load(path: str, malformed: list[str] | None = None) -> list[Task]:
     """Read the tasks of a file.
 
-    Raises DataError naming row and column if a row does not fit the schema, or if the file is truncated. With a list
-    `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
+    Raises DataError, which names row and column, if a row does not fit the schema; also if the file is truncated.
+    With a list `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)
     tasks = list(convert_rows(rows, _task, malformed))

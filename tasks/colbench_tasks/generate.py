@@ -1,4 +1,4 @@
-"""Generating tasks of a family from a seed. Every task is verified: each decision changes the output of some call."""
+"""Generation of a family's tasks from a seed. Every task is verified: each decision changes the output of some call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from colbench_tasks.splits import Split, share, side, split_of
 
 CALLS = 10
 DISTINCT_OUTPUTS = 4
-"""The least number of different values among a task's calls."""
+"""The minimum number of different values among a task's calls."""
 DRAWS = 400
 CLOSINGS = (
     "Please help me write it.",
@@ -43,9 +43,9 @@ STATED = (
 """Introductions to the decisions that the request states."""
 FEWEST_HIDDEN = 3
 FRUITLESS = 200
-"""A family is exhausted after this many attempts without a new task."""
+"""The number of successive attempts without a new task after which a family counts as exhausted."""
 GUESSED = 0.05
-"""The highest chance to guess all hidden decisions."""
+"""The maximum probability of guessing all hidden decisions."""
 
 Arguments = tuple[Any, ...]
 Drawn = TypeVar("Drawn")
@@ -62,7 +62,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     theme: Theme
     design: Design
     says: Mapping[str, str]
-    """The statement of each decision, by its name."""
+    """The statement of each decision, by the decision's name."""
     hidden: frozenset[str]
     """The names of the decisions that the request does not state."""
     request: str
@@ -80,10 +80,10 @@ def stream(
 ) -> Iterator[Task]:
     """Yield the first `number` tasks of a family for a seed; no two share request or design.
 
-    `difficulty` is the number of decisions that each task hides; without it the number is random, from 3 to all. A
-    design that ten calls cannot distinguish is skipped. Raises GeneratorError with the last reason if most attempts
-    fail in this way or the last `FRUITLESS` attempts gave no new task, and immediately if the family has too few
-    designs.
+    `difficulty` is the number of decisions that each task hides; if it is None, the number is random, from 3 to all. A
+    design that ten calls cannot distinguish from others is skipped. Raises GeneratorError with the last reason if most
+    attempts fail in this way or the last `FRUITLESS` attempts gave no new task, and immediately if the family has too
+    few designs.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -126,7 +126,7 @@ def too_few(family: str, made: int, reason: str) -> GeneratorError:
 
 
 def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:
-    """Draw a design and a request that are both on this side."""
+    """Draw a design and a request that are both on this side of the split."""
     theme = random.choice(family.themes)
     design = _on_side(
         split,
@@ -150,13 +150,13 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
 
 def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
-    """Return a hidden choice in any wording, and a stated one in the first wording, which is clear on its own."""
+    """Return a hidden choice in any wording, or a stated one in the first wording, which is clear on its own."""
     wordings = choice.option.says
     return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Draw until the result, as the text that `written` returns, is on this side."""
+    """Draw until the text that `written` returns for the result is on this side of the split."""
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:
@@ -165,7 +165,7 @@ def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn],
 
 
 def _key(family: Family, design: Design) -> str:
-    """Return a text that identifies a design in any theme and any wording."""
+    """Return a text that identifies a design, independent of theme and wording."""
     choices = (
         f"{d.name} {d.options.index(design[d.name].option)} {design[d.name].value!r}"
         for d in family.decisions
@@ -174,7 +174,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw enough decisions that no guess is right too often; more, or all, if necessary."""
+    """Draw `number` decisions to hide, or more, or all, if a guess would otherwise be right too often."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -187,7 +187,7 @@ def hide(random: Random, family: Family, number: int) -> frozenset[str]:
 
 
 def _guessed(decision: Decision) -> float:
-    """Return the chance of the choice that is drawn most often."""
+    """Return the probability of the choice that is drawn most often."""
     return 1 / len(decision.options) / min(len(option.choices()) for option in decision.options)
 
 
@@ -234,7 +234,7 @@ def expression(function: str, arguments: Arguments) -> str:
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Yield designs that differ in one decision, with its name: each other option, and the nearest other values."""
+    """Yield designs that differ in one decision, and its name: each other option, and the nearest other values."""
     for decision in family.decisions:
         chosen = design[decision.name]
         for option in decision.options:
@@ -253,7 +253,7 @@ def _neighbours(choices: tuple[Choice, ...], chosen: Choice) -> list[Choice]:
 def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[Arguments]:
     """Return the arguments of ten calls that together distinguish the design from each of its mutants.
 
-    Raises GeneratorError naming a decision that the family's calls do not show.
+    Raises GeneratorError, which names a decision that the family's calls do not show, if there are no such calls.
     """
     reference = family.function(theme, design)
     values = {name: choice.value for name, choice in design.items()}
@@ -276,7 +276,7 @@ def _telling(
     rivals: list[tuple[str, Callable[..., Any]]],
     pool: Iterable[Arguments],
 ) -> tuple[list[Arguments], int]:
-    """Return different calls, and how many of them distinguish the reference from its rivals.
+    """Return different calls, and the number of them that distinguish the reference from its rivals.
 
     The distinguishing calls come first, then calls with new outputs, then the others. Distinguished rivals are removed
     from the list.

@@ -35,7 +35,7 @@ INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
     Family.domain: FAMILIES,
     Kind.domain: PAGES,
 }
-"""Sources of tasks: families of functions and kinds of pages, by domain and name."""
+"""The sources of tasks: families of functions and kinds of pages, by domain and name."""
 Make = Callable[[int], Iterator[Task]]
 """A function that generates the given number of tasks of one family or kind of page."""
 
@@ -45,15 +45,15 @@ class Query(Struct, frozen=True, kw_only=True):
 
     number: int = 100
     difficulty: int | None = None
-    """Number of decisions that each backend task hides; None: it varies between tasks."""
+    """Number of decisions that each backend task hides; None: the number varies between tasks."""
     families: tuple[str, ...] = ()
-    """The families to draw from, in this order; empty: all that are installed."""
+    """The families from which tasks are drawn, in this order; empty: all installed families."""
 
 
 def load(argument: str) -> list[Task]:
     """Return the tasks that `DOMAIN/SEED?…` describes, the same on every machine with the same families.
 
-    Raises UserError if the description is wrong, or if a family is broken or has fewer tasks than requested.
+    Raises UserError if the description is invalid, or if a family is broken or has fewer tasks than requested.
     """
     place, _, query = argument.partition("?")
     domain, _, seed = place.partition("/")
@@ -118,7 +118,7 @@ READ: Mapping[str, Callable[[str], object]] = {
     "difficulty": partial(_number, key="difficulty", least=backend.FEWEST_HIDDEN),
     "families": _names,
 }
-"""Functions that parse the text of each option; they raise ValueError if it is invalid."""
+"""Functions that parse the text of each option; they raise ValueError if the text is invalid."""
 
 
 def _functions(seed: str, query: Query) -> list[Make]:

@@ -1,9 +1,9 @@
-"""Files of the Hugging Face hub at a pinned commit, with clear errors when they are unavailable.
+"""Files of the Hugging Face Hub at a pinned commit, with clear errors when they are unavailable.
 
-Without a network the hub's client retries for half a minute and logs each attempt. So for a file that is not cached,
-`reach` asks the hub once, with a timeout, before anything is downloaded. The user's settings are respected: HF_HOME,
-HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name a folder of
-the same files, which takes precedence over the hub.
+Without a network, the Hub's client retries for half a minute and logs each attempt. So for a file that is not cached,
+`reach` sends the Hub one request, with a timeout, before anything is downloaded. The user's settings are respected:
+HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name a
+folder with the same files, which takes precedence over the Hub.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from colbench.errors import ColBenchError, UserError
 
 LOCAL_DIR = "COLBENCH_OFFICIAL_DIR"
 TIMEOUT = 10
-"""Timeout of the first request to the hub, in seconds."""
+"""Timeout of the first request to the Hub, in seconds."""
 BRANCH = "main"
-"""Read instead, with a warning, if the pinned commit cannot be found."""
+"""The branch that is read instead, with a warning, if the pinned commit cannot be found."""
 
 logger = logging.getLogger(__name__)
 
 
 class HubFile(Struct, frozen=True):
-    """A file of a data set; only the bytes that are read are fetched."""
+    """A file of a data set on the Hub; only the bytes that are read are downloaded."""
 
     path: str
     """Path of the form datasets/OWNER/NAME@COMMIT/…"""
@@ -46,13 +46,13 @@ class HubFile(Struct, frozen=True):
 
 
 class UnreachableError(Exception):
-    """A file is not cached and cannot be downloaded from the hub. The text is a short reason."""
+    """A file is not cached and cannot be downloaded from the Hub. The text is a short reason."""
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:
-    """Return the path of a data set's file in the hub's cache; download the file first if it is missing.
+    """Return the path of a data set's file in the Hub's cache; download the file first if it is missing.
 
-    `commit` is the beginning of the pinned commit's hash. Raises UnreachableError.
+    `commit` is a prefix of the pinned commit's hash. Raises UnreachableError if the file cannot be downloaded.
     """
     with _quiet(), _reasons():
         path = _cached(repository, commit, file) or _download(repository, commit, file)
@@ -73,7 +73,7 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Check that the hub answers and has the commit; silence its client inside. Raises UnreachableError."""
+    """Check that the Hub answers and has the commit, and silence its client inside. Raises UnreachableError if not."""
     with _quiet(), _reasons():
         _ask(repository, commit)
         yield
@@ -92,7 +92,7 @@ def local_folder() -> Path | None:
 
 @cache
 def tell_license(text: str) -> None:
-    """Show a license, once in a process."""
+    """Log a license, once per process."""
     logger.warning(text)
 
 
@@ -141,7 +141,7 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Convert the client's errors, whose classes differ by version, to UnreachableError; keep ColBench's own."""
+    """Convert the client's errors, whose classes depend on its version, to UnreachableError; keep ColBench's errors."""
     try:
         yield
     except (ColBenchError, UnreachableError):
@@ -159,7 +159,7 @@ def _reason(cause: Exception) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Log only errors of the hub's client inside."""
+    """Limit the log of the Hub's client to errors inside the context."""
     client = logging.getLogger("huggingface_hub")
     level = client.level
     client.setLevel(logging.ERROR)

@@ -1,16 +1,16 @@
 """The short notation for families; docs/new-family.md shows it with an example.
 
-    name: topic, another topic,         a decision; its topics may continue
+    name: topic, another topic,         a decision; the topics may continue
       a third topic                     on indented lines
     ? A plain question about it?        one or more
     - A sentence that decides it.       an option: the words of the human
     / The same in other words.          any number
-    = 15 5 10 20                        the values of $value, the most usual one first
-    > line of code                      any number; without any, the code is the value, or nothing
+    = 15 5 10 20                        the values of $value, the most frequent one first
+    > line of code                      any number; if there are none, the code is the value, or nothing
 
-Decisions are separated by empty lines. The most usual option comes first.
+Decisions are separated by empty lines. The most frequent option comes first.
 
-Example questions are in their own file: a line `[name]` for each decision, its questions below it, one on each line,
+Example questions are in a separate file: a line `[name]` for each decision, its questions below, one on each line,
 and an empty line before the next decision.
 """
 
@@ -26,12 +26,12 @@ HEAD = re.compile(r"(\w+): (.+)")
 
 
 def decisions(text: str) -> tuple[Decision, ...]:
-    """Read the decisions of a family. Raises ValueError naming the line that does not fit the notation."""
+    """Read the decisions of a family. Raises ValueError, which names the line, if a line does not fit the notation."""
     return tuple(_decision(block.splitlines()) for block in _blocks(text))
 
 
 def themes(text: str) -> tuple[Theme, ...]:
-    """Read a table of themes with `|` between the columns; its first row contains the keys."""
+    """Read a table of themes with `|` between the columns; the first row contains the keys."""
     keys, *rows = ([cell.strip() for cell in line.split("|")] for line in text.strip().splitlines())
     return tuple(dict(zip(keys, row, strict=True)) for row in rows)
 
@@ -42,7 +42,7 @@ def requests(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def examples(text: str, names: Sequence[str], file: str) -> dict[str, tuple[str, ...]]:
-    """Read the example questions of the named decisions. Raises DataError naming the file and a missing decision."""
+    """Read the example questions of the named decisions. Raises DataError, which names the file, if any are missing."""
     parts = (block.partition("]\n") for block in text.strip().removeprefix("[").split("\n\n["))
     found = {name: tuple(lines.splitlines()) for name, _, lines in parts}
     for name in names:

@@ -1,9 +1,9 @@
-"""The official tasks: the Hugging Face data set `facebook/collaborative_agent_bench`, and the paper's pages.
+"""The official tasks: the Hugging Face dataset `facebook/collaborative_agent_bench`, and the paper's pages.
 
 `official:backend/test` is the first 1,000 rows of `backend_tasks/test.jsonl` (the test set of the paper, section 5),
-`official:backend/train` all of `backend_tasks/train.jsonl`. The files are fetched once by the hub client that
-`datasets` itself uses, into its cache. `datasets.load_dataset` is not used: offline it falls back to the last revision
-loaded, and it would build one Arrow table from rows whose types may differ.
+`official:backend/train` is all of `backend_tasks/train.jsonl`. The files are downloaded once, to the cache of the Hub
+client that `datasets` uses. `datasets.load_dataset` is not used: offline, it falls back to the last revision loaded,
+and it would build one Arrow table from rows whose types may differ.
 
 The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
 `websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, as written by the
@@ -30,9 +30,9 @@ from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
 REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
-"""The beginning of the commit hash to read; the hub's history or cache completes it."""
+"""The prefix of the commit hash to read; the Hub's history or cache completes it."""
 LOCAL_DIR = hub.LOCAL_DIR
-"""The environment variable that names a folder of the same files."""
+"""The environment variable that names a folder with the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
 LICENSE = (
     f"{REPOSITORY} is licensed under CC-BY-NC-4.0: no commercial use. It was made with Llama "
@@ -64,9 +64,9 @@ SETS = {
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of a set, e.g. `backend/test`.
 
-    Raises UserError for another name, or if the file can neither be fetched nor found, and DataError naming row and
-    column if a row does not fit the schema or the file is truncated. With a list `malformed`, such rows are reported
-    there and skipped; DataError is raised only if no row is left.
+    Raises UserError if there is no set of that name, or if the file can be neither found nor downloaded. Raises
+    DataError, which names the row and the column, if a row does not fit the schema; also if the file is truncated. With
+    a list `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
     """
     if name not in SETS:
         raise UserError(f"--tasks official:{name}: {_hint(name)}")
@@ -82,15 +82,15 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
 
 
 def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]) -> Task:
-    """Convert a row to a task. Raises DataError if it does not fit the schema."""
+    """Convert a row to a task. Raises DataError if the row does not fit the schema."""
     present = msgspec.structs.asdict(fit(fields, schema))
     return task_from_row({key: value for key, value in present.items() if value is not None})
 
 
 def find(file: str) -> Path:
-    """Return the path of an official file: in COLBENCH_OFFICIAL_DIR, else in the hub's cache, fetched if it is missing.
+    """Return the path of an official file: in COLBENCH_OFFICIAL_DIR, else in the Hub's cache, downloaded if missing.
 
-    Raises UserError that says how to get the file.
+    Raises UserError, which says how to get the file, if it is not available.
     """
     path = local(file)
     if path is None and local_folder():

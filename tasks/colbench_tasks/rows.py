@@ -1,6 +1,6 @@
 """Rows of data files, each with its location: JSON lines (also compressed by gzip) and Parquet.
 
-The format is detected from the first bytes of a file. The error for a truncated, damaged or different file names the
+The format is detected from the first bytes of a file. The error for a truncated, damaged or wrong file names the
 fix. With a list `malformed`, rows that cannot be read are reported there and skipped.
 """
 
@@ -25,14 +25,14 @@ IMPOSTORS = {
     b"<": "a web page, not data: fetch the file itself",
     b"PK": "a ZIP archive: unpack it",
 }
-"""Contents that are often found instead of the file, by their first bytes."""
+"""Contents that often take the place of the file, by their first bytes."""
 AGAIN = "fetch the file again"
 
 Made = TypeVar("Made")
 
 
 class File(Protocol):
-    """A file that can be opened and has a name: a path, or a file of the hub."""
+    """A file that can be opened and has a name: a path, or a file on the Hub."""
 
     def open(self, mode: Literal["rb"], /) -> BinaryIO:
         """Open the file for reading; the result supports `seek`."""
@@ -50,7 +50,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = None) -> None:
-    """Raise DataError, or append the flaw to the list if there is one."""
+    """Append the flaw to the list `malformed`; raise DataError if there is no list."""
     if malformed is None:
         raise DataError(flaw) from cause
     malformed.append(flaw)
@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """Yield the result of `make` for each row; a DataError of it is prefixed with the row's location."""
+    """Yield the result of `make` for each row. If `make` raises DataError, the row's location is added in front."""
     for row in rows:
         try:
             made = make(row)
@@ -72,7 +72,7 @@ def convert_rows(
 def require(
     found: Sequence[object], size: int | None, source: str, malformed: list[str] | None
 ) -> None:
-    """Report a flaw unless `size` rows were found. Raises DataError if there are no rows at all."""
+    """Report a flaw unless `size` rows were found. Raises DataError if there are no rows."""
     if size and len(found) < size:
         flaw = f"{source}: {len(found)} rows can be read, but there should be {size:,}: {AGAIN}"
         complain(flaw, malformed)
@@ -83,9 +83,9 @@ def require(
 def read_rows(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Row]:
-    """Yield the rows of a file that can be read, or those among its first `limit` rows.
+    """Yield the readable rows of a file, or of its first `limit` rows.
 
-    Raises DataError naming file, row and fix for a row that cannot be read, unless there is a list `malformed`.
+    Raises DataError, which names file, row and fix, if a row cannot be read, unless there is a list `malformed`.
     """
     try:
         with path.open("rb") as file:
@@ -145,7 +145,7 @@ def parquet_rows(
     limit: int | None = None,
     malformed: list[str] | None = None,
 ) -> Iterator[Row]:
-    """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or those given.
+    """Yield rows `start` (from 0) to `start + limit` of a Parquet file, with all columns or only the given ones.
 
     Nulls inside nested values are left out, because Parquet adds one for each key that only other rows have. Raises
     DataError in the same cases as `read_rows`, and if a column is missing.
@@ -166,7 +166,7 @@ def parquet_rows(
 def _between(
     path: File, columns: Sequence[str], start: int, limit: int | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield numbered rows; row groups without any of these are not read."""
+    """Yield rows with their numbers; row groups that contain none of the requested rows are not read."""
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, unused-ignore]
 
     with path.open("rb") as content, ParquetFile(content, pre_buffer=True) as file:

@@ -1,6 +1,6 @@
 """The schemas of the official files, and checks for rows that do not match them.
 
-A column that is missing or has another type is an error that names all changes. A new column is a warning, because the
+A missing column or another type causes an error that names all changes. A new column causes a warning, because the
 known columns keep their meaning.
 """
 
@@ -70,7 +70,7 @@ Schema = TypeVar("Schema", bound=Struct)
 
 
 def fit(fields: dict[str, Any], schema: type[Schema]) -> Schema:
-    """Convert the fields of a row to the schema. Raises DataError naming everything that changed."""
+    """Convert the fields of a row to the schema. Raises DataError, which names all changes, if they do not fit."""
     known = {field.name for field in msgspec.structs.fields(schema)}
     new = tuple(name for name in fields if name not in known)
     try:
@@ -97,6 +97,6 @@ def _changes(fields: dict[str, Any], schema: type[Struct]) -> Iterator[str]:
 
 @cache
 def _tell_new(schema: str, names: tuple[str, ...]) -> None:
-    """Log a warning about new columns, once in a process."""
+    """Log a warning about new columns, once per process."""
     listed = ", ".join(f"`{name}`" for name in names)
     logger.warning("%s: rows have unknown columns, which are ignored: %s", schema, listed)

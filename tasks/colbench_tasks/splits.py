@@ -15,7 +15,7 @@ Split = Literal["train", "test"]
 TRAIN = "train"
 """The only seed that draws from the training side."""
 _TEST_SHARE = 11
-"""One in this many designs, and one in this many requests, belongs to the test side."""
+"""One in `_TEST_SHARE` designs, and one in `_TEST_SHARE` requests, belongs to the test side."""
 
 
 def split_of(seed: str) -> Split:

@@ -1,8 +1,8 @@
 """The official dialogues for training: 15,000 by Llama-3.1-8B-Instruct, three for each of 5,000 tasks.
 
-`official_trajectories()` reads them one by one from the file of the official data set (436 MB), which
-`colbench_tasks.official` finds; `read_trajectories` reads any file in that schema. The file lists all tasks once, then
-all of them again: dialogues about the same task have the same `task.hash`.
+`official_trajectories()` reads them one by one from the file of the official dataset (436 MB), which
+`colbench_tasks.official` finds; `read_trajectories` reads any file in that schema. The dialogues of a task are not
+adjacent in the file (it lists all tasks once, then all of them again), but they have the same `task.hash`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RecordedTurn(Struct, frozen=True, kw_only=True):
     """One reply of the agent, as sampled, and the human's reply to it."""
 
     prompt: str
-    """The sampler's whole prompt, with the chat template applied; empty if it was not recorded."""
+    """The sampler's whole prompt, with the chat template applied; empty if the prompt was not recorded."""
     raw: str
     """The completion, without the end-of-sequence token."""
     said: str
@@ -46,13 +46,13 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     reward: float | None
     """The reward in the file, computed by the released scorer; None if the file has none."""
     place: str
-    """The file with the line or row."""
+    """The file, and the number of the line or row."""
 
 
 def official_trajectories(
     *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """Yield the official dialogues, or the first `limit`. Raises as `read_trajectories` and `official.find` do."""
+    """Yield the official dialogues, or the first `limit`. Raises errors of `read_trajectories` and `official.find`."""
     path = find(FILE)
     tell_license(LICENSE)
     yield from read_trajectories(path, limit=limit, malformed=malformed)
@@ -61,10 +61,10 @@ def official_trajectories(
 def read_trajectories(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """Yield the dialogues of a file, JSON lines (also gzip) or Parquet, one at a time.
+    """Yield the dialogues of a file (JSON lines, also gzip, or Parquet) one at a time.
 
-    Raises DataError naming a malformed row and its flaw; with a list `malformed`, such rows are reported there and
-    skipped.
+    Raises DataError, which names row and flaw, if a row is malformed; with a list `malformed`, such rows are reported
+    there and skipped.
     """
     yield from convert_rows(
         read_rows(path, limit=limit, malformed=malformed), _trajectory, malformed

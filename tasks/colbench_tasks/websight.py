@@ -1,14 +1,14 @@
 """Frontend tasks from WebSight v0.2, the source of the paper's pages (paper, section 3).
 
-`websight:train` is its first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
-folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it contains the data set's first Parquet files; else from ColBench's cache;
-else from the Hugging Face hub, and then cached. Only the footers of the hub's files and two columns of the needed row
+`websight:train` is the first 10,000 rows, `websight:test` the first 500 of the next 10,000. They are read from the
+folder `v0.2` in COLBENCH_OFFICIAL_DIR, if it contains the dataset's first Parquet files; else from ColBench's cache;
+else from the Hugging Face Hub, and then cached. Only the footers of the Hub's files and two columns of the needed row
 groups are downloaded; streaming with `datasets` would read all earlier rows and many of the pictures.
 
 `websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
 
-A row's `llm_generated_idea` is the request, its `text` the page. The random Unsplash pictures, which are no longer
-served, get the fixed address that the official rows have.
+A row's `llm_generated_idea` is the request; its `text` is the page. The random Unsplash pictures, which are no longer
+served, are replaced by the fixed address that the official rows have.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ LICENSE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tr
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of `train`, `test` or a local path.
 
-    Raises UserError if the path does not exist or the hub cannot be reached, and DataError naming file, row and
-    changes if the rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
+    Raises UserError if the path does not exist or the Hub cannot be reached. Raises DataError, which names file, row
+    and changes, if the rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
     skipped; DataError is raised only if no row is left.
     """
     start, size = SPLITS.get(name, (0, None))
@@ -112,7 +112,7 @@ def _shards(
         try:
             size = number_of_rows(file)
         except DataError as cause:
-            if end is not None:  # where the rows are is then unknown
+            if end is not None:  # the location of the rows is then unknown
                 raise
             complain(str(cause), malformed, cause)
             continue
@@ -136,9 +136,9 @@ def _split(name: str, start: int, size: int, malformed: list[str] | None) -> Ite
 
 
 def _local_shards() -> list[Path]:
-    """Return the Parquet files in `v0.2` of COLBENCH_OFFICIAL_DIR.
+    """Return the first Parquet files in the folder `v0.2` of COLBENCH_OFFICIAL_DIR.
 
-    Raises DataError if one is missing in the sequence.
+    Raises DataError if a file is missing in the sequence.
     """
     folder = local_folder()
     files = sorted(folder.glob(f"{CONFIG}/*.parquet")) if folder else []
@@ -146,7 +146,7 @@ def _local_shards() -> list[Path]:
         named = SHARD.match(file.name)
         if named and int(named[1]) != number:
             raise DataError(
-                f"{file.parent}: train-{number:05}-of-… is missing; rows are counted over all files"
+                f"{file.parent}: train-{number:05}-of-… is missing; row numbers count the rows of all files"
             )
     return files
 
@@ -167,7 +167,7 @@ def _fetch(start: int, size: int) -> list[dict[str, Any]]:
 
 
 def _keep(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Write the rows atomically, so that an existing file is always complete."""
+    """Write rows to a file atomically, so that an existing file is always complete."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -151,7 +151,7 @@ def test_what_is_no_baseline_is_refused_by_name(tmp_path):
         read_baseline(str(tmp_path / "nothing"))
     with pytest.raises(DataError, match="not a run folder"):
         read_baseline(str(tmp_path))
-    with pytest.raises(UserError, match="has no rollouts"):
+    with pytest.raises(UserError, match="no rollouts found"):
         read_baseline(str(run_folder(tmp_path / "run").path))
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{}\n")

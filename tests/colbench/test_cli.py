@@ -179,7 +179,7 @@ def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
 
 def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):
     assert main(["eval", "--record-tokens"]) == 2
-    assert "--record-tokens: interviewer records no tokens" in capsys.readouterr().err
+    assert "--record-tokens: interviewer does not record tokens" in capsys.readouterr().err
 
 
 def test_what_a_model_says_cannot_take_over_the_terminal(here, capsys):
@@ -438,12 +438,12 @@ def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (["validate", "--tasks", "x"], "validate: is now `colbench tasks validate`"),
+        (["validate", "--tasks", "x"], "validate: replaced by `colbench tasks validate`"),
         (
             ["sandbox", "attack", "--pages"],
-            "sandbox attack: is now `colbench doctor --attack [code|pages]`",
+            "sandbox attack: replaced by `colbench doctor --attack [code|pages]`",
         ),
-        (["sandbox"], "sandbox: is now `colbench doctor --attack [code|pages]`"),
+        (["sandbox"], "sandbox: replaced by `colbench doctor --attack [code|pages]`"),
     ],
 )
 def test_an_old_spelling_names_the_new_one(capsys, old, new):

@@ -297,8 +297,8 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
         (
             ["eval", "--domain", "frontend", "--agent", "interviewer"],
-            "--agent interviewer: supports backend tasks, but bundled:frontend has frontend tasks; name another agent, "
-            "such as designer",
+            "--agent interviewer: it supports backend tasks, but bundled:frontend has frontend tasks; name another "
+            "agent, such as designer",
         ),
         (["eval", "--agent", "designer"], "such as interviewer, or choose tasks with --domain"),
         (["render", "nowhere.html"], "nowhere.html: cannot be read"),

@@ -133,17 +133,17 @@ def test_a_checkpoint_that_holds_an_object_is_not_unpickled(tmp_path):
 def test_a_configuration_that_is_none_is_said(tiny_clip, tmp_path, config):
     folder = shutil.copytree(tiny_clip, tmp_path / "changed")
     (folder / "open_clip_config.json").write_text(config)
-    with pytest.raises(UserError, match="not the configuration of a plain CLIP"):
+    with pytest.raises(UserError, match="not a standard CLIP configuration"):
         load_tower(find_weights(folder, allow_unpinned=True))
 
 
 def test_a_path_that_leads_nowhere_is_said(tmp_path):
     with pytest.raises(UserError, match="no such file or folder"):
         find_weights(tmp_path / "absent.pt")
-    with pytest.raises(UserError, match="has no open_clip_config.json"):
+    with pytest.raises(UserError, match="no open_clip_config.json in this folder"):
         find_weights(tmp_path)
     (tmp_path / "open_clip_config.json").write_text(json.dumps({"model_cfg": {}}))
-    with pytest.raises(UserError, match="has no weights"):
+    with pytest.raises(UserError, match="no weights in this folder"):
         find_weights(tmp_path)
 
 

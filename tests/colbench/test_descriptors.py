@@ -32,7 +32,7 @@ def test_a_low_limit_is_raised_as_far_as_allowed(tmp_path):
 def test_a_limit_that_cannot_hold_the_run_is_refused_with_the_concurrency_that_fits(tmp_path):
     ended = evaluate(tmp_path, 64, 500, "--agent", "blank")
     assert ended.returncode == 2
-    assert "--concurrency 150: needs about 650 open files" in ended.stderr
+    assert "--concurrency 150: about 650 open files are needed" in ended.stderr
     assert "the limit of this process is 500" in ended.stderr
     assert "give --concurrency 100" in ended.stderr
     assert not (tmp_path / "run").exists()

@@ -162,7 +162,7 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
     ("out", "message"),
     [
         ("missing/out.jsonl", "does not exist"),
-        (".", "is a folder; name a file in it"),
+        (".", "not a file but a folder; name a file in it"),
         ("source.jsonl/out", "does not exist"),
         ("x" * 300, "cannot be written: File name too long"),
     ],
@@ -198,9 +198,21 @@ def test_the_name_of_the_file_says_its_format(tasks, write):
         ("out.csv", (), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
         ("out", ("--format", "jsonl"), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
         ("out.gz", (), "give a name that ends in"),
-        ("out.jsonl", ("--format", "parquet"), "--format parquet does not go with .jsonl"),
-        ("out.parquet", ("--format", "jsonl"), "--format jsonl does not go with .parquet"),
-        ("out.parquet", ("--format", "official"), "--format official does not go with .parquet"),
+        (
+            "out.jsonl",
+            ("--format", "parquet"),
+            "--format parquet cannot be written to a .jsonl file",
+        ),
+        (
+            "out.parquet",
+            ("--format", "jsonl"),
+            "--format jsonl cannot be written to a .parquet file",
+        ),
+        (
+            "out.parquet",
+            ("--format", "official"),
+            "--format official cannot be written to a .parquet file",
+        ),
     ],
 )
 def test_a_name_that_means_no_format_or_another_is_a_mistake(

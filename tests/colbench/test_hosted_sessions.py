@@ -135,8 +135,8 @@ def test_the_prompt_is_that_of_the_model_agent_or_a_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"agent": "blank"}, "agent: set by the harness that runs ColBench; leave it out"),
-        ({"trials": 2}, "trials: set by the harness that runs ColBench; leave it out"),
+        ({"agent": "blank"}, "agent: already set by the harness that runs ColBench; remove it"),
+        ({"trials": 2}, "trials: already set by the harness that runs ColBench; remove it"),
         ({"max_turns": 0}, "max_turns: expected a whole number >= 1"),
         ({"humn": "keyless"}, "humn: unknown setting; did you mean `human`"),
         ({"human": "nobody"}, "--human nobody: unknown"),

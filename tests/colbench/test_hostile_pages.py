@@ -248,11 +248,11 @@ def test_the_documentation_counts_every_class():
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["--attack", "pages", "--tier", "T1"], "--tier: give --attack code as well"),
-        (["--attack", "--browser", "chromium"], "--browser: give --attack pages as well"),
-        (["--tier", "T1"], "--tier: give --attack code as well"),
-        (["--allow-unsafe-sandbox"], "--allow-unsafe-sandbox: give --attack code as well"),
-        (["--browser", "chromium"], "--browser: give --attack pages as well"),
+        (["--attack", "pages", "--tier", "T1"], "--tier: requires --attack code"),
+        (["--attack", "--browser", "chromium"], "--browser: requires --attack pages"),
+        (["--tier", "T1"], "--tier: requires --attack code"),
+        (["--allow-unsafe-sandbox"], "--allow-unsafe-sandbox: requires --attack code"),
+        (["--browser", "chromium"], "--browser: requires --attack pages"),
     ],
 )
 def test_flags_of_an_attack_need_that_attack(capsys, argv, said):

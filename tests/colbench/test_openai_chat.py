@@ -166,7 +166,7 @@ async def test_a_server_that_refuses_for_longer_than_patience_is_given_up(
     async with ScriptedServer(echo, fault=lambda _: Fault(status=status, body="busy")) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", client=client) as chat:
             with pytest.raises(
-                EndpointError, match=rf"refused for 0.1 s.*HTTP {status}: busy"
+                EndpointError, match=rf"refused requests for 0.1 s.*HTTP {status}: busy"
             ) as error:
                 await ask(chat)
     assert error.value.kind in {"overload", "server_error"}
@@ -189,7 +189,7 @@ async def test_a_request_that_fails_is_repeated_and_the_last_failure_is_typed(fa
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         async with OpenAIChat(f"scripted@{server.base_url}", retries=1, client=client) as chat:
             with pytest.raises(
-                EndpointError, match="/chat/completions: tried 2 times, last: "
+                EndpointError, match="/chat/completions: tried 2 times; last error: "
             ) as error:
                 await ask(chat)
     assert error.value.kind == kind
@@ -233,7 +233,7 @@ async def test_a_slow_server_runs_into_the_timeout(client):
         spec = f"scripted@{server.base_url}"
         async with OpenAIChat(spec, retries=0, timeout=0.1, client=client) as chat:
             with pytest.raises(
-                EndpointError, match=r"tried once, last: no answer within 0.1 s"
+                EndpointError, match=r"tried once; last error: no answer within 0.1 s"
             ) as error:
                 await ask(chat)
     assert error.value.kind == "timeout"
@@ -428,9 +428,7 @@ async def test_a_field_that_the_server_refuses_is_the_users_mistake(client):
     async with ScriptedServer(echo, fault=lambda _: fault) as server:
         chat = OpenAIChat(f"scripted@{server.base_url}", client=client, reasoning_effort="low")
         async with chat:
-            with pytest.raises(
-                UserError, match="rejects `reasoning_effort`; leave out that argument"
-            ):
+            with pytest.raises(UserError, match="rejects `reasoning_effort`; remove that argument"):
                 await ask(chat)
 
 

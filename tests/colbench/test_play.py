@@ -96,7 +96,7 @@ def test_playing_on_goes_on_with_the_next_task_and_keeps_nothing_of_what_was_lef
         *argv, lines="I WANT TO ANSWER:\ndef screen_price(message, runs):\n\n    return 1\n.\n"
     )
     assert "We look after the lockers" not in said
-    assert "All tasks are played." in said
+    assert "All tasks have been played." in said
     first, second = played()
     assert (first.task_id, second.task_id) == tuple(TASKS.split(","))
     assert second.answer == "def screen_price(message, runs):\n\n    return 1"
@@ -309,7 +309,10 @@ def test_the_editor_starts_from_the_signature_and_may_fail(here):
     argv = ("--task-ids", TASKS, "--out", "out")
     terminal = Terminal(*argv, EDITOR="false")
     terminal.type("/answer\r", after="> ")
-    terminal.type("/quit\r", after="EDITOR false: ended with exit code 1; nothing was sent")
+    terminal.type(
+        "/quit\r",
+        after="EDITOR false: exited with code 1; set EDITOR to another editor; nothing was sent",
+    )
     assert terminal.close()[0] == 0
     terminal = Terminal(*argv, EDITOR=str(script))
     terminal.type("/answer\r", after="> ")

@@ -294,7 +294,9 @@ def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
     (other / "version.py").unlink()
     (other / "version.py").write_text((package / "version.py").read_text().replace('= "', '= "9.'))
     nodes.add(env_vars={"PYTHONPATH": f"{other.parent}:{os.environ.get('PYTHONPATH', '')}"})
-    with pytest.raises(colbench.UserError, match=r"node .* has ColBench 9\.\S+, and the run \d"):
+    with pytest.raises(
+        colbench.UserError, match=r"node .* has ColBench 9\.\S+, but the run has \d"
+    ):
         evaluate(nodes, **BACKEND, limit=1)
 
 

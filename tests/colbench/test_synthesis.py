@@ -322,7 +322,7 @@ BAD_FLAGS = {
     ("--model-arg", "temperature=hot"): "--model-arg, temperature: expected a number",
     ("--model-arg", "heat=1"): "--model-arg, heat: unknown key",
     ("--model-arg", "heat"): "--model-arg: `heat` is not NAME=VALUE",
-    ("--guess-tries", "2"): "go with --guess SPEC",
+    ("--guess-tries", "2"): "require --guess SPEC",
     ("--guess", "nobody"): "--guess nobody: unknown",
     ("--guess", "guesser", "--guess-tries", "0"): "--guess-tries: expected a whole number >= 1",
     ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
@@ -357,7 +357,7 @@ def test_a_bad_flag_gives_one_clear_line(flags, tmp_path, capsys, monkeypatch):
 BAD_SOURCES = {
     b"": "contains no text",
     b"\n \n": "contains no text",
-    b"\xff\xfe": "is not UTF-8, at byte 0",
+    b"\xff\xfe": "not UTF-8 at byte 0",
     b'{"text": "a"}\n{"txt": "b"}\n': "line 2: Object missing required field `text`",
     b'{"text": "a"}\nplain\n': "line 2: JSON is malformed",
     b'{"text": 5}\n': "line 1: Expected `str`, got `int`",
@@ -403,7 +403,7 @@ async def test_a_file_that_was_checked_otherwise_is_not_continued(tmp_path, caps
         await synthesize(server, source, out, "--limit", "1")
         before = out.read_bytes()
         assert await synthesize(server, source, out, "--guess", "guesser") == 2
-    assert "was checked with no --guess, not with --guess guesser once" in capsys.readouterr().err
+    assert "were checked with no --guess, not with --guess guesser once" in capsys.readouterr().err
     assert out.read_bytes() == before
 
 

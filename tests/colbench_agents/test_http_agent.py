@@ -157,7 +157,7 @@ async def test_waiting_for_others_is_not_the_dialogue_s_time(play):
         (answer(307, Location="/elsewhere"), "HTTP 307"),
         (answer(200, b"<html>hello</html>"), "invalid message, .*: <html>hello</html>"),
         (answer(200, b""), "instead of a message"),
-        (answer(200, {"type": "reply", "episode": "another", "content": ""}), "replied to 'ano"),
+        (answer(200, {"type": "reply", "episode": "another", "content": ""}), "names episode 'ano"),
         (answer(200, READY), "`ready` instead of `reply` or `error`"),
         (answer(200, b" " * (MAX_LINE + 1)), "a body of more than 4194304 bytes"),
         (answer(200, b"1234")[:-2], "its response was cut off"),
@@ -265,7 +265,7 @@ async def test_one_that_never_has_room_leaves_its_dialogue_unscored(play):
         (done,) = await play(await agent_at(address, retries=1))
     assert done.failure
     assert (done.failure.boundary, done.scores) == ("endpoint", {})
-    assert done.failure.reason.endswith("/reply: tried 2 times, last: HTTP 503: overloaded")
+    assert done.failure.reason.endswith("/reply: tried 2 times; last error: HTTP 503: overloaded")
 
 
 async def test_one_that_is_gone_leaves_its_dialogue_unscored(play):
@@ -323,7 +323,7 @@ async def test_a_server_without_encryption_is_told_from_one_that_is_not_there():
     "spec", ["http:", "http://", "http:8000", "https://host:port", "http://h?x"]
 )
 def test_what_is_no_address_is_refused_at_once(spec):
-    with pytest.raises(UserError, match="is not a URL; write http"):
+    with pytest.raises(UserError, match="not a URL; write http"):
         resolve("agent", spec, {})
 
 

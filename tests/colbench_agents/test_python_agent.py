@@ -354,7 +354,7 @@ def test_without_bubblewrap_the_process_is_its_own_and_the_run_says_so(here, mon
 def test_a_sandbox_in_the_process_of_the_run_is_refused(here, capsys):
     flags = ["--in-process", "--agent-sandbox"]
     assert main(["eval", "--agent", "mine.py:Mine", *flags, "--out", "out"]) == 2
-    assert "--agent-sandbox: an agent cannot be isolated --in-process" in capsys.readouterr().err
+    assert "--agent-sandbox: cannot be combined with --in-process" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,10 @@ async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
         ("number-for-text", "Expected `str`, got `int` - at `\\$.content`"),
         ("deep", "invalid message, .*recursion"),
         ("100-mb", "a line of more than 4194304 bytes"),
-        ("other-episode", "replied to 'another', but was asked for [0-9a-f]{16}"),
+        (
+            "other-episode",
+            "its reply names episode 'another', but the request was for episode '[0-9a-f]{16}'",
+        ),
         ("ready-again", "`ready` instead of `reply` or `error`"),
         ("closes-output", "closed its standard output"),
         ("gives-up", "it says: too hard"),
@@ -114,7 +117,9 @@ async def test_a_reply_that_nobody_asked_for_is_a_fault():
     agent = faulty("says-it-twice")
     async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
         await own.reply(ASKED)
-        with pytest.raises(AgentError, match="it replied to 'e', but was asked for nothing"):
+        with pytest.raises(
+            AgentError, match="its reply names episode 'e', but no request was pending"
+        ):
             await said_after_failing(own)
 
 
@@ -194,9 +199,9 @@ def test_one_that_does_not_get_ready_is_refused_before_the_run(name, fault, reas
     ("given", "said"),
     [
         ("./nowhere --flag", "the program ./nowhere was not found"),
-        ("", "the program is missing; write cmd:./my_agent --flag"),
+        ("", "the program is missing; write, for example, cmd:./my_agent --flag"),
         ("'half", "cannot be split into words"),
-        (str(FAULTY), f"not executable; chmod \\+x {FAULTY}"),
+        (str(FAULTY), f"not executable; run chmod \\+x {FAULTY}"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_refused_at_once(given, said):

@@ -135,7 +135,7 @@ async def test_a_server_that_dies_is_reported_at_once_with_its_last_words(
     with pytest.raises(UserError) as failed:
         async with VLLMServer(model, log=log, dies=True):
             pytest.fail("it never was up")
-    assert "ended with code 3" in str(failed.value)
+    assert "exited with code 3" in str(failed.value)
     assert str(log) in str(failed.value)
     assert str(failed.value).endswith("\n  out of memory: no room for the weights")
     assert processes_of(model) == [], "the child that the dead server left behind"

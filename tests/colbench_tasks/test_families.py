@@ -67,7 +67,9 @@ def test_every_frozen_set_pins_installed_families() -> None:
 def test_a_set_is_refused_without_its_family_in_the_pinned_version(
     name: str, pins: dict[str, int], words: str
 ) -> None:
-    with pytest.raises(UserError, match=rf"^--tasks bundled:{name}: the set is drawn from {words}"):
+    with pytest.raises(
+        UserError, match=rf"^--tasks bundled:{name}: the set is generated from {words}"
+    ):
         check_families(name, replace(SETS[name], families=SETS[name].families | pins))
 
 

@@ -245,7 +245,7 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
     assert {failure.boundary for failure in failures} == {"agent"}
     assert sorted(failure.reason for failure in failures) == [
         "a limit of Inspect ended the dialogue",
-        f"the model refuses the dialogue's length: {TOO_LONG['message']}",
+        f"the dialogue is too long for the model: {TOO_LONG['message']}",
     ]
     assert [rollout.scores["default"].value for rollout in rollouts.values()] == [0.0, 0.0]
 
@@ -256,7 +256,7 @@ async def test_a_dialogue_that_inspect_or_the_models_context_cuts_short_is_the_a
     [
         (
             "inspect/bin/inspect eval colbench/backend --model=mockllm/model -T domain=frontend",
-            "domain: the name of the task sets it; use one of",
+            "domain: already set by the name of the Inspect task; choose one of these tasks instead",
         ),
         (
             "verifiers/bin/vf-eval colbench-verifiers -m m --env.taskset.human nobody",

@@ -155,7 +155,7 @@ def test_the_library_runs_it(run: Run):
     scores, warning = run("python", "-c", LIBRARY).splitlines()
     assert scores == "{'success': 0.0, 'databases': 0.0, 'rows': 0.0}"
     assert (
-        "is not isolated from the tasks: its own file is in a package or folder that holds tasks"
+        "is not isolated from the tasks: the agent's own file is in a package or folder that holds tasks"
         in warning
     )
 

@@ -36,7 +36,7 @@ AGAIN = "Restarts a dialogue that was never ended"
 
 
 class HTTPRules:
-    """The rules for a server; `connect` creates a client for it, `patience` is the time limit of a reply in seconds."""
+    """The rules for a server; `connect` creates a client, and `patience` is the time limit of a reply in seconds."""
 
     def __init__(
         self, connect: Callable[[], AbstractAsyncContextManager[Client]], *, patience: float
@@ -62,7 +62,7 @@ class HTTPRules:
                 talk,
                 where=where,
                 needs=starts,
-                fix="Answer DELETE /v1/episodes/ID at once, whatever the status.",
+                fix="Answer DELETE /v1/episodes/ID at once, with any status.",
             ),
             rule(SAME, self._introduced, where="Messages", needs=ready),
             rule(UNKNOWN, self._unknown, where="Messages", needs=ends, replies=1),
@@ -113,7 +113,7 @@ class HTTPRules:
             raise AgentError(f"no reply within {self._patience:g} s (--timeout)") from cause
 
     async def _ended(self, client: Client, scripted: Scripted) -> None:
-        """Check the end of a dialogue: any response will do."""
+        """Check the end of a dialogue: any response is accepted."""
         import aiohttp
 
         address = client.base_url + path_of(scripted.id)
@@ -145,7 +145,7 @@ class HTTPRules:
             try:
                 await self._once(unheard=pad)
             except AgentError as cause:
-                raise AgentError(f"asked in a body of {len(pad):,} bytes: {cause}") from cause
+                raise AgentError(f"after a request body of {len(pad):,} bytes: {cause}") from cause
 
     async def _again(self) -> None:
         scripted = Scripted.of(self._known)
@@ -154,7 +154,7 @@ class HTTPRules:
             try:
                 await self._once(scripted)
             except AgentError as cause:
-                raise AgentError(f"the second time with the same id: {cause}") from cause
+                raise AgentError(f"when an id was used a second time: {cause}") from cause
 
     async def _several(self) -> None:
         """Check several concurrent dialogues: both are opened before either gets a request."""

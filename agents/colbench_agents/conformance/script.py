@@ -38,7 +38,7 @@ LONG_BYTES_WITH_PICTURES = 6 * 1024 * 1024
 NOT_CONCURRENT = "it is not `concurrent`"
 NOT_LONG = "it does not ignore the unknown field that makes a message long"
 STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, ""]}, "of": True}
-"""Fields that no page names."""
+"""Fields that the protocol page does not name."""
 FIXES = {
     READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
     REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
@@ -52,7 +52,7 @@ FIXES = {
 
 
 class Findings:
-    """Results of rules by name; the work that decides a rule is done when its result is first requested."""
+    """The results of rules by name; the work that decides a rule is done when its result is first requested."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentError | EndpointError | str | None] = {}
@@ -60,7 +60,7 @@ class Findings:
 
     @contextmanager
     def about(self, rule: str) -> Iterator[None]:
-        """Record a failure in the block as a broken rule; a broken rule stays broken."""
+        """Record a failure in the `with` block as a broken rule; a broken rule stays broken."""
         try:
             yield
         except (AgentError, EndpointError) as reason:
@@ -79,7 +79,7 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule of that name, checked by `work`; `where` is its section on the protocol page."""
+        """Return the rule of this name, checked by `work`; `where` is the rule's section on the protocol page."""
 
         async def probe() -> str | None:
             if work not in self._done:
@@ -124,7 +124,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
 
 def reply(line: bytes) -> Reply:
-    """Parse the reply in a message. Raises AgentError if there is none or it reports a failure."""
+    """Parse the reply in a message. Raises AgentError if the message is not a reply, or reports a failure."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
@@ -133,14 +133,17 @@ def reply(line: bytes) -> Reply:
 
 
 def named(answer: Reply, *asked: Scripted) -> None:
-    """Raise AgentError if a message belongs to another dialogue."""
+    """Raise AgentError if a reply belongs to a dialogue other than `asked`."""
     ids = [each.id for each in asked]
     if answer.episode not in ids:
-        raise AgentError(f"it replied to {answer.episode!r}, but was asked for {' and '.join(ids)}")
+        asked_for = " or ".join(repr(each) for each in ids)
+        raise AgentError(
+            f"its reply names episode {answer.episode!r}, but the request was for episode {asked_for}"
+        )
 
 
 def same(first: Ready, again: Ready) -> None:
-    """Raise AgentError if the two differ."""
+    """Raise AgentError if the two descriptions differ."""
     for field in first.__struct_fields__:
         before, now = getattr(first, field), getattr(again, field)
         if before != now:

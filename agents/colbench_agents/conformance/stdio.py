@@ -1,4 +1,4 @@
-"""The rules for an agent over standard input and output; unexpected lines are detected at every step."""
+"""The rules for an agent over standard input and output; every step detects unexpected lines."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ONCE = "Replies once to one request"
 OVER = "Sends nothing after a dialogue ends"
 ENDS = "Ends when its standard input is closed"
 QUIET = 0.5
-"""Seconds to listen for output while no output is expected."""
+"""Seconds to listen when no output is expected."""
 LINES = 100
-"""Maximum number of lines kept of a program that does not stop writing."""
+"""Maximum number of lines to keep from a program that does not stop writing."""
 STANDARD_ERROR = "Write messages only to standard output, and everything else to standard error."
 
 
 class StdioRules:
-    """The rules for a command; `startup` and `patience` are the seconds to get ready and to give a reply."""
+    """The rules for a command; `startup` and `patience` are the time limits of `ready` and of a reply, in seconds."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Start another process; check its `ready`, a dialogue with unknown fields, and one that ends in the middle."""
+        """Check another process: its `ready`, a dialogue with unknown fields, and one cut off in the middle."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -143,7 +143,9 @@ class StdioRules:
                 try:
                     reply(await wire.answer(self._patience))
                 except AgentError as cause:
-                    raise AgentError(f"asked in a line of {len(pad):,} bytes: {cause}") from cause
+                    raise AgentError(
+                        f"after a request line of {len(pad):,} bytes: {cause}"
+                    ) from cause
 
     async def _several(self) -> None:
         """Run two concurrent dialogues, followed by a third one."""
@@ -161,7 +163,7 @@ class StdioRules:
                     named(answer, first, second)
                 if said[0].episode == said[1].episode:
                     raise AgentError(
-                        f"with two dialogues open, it replied twice to {said[0].episode}"
+                        f"with two dialogues open, it replied twice to episode {said[0].episode!r}"
                     )
                 for over in (first, second):
                     wire.write(encode(End(episode=over.id)))
@@ -172,7 +174,7 @@ class StdioRules:
                     raise AgentError(f"in a third dialogue after two had ended: {cause}") from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return the `ready` of another process, and ignore further valid messages."""
+        """Return the `ready` of another process; ignore further messages if the program sends any unasked."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -213,7 +215,7 @@ class Wire(Program):
         await asyncio.wait([draining], timeout=LAST_WAIT)
 
     async def ready(self, within: float) -> Ready:
-        """Return its first message. Raises AgentError if that is not `ready`, or late."""
+        """Return the program's first message. Raises AgentError if it is not `ready`, or comes too late."""
         try:
             return read_ready(await self._next(within))
         except TimeoutError as cause:
@@ -222,7 +224,7 @@ class Wire(Program):
             ) from cause
 
     async def answer(self, within: float) -> bytes:
-        """Return the program's next line, which is expected. Raises AgentError if it does not come."""
+        """Return the program's next line. Raises AgentError if the line does not come in time."""
         try:
             async with asyncio.timeout(within):
                 await self.taken()
@@ -234,7 +236,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if the program writes something, or ends although it may not."""
+        """Raise AgentError if the program writes something, or ends without `or_end`."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):
@@ -250,7 +252,7 @@ class Wire(Program):
             raise AgentError(f"{when}, it sent {sent}")
 
     async def end(self, when: str) -> None:
-        """Close the program's standard input. Raises AgentError if the program does not end by itself."""
+        """Close the program's standard input. Raises AgentError if the program does not exit by itself."""
         self.close()
         if not await self.ended(EXIT_GRACE):
             raise AgentError(
@@ -258,7 +260,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Return the output after the program's input is closed, which its own buffer had held back."""
+        """Return a note if the reply arrives once the program's input is closed; "" if it does not."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

@@ -26,7 +26,7 @@ CONTENT = "That is what I have in mind"
 
 
 class Designer:
-    """Shows a page each turn, and commits it when the human is content or at the last turn."""
+    """An agent that shows a page each turn, and commits to it when the human is content or at the last turn."""
 
     domains = (FRONTEND,)
 
@@ -37,7 +37,7 @@ class Designer:
 
 
 class Draughtsman:
-    """Replays the dialogue from its start: each reply depends only on the messages."""
+    """The designer of one dialogue; it replays the dialogue from its start, so a reply depends only on the messages."""
 
     def __init__(self, max_turns: int) -> None:
         self._max_turns = max_turns
@@ -70,7 +70,7 @@ def design(request: str, said: Sequence[str]) -> Page:
 
 
 def _same(wish: Missing, other: Wish) -> bool:
-    """Return True if the same thing was missing before, perhaps in another place."""
+    """Return True if the same thing was missing in an earlier comment, perhaps in another place."""
     return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 

@@ -37,14 +37,14 @@ def named(words: str) -> str | None:
 
 
 def on(background: str) -> str:
-    """Return the color of text that can be read on a background."""
+    """Return a text color that is readable on a background."""
     red, green, blue = (int(background[at : at + 2], 16) for at in (1, 3, 5))
     dark = 0.299 * red + 0.587 * green + 0.114 * blue < 150
     return "#ffffff" if dark else "#000000"
 
 
 def mixed(color: str, now: str) -> str:
-    """Return the requested color: itself, or for `lighter` and `darker` the next shade of the present one."""
+    """Return `color` or, if it is `lighter` or `darker`, the next shade of the color `now`."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

@@ -1,4 +1,4 @@
-"""Changing the page as the human wishes."""
+"""Changes to the page that the human wishes for."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""Minimum length at which a quotation of a text's middle is cut."""
+"""The minimum length at which a quotation from the middle of a text is cut."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
 QUOTED = 60
-"""A longer text is quoted up to here, at a word."""
+"""The length at which the quotation of a longer text is cut, at a word boundary."""
 LONG_WORDS = ("and", "their", "services", "excellence", "professional", "responsibilities")
 
 
 @singledispatch
 def apply(wish: Wish, page: Page) -> None:  # noqa: ARG001 - the cases use it
-    """Change the page as wished; a wish about something that is not there changes nothing."""
+    """Change the page as wished; a wish about something that does not exist changes nothing."""
     raise TypeError(type(wish).__name__)
 
 
@@ -103,8 +103,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Complete a text from its quoted beginning.
 
-    Used if the next word is so long that a quotation including it would be cut at the same place: then the human refers
-    to the rest.
+    The next word is so long that a quotation including it would be cut at the same place; so the human refers to the
+    rest.
     """
     if not text.endswith("…"):
         return text
@@ -114,7 +114,7 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove what was inserted for a repeated wish; False if it is better left in place."""
+    """Remove what was inserted for a repeated wish; return False if it is better left in place."""
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:

@@ -32,14 +32,14 @@ def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
 
 
 def spot(page: Page, words: str) -> tuple[float, float]:
-    """Return the middle of one of the nine parts of the page, across and down."""
+    """Return the center of one of the nine parts of the page, in pixels from the left and from the top."""
     x = WIDTH * (1 if "left" in words else 5 if "right" in words else 3) / 6
     y = page.height * (1 if "top" in words else 5 if "bottom" in words else 3) / 6
     return x, y
 
 
 def zone(page: Page, thing: Thing) -> str:
-    """Return `top`, `middle` or `bottom` for a position on the page, as a person would."""
+    """Return `top`, `middle` or `bottom` for a thing's position on the page, as a person would say."""
     edge, y = max(120, 0.2 * page.height), thing.middle[1]
     return "top" if y < edge else "bottom" if y > page.height - edge else "middle"
 

@@ -18,7 +18,7 @@ WIDE = 1200
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Insert things side by side at a place. `ground` is the color behind them, if it was named."""
+    """Insert things side by side at a place. `ground` is the background color, if it was named."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest wide area of a color, if something must be on that color and its anchor is not."""
+    """Return the lowest wide area of the color `ground`, if something must be on that color and its anchor is not."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -102,7 +102,7 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the bottom of the thing above an anchor, in the same way."""
+    """Return where something above an anchor ends: above the anchor's area, if it must be on another color."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
@@ -178,7 +178,7 @@ def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
 
 
 def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right: bool) -> float:
-    """Make room on the anchor's line for new links; return their position."""
+    """Make room on the anchor's line for new links; return the links' position."""
     line = [one for one in page.contents if one.kind == "link" and abs(one.y - anchor.y) < 12]
     for one in line:
         if to_right and one.x >= at - 1:
@@ -229,7 +229,7 @@ def _make_room(page: Page, thing: Thing) -> None:
 
 
 def _same_place(one: Thing, other: Thing) -> bool:
-    """Return True if one covers half of the lower one."""
+    """Return True if two things of similar width share more than half of the smaller one's height."""
     shared = min(one.bottom, other.bottom) - max(one.y, other.y)
     return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 

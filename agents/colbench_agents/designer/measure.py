@@ -1,4 +1,4 @@
-"""Sizes of text, needed because the designer sees no picture of its page.
+"""Sizes of text, which are computed because the designer sees no picture of its page.
 
 Widths are those of Helvetica and metric-compatible fonts, in thousandths of the font size.
 """
@@ -20,7 +20,7 @@ LINE_HEIGHTS = {
     60: 60,
     72: 72,
 }
-"""Tailwind's text sizes and their lines, in pixels."""
+"""Tailwind's text sizes and their line heights, in pixels."""
 SIZES = tuple(LINE_HEIGHTS)
 WIDTHS = {
     letter: width

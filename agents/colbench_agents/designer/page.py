@@ -1,4 +1,4 @@
-"""The designer's own model of a page: things at positions, as on a drawing board.
+"""The designer's model of a page: things at positions, as on a drawing board.
 
 Every thing has its own frame, so a sentence about one does not affect the others. Inserting or removing a thing moves
 everything below it, as in a normal page.
@@ -15,7 +15,7 @@ from colbench_agents.designer.measure import LINE_HEIGHTS, text_height, text_wid
 
 WIDTH = 1280
 FOLD = 720
-"""A page is at least as tall as the window."""
+"""Height of the window in pixels; a page is at least as tall."""
 
 
 class Thing(Struct, kw_only=True, eq=False):
@@ -64,7 +64,7 @@ class Thing(Struct, kw_only=True, eq=False):
         return left, left + own
 
     def fit(self) -> None:
-        """Set the dimensions that depend on the text: the height of words, the width of links and buttons."""
+        """Set the dimensions that depend on the text: the height of texts, the width of links and buttons."""
         words = text_width(self.text, self.size, bold=self.bold)
         if self.kind == "link":
             self.width, self.height = words, LINE_HEIGHTS[self.size]
@@ -129,7 +129,7 @@ class Page(Struct, kw_only=True):
             thing.y = max(0, thing.y + by)
 
     def below(self, y: float) -> list[Thing]:
-        """Return everything that begins at or below a height."""
+        """Return everything that begins at or below a vertical position."""
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""Coloring the background of a thing: an existing area, or a new one around the thing and its group."""
+"""Coloring the background of a thing: recoloring an existing area, or adding one around the thing and its group."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _next_line(page: Page, area: Thing, thing: Thing) -> None:
 
 
 def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Add an area between two corners, joined with a nearby one of the same color and width."""
+    """Add an area between two corners; join it with a nearby one of the same color and width."""
     (left, top), (right, bottom) = start, end
     for other in page.areas:
         near = other.y < bottom + TOGETHER and top - TOGETHER < other.bottom

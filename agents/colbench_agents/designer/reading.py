@@ -1,4 +1,4 @@
-"""Converting the human's sentences to wishes. Sentences that match no pattern are skipped."""
+"""Parsing the human's sentences into wishes. Sentences that match no pattern are skipped."""
 
 from __future__ import annotations
 

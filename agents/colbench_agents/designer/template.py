@@ -56,7 +56,7 @@ def first_page(request: str) -> Page:
 
 
 def subject(request: str) -> str:
-    """Return the topic of the page, in words suitable for a headline."""
+    """Return the topic of the page in words suitable for a headline."""
     found = SUBJECT.search(request) or NAME.search(request) or TRADE.search(request)
     words = found[1].strip() if found else "Our Company"
     words = KIND_OF_PAGE.sub("", words)

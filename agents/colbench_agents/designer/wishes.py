@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """Something is missing, or several things side by side."""
+    """A wish for something that is missing, or for several things side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -36,7 +36,7 @@ class Missing(Struct, frozen=True, kw_only=True):
 
 
 class Surplus(Struct, frozen=True, kw_only=True):
-    """Something should not be there."""
+    """A wish to remove something."""
 
     kind: BlockKind
     text: str = ""
@@ -44,7 +44,7 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A text should be changed. A new text that begins with … replaces the part from its first words on."""
+    """A wish for another text. A new text that begins with … replaces the part from its first words on."""
 
     kind: BlockKind
     mine: str
@@ -52,7 +52,7 @@ class Reworded(Struct, frozen=True, kw_only=True):
 
 
 class Lengthened(Struct, frozen=True, kw_only=True):
-    """A text should be this many words longer, or shorter if negative."""
+    """A wish for a text to be some number of words longer, or shorter if negative."""
 
     kind: BlockKind
     text: str
@@ -60,7 +60,7 @@ class Lengthened(Struct, frozen=True, kw_only=True):
 
 
 class Recolored(Struct, frozen=True, kw_only=True):
-    """A text, or its background, should have another color; without a text, the page or a part of it.
+    """A wish for another color of a text or its background or, without a text, of the page or a part of it.
 
     `color` is `#rrggbb`, or `lighter` or `darker` than now.
     """
@@ -73,7 +73,7 @@ class Recolored(Struct, frozen=True, kw_only=True):
 
 
 class Resized(Struct, frozen=True, kw_only=True):
-    """A text should be this many steps larger (smaller if negative), or have another weight."""
+    """A wish for a text to be some number of steps larger (smaller if negative), or to have another weight."""
 
     kind: BlockKind
     text: str
@@ -82,7 +82,7 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A picture, area or other thing should have this size, in pixels."""
+    """A wish for a picture, area or other thing to have a given size, in pixels."""
 
     kind: BlockKind
     width: int
@@ -92,22 +92,22 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 class Moved(Struct, frozen=True, kw_only=True):
-    """Something should be elsewhere: at a place, aligned, or shifted by pixels."""
+    """A wish for something to be elsewhere: at a place, aligned, or shifted by pixels."""
 
     kind: BlockKind
     text: str = ""
     now: Place = Place()
-    """Its present position, if it has no text."""
+    """The current position of the thing, if it has no text."""
     place: Place | None = None
     align: Align | None = None
     right: int = 0
     down: int = 0
     alone: bool = False
-    """True if the things next to it and below it should stay in place."""
+    """True if the things next to it and below it should stay where they are."""
 
 
 class Height(Struct, frozen=True):
-    """The page should be `wanted` pixels tall; it is `now` pixels tall, or 0 if that was not stated."""
+    """A wish for the page to be `wanted` pixels tall; it is `now` pixels tall, or `now` is 0 if that was not stated."""
 
     wanted: int
     now: int = 0

@@ -16,9 +16,9 @@ from colbench_agents.frameworks.side import Side
 
 
 class Adapter(ABC):
-    """A ColBench agent that wraps the user's `own` object, which is in the Python file `file`, if any.
+    """A ColBench agent that wraps the user's `own` object; `file` is the Python file of the object, if there is one.
 
-    Attributes `accepts_images` and `domains` of the object have the same meaning as for any agent.
+    The object's attributes `accepts_images` and `domains` have the same meaning as those of any agent.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
@@ -27,12 +27,12 @@ class Adapter(ABC):
         self.accepts_images: bool = getattr(own, "accepts_images", False)
         self.domains: Sequence[str] | None = getattr(own, "domains", None)
         self.answered = False
-        """True if a dialogue had a reply, which shows that its model server accepts the key and has the model."""
+        """True if any dialogue had a reply, which shows that the model server accepts the key and has the model."""
         self._side = Side()
 
     @abstractmethod
     def converse(self, episode: Episode) -> Agent:
-        """Return the agent of one dialogue; its `reply` is called in the agent's thread."""
+        """Return the agent of one dialogue, whose `reply` is called in the adapter's thread."""
 
     async def __aenter__(self) -> Adapter:
         self._side.start()
@@ -42,7 +42,7 @@ class Adapter(ABC):
         await self._side.stop()
 
     def describe(self) -> dict[str, str]:
-        """Return the function or the class of the object, and the hash of its file."""
+        """Return the name of the function or of the object's class, and the hash of its file."""
         named = self.own if hasattr(self.own, "__qualname__") else type(self.own)
         said = {"own": f"{named.__module__}:{named.__qualname__}"}
         if self.file:

@@ -29,9 +29,9 @@ LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
 
 @contextmanager
 def attributed(*, answered: bool) -> Iterator[None]:
-    """Convert errors of a model server's client to EndpointError or UserError; the agent's own errors pass unchanged.
+    """Convert errors of a model server's client to EndpointError or UserError; pass the agent's own errors unchanged.
 
-    A refusal of the key or the model is the user's mistake, unless that server has `answered` before.
+    A refusal of the key or the model is the user's mistake, unless the server has `answered` before.
     """
     try:
         yield
@@ -53,7 +53,7 @@ def attributed(*, answered: bool) -> Iterator[None]:
 
 
 def server_failed(error: BaseException) -> bool:
-    """Return True if a server did not answer, or could not for now; the agent is not to blame."""
+    """Return True if a server did not answer, or temporarily could not; the agent is not to blame."""
     status = _status(error)
     if status is not None:
         return status in LOADED or status >= 500
@@ -73,7 +73,7 @@ def _named(error: BaseException, names: set[str]) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, under its client's name for it (aiohttp: `status`, urllib: `code`)."""
+    """Return the HTTP status of an error, whose attribute depends on the client (aiohttp: `status`, urllib: `code`)."""
     names = ("status_code", "status", "code")
     holders = (error, getattr(error, "response", None))
     found = (getattr(each, name, None) for each in holders for name in names)

@@ -15,9 +15,9 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """Calls the function with `args` and the dialogue, a list of `{"role": …, "content": …}`; the person is `user`.
+    """An agent that calls a function with `args` and the dialogue, a list of `{"role": …, "content": …}`.
 
-    The function runs in a thread, so it may block; any state between turns is its own.
+    The human's role is `user`. The function runs in a thread, so it may block; it manages state between turns itself.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:
@@ -40,7 +40,7 @@ class _Function:
 
 
 def as_openai(message: Message) -> dict[str, Any]:
-    """Convert a message to OpenAI's chat completions, with any pictures before the words."""
+    """Convert a message to the format of OpenAI's chat completions, with any pictures before the text."""
     if not message.images:
         return {"role": message.role, "content": message.content}
     pictures = [

@@ -17,10 +17,11 @@ from colbench_agents.frameworks.functions import as_openai
 
 
 class LangGraphAgent(Adapter):
-    """Calls `ainvoke` in every turn; the reply is the last message, or the value that the graph is interrupted with.
+    """An agent that calls a graph's `ainvoke` in every turn.
 
-    A graph with a checkpointer keeps its state there, with a `thread_id` for each dialogue; for other graphs, the
-    messages are kept here. An uncompiled graph is compiled first.
+    The reply is the last message, or the value of the graph's interrupt. A graph with a checkpointer keeps its state
+    there, with a `thread_id` for each dialogue; for other graphs, the adapter keeps the messages. An uncompiled graph
+    is compiled first.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:
@@ -33,7 +34,7 @@ class LangGraphAgent(Adapter):
             )
 
     def converse(self, episode: Episode) -> Agent:
-        """Return the graph with its own thread."""
+        """Return an agent that runs the graph with a thread of its own."""
         return _Thread(self.graph, episode)
 
 
@@ -72,7 +73,7 @@ class _Thread:
 
 
 class _Counter(BaseCallbackHandler):  # type: ignore[misc]
-    """Counts the tokens of every model called anywhere in a graph."""
+    """A counter of the tokens of every model called anywhere in a graph."""
 
     def __init__(self) -> None:
         self.prompt = self.completion = self.requests = 0

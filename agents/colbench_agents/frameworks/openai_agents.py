@@ -14,14 +14,14 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class OpenAIAgentsAgent(Adapter):
-    """`Runner.run` for every turn.
+    """An agent that calls `Runner.run` in every turn.
 
-    Between turns it keeps all items, including tool calls, and the last agent that spoke. The Episode is the run's
-    `context`, so that dynamic instructions and tools can read `max_turns` and `seed`.
+    Between turns, it keeps all items, including tool calls, and the last agent that spoke. The Episode is the `context`
+    of the run, so that dynamic instructions and tools can read `max_turns` and `seed`.
     """
 
     def converse(self, episode: Episode) -> Agent:
-        """Return the agent with its own history."""
+        """Return an agent with a history of its own."""
         return _Conversation(self.own, episode)
 
 
@@ -50,7 +50,7 @@ class _Conversation:
 
 
 def as_item(message: Message) -> dict[str, Any]:
-    """Convert a message to an input item of the SDK, which has the form of OpenAI's Responses."""
+    """Convert a message to an input item of the SDK, in the format of OpenAI's Responses API."""
     if not message.images:
         return {"role": message.role, "content": message.content}
     pictures = [

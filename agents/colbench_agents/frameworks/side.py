@@ -18,13 +18,13 @@ from colbench.loop_watch import LoopWatch
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 5.0
-"""Seconds for running code to end."""
+"""Seconds that running code has to end."""
 
 
 class Side:
-    """`start`, then `run` coroutines there from any other loop, then `stop`.
+    """A thread with an event loop: `start` it, `run` coroutines in it from any other loop, then `stop` it.
 
-    Inside, `asyncio.to_thread` starts a thread for every call at once, even if many others block.
+    In coroutines there, `asyncio.to_thread` starts a thread for every call immediately, even if many others block.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Side:
         """Run the coroutine in the thread and return its result. Canceling this cancels the coroutine."""
         if self._loop is None:
             work.close()
-            raise RuntimeError("the agent is used outside `async with`")
+            raise RuntimeError("the agent was used outside `async with`")
         if clock := RUNNING.get():
             clock.follow(self._loop)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
@@ -66,7 +66,7 @@ class Side:
 
 
 class _Threads(ThreadPoolExecutor):
-    """A new daemon thread for each call: a pool would fill up with calls that hang, and keep the process alive."""
+    """An executor with a daemon thread for each call: hanging calls would fill a pool and keep the process alive."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
@@ -84,7 +84,7 @@ class _Threads(ThreadPoolExecutor):
 
 
 async def _tamed(work: Coroutine[Any, Any, T]) -> T:
-    """Return the coroutine's result; turn exceptions that would end the process into a failure."""
+    """Return the coroutine's result; convert exceptions that would end the process to RuntimeError."""
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as cause:

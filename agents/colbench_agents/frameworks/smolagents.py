@@ -1,4 +1,4 @@
-"""Agents of smolagents (`pip install smolagents`): CodeAgent, ToolCallingAgent and their kin."""
+"""Agents of smolagents (`pip install smolagents`): CodeAgent, ToolCallingAgent and similar classes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class SmolagentsAgent(Adapter):
-    """Calls `run` for every turn, in a thread; its final answer is the reply. Each dialogue has a copy of the agent.
+    """An adapter that calls `run` in a thread for every turn; the final answer is the reply. Each dialogue has a copy.
 
-    The copy has its own memory and keeps it between turns; model, tools and logger are shared.
+    The agent's copy has its own memory and keeps it between turns; model, tools and logger are shared.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # An agent for ColBench in bash: it asks one question, then answers. One process for each dialogue.
 #   colbench eval --agent "cmd:bash agents/examples/bash/agent.sh" --limit 20
-# It takes JSON apart by patterns, which is enough for what it reads of it; with `jq` at hand, use that.
+# It parses JSON with patterns, which is enough for the fields that it reads; if `jq` is installed, use that.
 
-say() { # the text as it stands in JSON
+say() { # the text, already escaped for JSON
     printf '{"type":"reply","episode":"%s","content":"%s"}\n' "$episode" "$1"
 }
 

@@ -1,4 +1,4 @@
-"""An agent for ColBench over HTTP, with nothing but Python's standard library. It asks one question, then answers.
+"""An agent for ColBench over HTTP, with only Python's standard library. It asks one question, then answers.
 
 python agents/examples/http/agent.py 8000 &
 colbench eval --agent http://127.0.0.1:8000 --limit 20
@@ -28,14 +28,14 @@ def reply(messages: list[dict[str, str]]) -> str:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """The four requests of the protocol."""
+    """A handler of the four requests of the protocol."""
 
     def do_GET(self) -> None:
         """Answer GET /v1/agent with the agent's description."""
         self.send(200, READY)
 
     def do_POST(self) -> None:
-        """POST /v1/episodes, and POST /v1/episodes/ID/reply."""
+        """Answer POST /v1/episodes and POST /v1/episodes/ID/reply."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if body["type"] == "messages":
             said = reply(body["messages"])
@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(201)
 
     def do_DELETE(self) -> None:
-        """DELETE /v1/episodes/ID: nothing is kept."""
+        """Answer DELETE /v1/episodes/ID; there is no state to delete."""
         self.send(204)
 
     def send(self, status: int, body: object = None) -> None:
@@ -62,7 +62,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each dialogue that waits; room for as many as knock at once."""
+    """A server with a thread for each request, and a queue for many simultaneous connections."""
 
     request_queue_size = 256
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// An agent for ColBench in Node.js, without a dependency: it asks about whatever the request leaves open, then answers.
+// An agent for ColBench in Node.js, without dependencies: it asks two general questions, then answers.
 //   colbench eval --agent "cmd:node agents/examples/node/agent.js" --limit 20
 "use strict";
 const readline = require("node:readline");

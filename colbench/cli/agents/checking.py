@@ -1,4 +1,4 @@
-"""Checks rules one after the other, with a time limit for each."""
+"""The check of an agent: one rule after another, with a time limit for each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
-"""Seconds that a canceled rule gets to end."""
+"""Seconds that the check of a rule has to end after it was canceled."""
 STUCK = "it blocks the event loop, or cannot be canceled"
 
 
@@ -48,7 +48,7 @@ class Checking:
 
     @property
     def replies(self) -> int:
-        """Most replies that are requested from the agent."""
+        """The maximum number of replies that are requested from the agent."""
         return sum(rule.replies for rule in (*self.own, *self.general))
 
     def run(self) -> bool:
@@ -108,7 +108,7 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the first of the required rules that is not followed."""
+        """Return the first of the required rules that is not followed; "" if all are followed."""
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 

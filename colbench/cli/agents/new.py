@@ -22,7 +22,7 @@ from colbench.errors import UserError
 from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
-"""A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, in paths too."""
+"""A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, also in paths."""
 SUFFIX = ".tmpl"
 """Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
@@ -81,7 +81,7 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the package, and print the next steps."""
+    """Create the package, and print the next steps."""
     kind, folder = KINDS[args.kind], Path(args.to or args.name)
     _check_name(args.name)
     if args.kind == "python":
@@ -122,9 +122,7 @@ def _check_module(name: str) -> None:
     """Raise UserError if no Python package can have this name."""
     module = _as_module(name)
     if iskeyword(module):
-        raise UserError(
-            f"NAME {name}: is a Python keyword; choose another name, such as {name}-agent"
-        )
+        raise UserError(f"NAME {name}: a Python keyword; choose another name, such as {name}-agent")
     found = find_spec(module)
     if found and found.origin:  # a folder without modules, such as an empty one, has no origin
         raise UserError(
@@ -155,7 +153,7 @@ def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
 def made_whole(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder. On success it becomes `folder`, on an error it is removed.
 
-    Raises UserError that names `--to` if `folder` is not empty or cannot be made.
+    Raises UserError, which names `--to`, if `folder` is not empty or cannot be created.
     """
     try:
         there = _is_there(folder)
@@ -176,13 +174,13 @@ def made_whole(folder: Path) -> Iterator[Path]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Return True if the folder exists and is empty, False if it can be made. Raises UserError otherwise."""
+    """Return True if the folder exists and is empty, False if it can be created. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
             raise UserError(f"--to {folder}: the folder is not empty; name a new or empty folder")
         return True
     if folder.exists():
-        raise UserError(f"--to {folder}: is a file; name a new or empty folder")
+        raise UserError(f"--to {folder}: not a folder; name a new or empty folder")
     if not folder.parent.is_dir():
         raise UserError(f"--to {folder}: the folder {folder.parent} does not exist")
     return False

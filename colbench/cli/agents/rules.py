@@ -48,7 +48,7 @@ class AgentRules:
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
     def _of_this_process(self) -> list[Rule]:
-        """Return the rules that the protocol covers for an agent in another process."""
+        """Return the rules for an agent in this process; for one in another process, the protocol covers them."""
         return [
             _rule(
                 "Names installed domains",
@@ -243,7 +243,9 @@ class AgentRules:
         if isinstance(self._agent, PythonAgent):
             return "the agent runs in its own process; --in-process checks this rule"
         if self._standstill > STANDSTILL:
-            raise AgentError(f"nothing else could run for {self._standstill:.1f} s")
+            raise AgentError(
+                f"the agent blocked the event loop for {self._standstill:.1f} s, so no other dialogue could run"
+            )
         return None
 
     async def _again(self) -> None:

@@ -1,7 +1,7 @@
 """`colbench tasks datasheet`: describe a task set, as Markdown.
 
-Origin, license, size and hash; statistics, flaws found by running the references, near-duplicates; and, for tasks of
-known families, the success of guessing and asking. Everything is measured each time.
+The datasheet gives the origin, license, size and hash; statistics, flaws found by running the references, and
+near-duplicates; and, for tasks of known families, the success of guessing and asking. Everything is measured each time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, and write or print the sheet."""
     if not args.sample.isdecimal():
-        raise UserError(f"--sample {args.sample}: expected a whole number from 0 on")
+        raise UserError(f"--sample {args.sample}: expected a whole number of at least 0")
     if args.out is None:
         sys.stdout.write(_sheet(args))
         return 0

@@ -1,7 +1,7 @@
-"""How often the keyless human answers a plain question with its fact, and an unrelated question with none.
+"""How often the keyless human answers a plain question with its fact, and an unrelated question with no fact.
 
 The plain questions are the families' own, which the human also knows. `tests/colbench/test_facts_held_out.py` measures
-its answers to unknown wordings.
+the human's answers to unknown wordings.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ UNRELATED = (
     "Should I import a library for this?",
     "How is your family?",
 )
-"""Questions that are about no decision of any task."""
+"""Questions that concern no decision of any task."""
 
 
 class Share(Struct, frozen=True, kw_only=True):
-    """A number of questions, and the total."""
+    """The number of questions with a property, and the number of all questions."""
 
     right: int
     of: int
@@ -42,11 +42,11 @@ class Answers(Struct, frozen=True, kw_only=True):
     """The answers to questions about all hidden decisions of some tasks."""
 
     told: Share
-    """Plain questions about a decision that get its fact."""
+    """Number of plain questions about a decision that get its fact."""
     kept: Share
     """Number of plain questions about a decision that do not get the fact of another decision of the task."""
     silent: Share
-    """Unrelated questions that get no fact."""
+    """Number of unrelated questions that get no fact."""
 
 
 def ask_all(known: Sequence[Known]) -> Answers:
@@ -61,7 +61,7 @@ def ask_all(known: Sequence[Known]) -> Answers:
 
 
 def _plain(known: Known) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield for each direct question its decision, and the decisions whose facts the reply contains."""
+    """Yield, for each plain question, its decision and the decisions whose facts the reply contains."""
     task, design = known
     for name in hidden(task):
         for question in design.questions[name]:

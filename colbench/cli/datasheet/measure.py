@@ -29,9 +29,9 @@ class Measured(Struct, frozen=True, kw_only=True):
     """Hash of the set as `colbench tasks export` writes it."""
     numbers: Numbers
     similar: int
-    """Requests that are near-duplicates of an earlier one."""
+    """Number of requests that are near-duplicates of an earlier one."""
     same_references: int
-    """References that are the same text as an earlier one."""
+    """Number of references whose text is the same as that of an earlier one."""
     examinations: tuple[Examination, ...]
     """Results of running the references, one for each domain."""
     answers: Answers | None
@@ -41,7 +41,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 async def measure(
     tasks: Sequence[Task], config: RunConfig, sample: int, malformed: int
 ) -> Measured:
-    """Measure a set; dialogues are played, and slow references run, for its first `sample` tasks."""
+    """Measure a set; dialogues are played, and slow references run, only for its first `sample` tasks."""
     by_domain = group_by_domain(tasks)
     with steps() as bar:
         known = list(_known(tasks, bar))
@@ -70,7 +70,7 @@ def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
 
 
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
-    """Yield the tasks whose decisions an installed package knows, with their designs."""
+    """Yield the tasks whose decisions an installed package knows, each with its design."""
     step = bar("reading tasks", len(tasks))
     for task in tasks:
         design = find_design(task)

@@ -29,9 +29,9 @@ class Numbers(Struct, frozen=True, kw_only=True):
     families: Mapping[str, int]
     """Number of tasks by family; empty if no task names one."""
     difficulty: Mapping[int, int]
-    """Number of tasks by the number of hidden decisions; empty without facts."""
+    """Number of tasks by the number of hidden decisions; empty if no task has facts."""
     stated: int
-    """Decisions that requests give away, over all tasks."""
+    """Number of decisions that the requests state, over all tasks."""
     lengths: Mapping[str, Spread]
 
 

@@ -25,13 +25,13 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     forbidden = [one for each in played for one in each.forbidden]
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
-        f"Success on the first {count(len(played), 'task')}. The constant policy takes for every decision that the "
-        "request leaves open the choice that is most frequent among these tasks of the family, and is left out (–) "
-        f"where those are fewer than {FITTED}, to which it would be fitted; the usual "
-        "choices are what `interviewer` takes where it may not ask; `interviewer` asks about all. Then it was "
-        f"forbidden to ask about one hidden decision, for each in turn ({len(forbidden):,} dialogues): the expected "
-        "success is the share of tasks whose choice is the usual one. "
-        f"{agree:,} of these dialogues ended as expected, one by one."
+        f"Success on the first {count(len(played), 'task')}. For every decision that the request leaves open, the "
+        "constant policy takes the choice that is most frequent among these tasks of the family; it is left out (–) "
+        f"for families with fewer than {FITTED} of these tasks, because it would be fitted to them. The usual choices "
+        "are those that `interviewer` assumes if it may not ask. `interviewer` asks about all decisions. Finally, it "
+        f"was forbidden to ask about one hidden decision, for each decision in turn ({len(forbidden):,} dialogues): "
+        "the expected success is the share of tasks whose choice is the usual one. "
+        f"{agree:,} of these dialogues, each compared with its own task, ended as expected."
     )
     families = sorted({each.family for each in played})
     by_family = [(name, [each for each in played if each.family == name]) for name in families]

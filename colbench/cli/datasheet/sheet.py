@@ -31,7 +31,7 @@ def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> s
 
 
 def _title(source: str) -> str:
-    """Return the source; of a file only its name."""
+    """Return the source; for a file, only its name."""
     return source.rpartition("/")[2] if Path(source).expanduser().is_file() else source
 
 
@@ -100,9 +100,9 @@ def _answers(answers: Answers, tasks: int) -> str:
         ("an unrelated question gets no fact", answers.silent),
     ]
     said = (
-        f"The keyless human on the first {count(tasks, 'task')}: every hidden decision is asked about in each of the "
-        f"family's own plain questions, which the human also knows; {len(UNRELATED)} unrelated questions are put to "
-        "every task. Wordings that it does not know are measured in the tests (`test_facts_held_out.py`)."
+        f"The keyless human on the first {count(tasks, 'task')}: every hidden decision is asked about with each of the "
+        f"family's own plain questions, which the human also knows, and {len(UNRELATED)} unrelated questions are asked "
+        "about every task. Wordings that the human does not know are measured in the tests (`test_facts_held_out.py`)."
     )
     shown = [(name, f"{share.right:,} of {share.of:,}", _percent(share)) for name, share in rows]
     return f"{said}\n\n{table(('', 'questions', 'share'), shown)}"

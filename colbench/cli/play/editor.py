@@ -26,7 +26,7 @@ def editor() -> list[str]:
 async def edit(draft: str, suffix: str) -> str:
     """Return the edited draft, from a file with this suffix.
 
-    Raises UserError if the editor cannot be started, or ends with an exit code that is not 0.
+    Raises UserError if the editor cannot be started, or exits with a nonzero code.
     """
     with _draft(draft, suffix) as file, _left_to_the_editor():
         await _run([*editor(), str(file)])
@@ -44,7 +44,9 @@ async def _run(command: list[str]) -> None:
         if process.returncode is None:
             process.terminate()
     if code:
-        raise UserError(f"EDITOR {command[0]}: ended with exit code {code}")
+        raise UserError(
+            f"EDITOR {command[0]}: exited with code {code}; set EDITOR to another editor"
+        )
 
 
 @contextmanager

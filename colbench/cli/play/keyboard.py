@@ -16,7 +16,7 @@ NO_BRACKETED_PASTE = b"\x1b[?2004l\n"
 
 
 class Keyboard:
-    """Reads standard input line by line while the event loop runs; leaving the context restores the terminal.
+    """A reader of the lines of standard input that lets the event loop run; leaving the context restores the terminal.
 
     In a terminal a line can be edited, and a pasted text may arrive as one string of several lines.
     """

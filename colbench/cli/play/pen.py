@@ -31,11 +31,11 @@ ENDS = "An empty line ends the message; in code or a page, a line with a single 
 
 
 class QuitError(ColBenchError):
-    """Raised when the person leaves."""
+    """The person at the keyboard has quit."""
 
 
 class Pen:
-    """Reads the person's messages; `own` holds additional commands."""
+    """A reader of the person's messages; `own` holds additional commands."""
 
     def __init__(self, keyboard: Keyboard, own: Mapping[str, Callable[[], None]]) -> None:
         self._keyboard = keyboard
@@ -44,7 +44,7 @@ class Pen:
     async def message(self, draft: Draft, *, answers: bool) -> str:
         """Return the next message, which may be the final answer if `answers` is True.
 
-        Raises QuitError if the person leaves.
+        Raises QuitError if the person quits.
         """
         while True:
             text = await self._text()
@@ -120,7 +120,7 @@ class Pen:
         return "\n".join(lines).strip("\n")
 
     def show_help(self, answers: bool) -> None:
-        """Print how messages end, and the commands."""
+        """Print how to end a message, and list the commands."""
         screen.note(ENDS)
         known = {"/edit", "/help", "/quit", *self._own, *(["/answer"] if answers else [])}
         screen.commands([HELP[name] for name in HELP if name in known])

@@ -43,7 +43,7 @@ class PlaySession(Evaluation):
     """An evaluation with the person as `role`.
 
     Its run contains the tasks that were played, in the source's order. They are played in the order of `task_ids` or,
-    without it, in a random order derived from the run's seed.
+    if it is not set, in a random order derived from the run's seed.
     """
 
     def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:
@@ -116,7 +116,7 @@ class PlaySession(Evaluation):
             if isinstance(self.human, PersonHuman):
                 await self.human.brief(cell.task)
             await runner.run([cell], earlier, done)
-        screen.note("All tasks are played.")
+        screen.note("All tasks have been played.")
 
     def finish(self) -> int:
         """Write the report, and print where it is. Return 1 if a dialogue has no score, else 0."""

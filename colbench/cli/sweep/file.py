@@ -31,7 +31,7 @@ class SweepRun(Struct, frozen=True, kw_only=True):
 def read_sweep(path: Path, environment: Mapping[str, str]) -> list[SweepRun]:
     """Return the runs of a sweep's file; settings of `[[run]]` override environment variables, which override `[base]`.
 
-    Raises UserError that names the file, the table and the key of a mistake.
+    Raises UserError, which names the file, the table and the key, if the file contains a mistake.
     """
     content = read_file(path, "FILE")
     _require_tables(path, content)
@@ -63,7 +63,7 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
         raise UserError(f"{path}: `base` is not a table; begin it with [base]")
     if len(runs) < 2:
         raise UserError(
-            f"{path}: has {len(runs)} tables [[run]]; a sweep needs at least two; for one run "
+            f"{path}: number of [[run]] tables: {len(runs)}; a sweep needs at least two; for one run "
             "use `colbench eval --config`"
         )
 

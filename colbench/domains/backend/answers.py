@@ -40,15 +40,15 @@ _BANNED = (
 def extract_code(answer: str, mode: ScoringMode) -> str:
     """Extract the Python source from an answer.
 
-    `official`: the text behind the first "```python", else behind the first "```", up to the next "```" or the end;
-    without any, the whole text. `default`: the same for fences that begin a line, but other spellings of the tag count,
-    common indentation is removed, and without a fence, prose above the first line of code is removed.
+    `official`: the text after the first "```python", else after the first "```", up to the next "```" or the end; the
+    whole text if there is no fence. `default`: the same, but a fence must begin a line, other spellings of the tag
+    count, and common indentation is removed. If there is no fence, prose above the first line of code is removed.
     """
     return _official(answer) if mode == "official" else _default(answer)
 
 
 def banned_text(answer: str) -> str:
-    """Return the first text in the answer for which the released scorer gives 0, or ""."""
+    """Return the first text in the answer for which the released scorer gives 0; "" if there is none."""
     return next((text for text in _BANNED if text in answer), "")
 
 
@@ -69,7 +69,7 @@ def _default(answer: str) -> str:
 
 
 def _without_preface(text: str) -> str:
-    """Return the text behind the last line of prose above the first definition."""
+    """Return the text after the last line of prose above the first definition."""
     definition = _DEFINITION.search(text)
     if definition is None:
         return text

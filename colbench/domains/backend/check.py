@@ -18,7 +18,7 @@ MODES: tuple[ScoringMode, ...] = ("default", "official")
 async def check_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> list[TaskCheck]:
-    """Check tasks of backend programming in an entered sandbox; `done` is called after each."""
+    """Check tasks of backend programming in a started sandbox; `done` is called after each task."""
     import asyncio
 
     scorer = UnitTestScorer(sandbox)

@@ -1,4 +1,4 @@
-"""The syntax of a program as parts that renaming, layout and comments do not change."""
+"""The syntax of a program as parts that do not depend on names, layout or comments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Syntax = tuple[object, ...]
 
 
 def copies(reference: str, source: str) -> bool:
-    """Return True if a program is the reference, or nearly."""
+    """Return True if a program is a copy of the reference, or nearly a copy."""
     longest = LONGER * len(reference) + 1000
     return is_copy(
         _syntax_of_reference(reference), syntax(source) if len(source) <= longest else ()
@@ -38,7 +38,7 @@ def syntax(source: str) -> Syntax:
 
 
 def shape(source: str) -> tuple[str, ...]:
-    """Return the parts of a program in order without names, or its words and signs if it is not valid Python."""
+    """Return the parts of a program in order, without names; its words and symbols if it is not valid Python."""
     return tuple(part for part in syntax(source) if isinstance(part, str)) or token_parts(source)
 
 
@@ -74,7 +74,7 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _constant(value: object) -> str:
-    """Return the beginning of a constant; integers in hex, because Python limits the decimal digits it converts."""
+    """Return a prefix of a constant's text; integers are in hex because Python limits decimal conversions."""
     return (hex(value) if type(value) is int else repr(value))[:200]
 
 

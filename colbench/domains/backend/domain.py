@@ -21,11 +21,11 @@ from colbench.task import Fact, Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
 LONGEST_ANSWER = 200_000
-"""Maximum length in characters; no person asks for a longer function."""
+"""Maximum length of an answer in characters; no realistic task needs a longer function."""
 
 
 class BackendDomain(Domain):
-    """Functions in Python, scored by the share of hidden tests that they pass."""
+    """The domain of Python functions, scored by the share of hidden tests that they pass."""
 
     name = "backend"
     title = "Backend programming"
@@ -73,20 +73,20 @@ class BackendDomain(Domain):
         return CodeResources(config)
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer by hidden tests."""
+        """Return the scorer that runs the hidden tests."""
         from colbench.domains.backend.scorer import UnitTestScorer
 
         assert isinstance(resources, CodeResources)  # noqa: S101
         return UnitTestScorer(resources.sandbox)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
-        """Return the human who answers from a task's facts or, without facts, from the reference code."""
+        """Return the human who answers from a task's facts or, if it has none, from the reference code."""
         from colbench.domains.backend.human.keyless import BackendHuman
 
         return BackendHuman()
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the task's facts or, without facts, the decisions that its reference shows."""
+        """Return the task's facts or, if it has none, the decisions found in its reference code."""
         from colbench.domains.backend.human.human import decisions
 
         return task.hidden.facts or decisions(task)
@@ -98,11 +98,11 @@ class BackendDomain(Domain):
         return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)
 
     def items(self, source: str) -> Items:
-        """Return the names, numbers and texts of Python source."""
+        """Return the names, numbers and strings of Python source code."""
         return python_items(source)
 
     def source(self, answer: str) -> str:
-        """Return the program that is run; nothing of an answer that is too long to be run."""
+        """Return the program to run; "" if the answer is too long."""
         return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
 
     def copied(self, task: Task, source: str) -> bool:
@@ -110,7 +110,7 @@ class BackendDomain(Domain):
         return copies(task.hidden.reference, source)
 
     def shape(self, source: str) -> Sequence[str]:
-        """Return the kinds of a program's syntax nodes and its constants."""
+        """Return a program's constants and the types of its syntax nodes, in order."""
         return shape(source)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
@@ -129,21 +129,21 @@ class BackendDomain(Domain):
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
-        """Check that every reference passes all its tests and an empty answer none."""
+        """Check that every reference passes all its tests, and that an empty answer passes none."""
         from colbench.domains.backend.check import check_functions
 
         async with self.resources(config, tasks) as resources:
             return await check_functions(tasks, resources.sandbox, done)
 
     async def vet(self, task: Task, resources: Resources) -> None:
-        """Raise RejectedError if a request reveals its reference, or the reference's values vary too little."""
+        """Raise RejectedError if the request reveals the reference, or if the reference's values vary too little."""
         from colbench.domains.backend.vetting import vet
 
         assert isinstance(resources, CodeResources)  # noqa: S101
         await vet(task, resources.sandbox)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return the lines of the references, and the number and the characters of the hidden calls."""
+        """Return the number of lines of each reference, and the number and the lengths of the hidden calls."""
         return {
             "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
             "calls, number": [len(task.hidden.tests) for task in tasks],
@@ -157,7 +157,7 @@ class BackendDomain(Domain):
         sample: int,  # noqa: ARG002
         bar: Bar,
     ) -> Examination:
-        """Run all references, and return the types of their values and the flaws that show."""
+        """Run all references, and return the types of their values and the flaws found."""
         from colbench.domains.backend.examine import examine_functions
 
         async with self.resources(config, tasks) as resources:

@@ -1,4 +1,4 @@
-"""Statistics over the references of a set of backend tasks: types of values, different values, flaws."""
+"""Statistics of the references of a set of backend tasks: types of values, numbers of different values, flaws."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FLAWS = {
 async def examine_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> Examination:
-    """Run the references of tasks in a sandbox that has been entered; `done` is called after each."""
+    """Run the references of tasks in a started sandbox; `done` is called after each task."""
     scorer = UnitTestScorer(sandbox)
 
     async def validate(task: Task) -> Validation:
@@ -49,7 +49,7 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and a table of the number of tasks by the number of different values."""
+    """Yield the share of each type of value, and a table: the number of tasks by the number of different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
     yield f"Values of the calls by type: {', '.join(shares)}."

@@ -1,4 +1,4 @@
-"""Items of Python source: identifiers, numbers and texts from its syntax tree, or from its tokens if it has none."""
+"""Items of Python source: identifiers, numbers and strings from its syntax tree; from its tokens if parsing fails."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from colbench.items import Items, make_items, tokens_of
 
 LARGEST = 1e300
 """Limit beyond which an integer may not be representable as a float."""
-NAMING = ("id", "attr", "arg", "name")
-"""Fields of syntax nodes that contain names."""
+NAMING = {
+    kind: field
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+    for field in ("id", "attr", "arg", "name")
+    if field in kind._fields
+}
+"""The field that contains a name, by class of syntax node."""
 PYTHON = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"self"}
 
 
@@ -33,5 +39,5 @@ def _named(source: str) -> tuple[set[str], set[float], set[str]]:
     constants = [node.value for node in nodes if isinstance(node, ast.Constant)]
     numbers = {float(c) for c in constants if isinstance(c, int | float) and c < LARGEST}
     texts = {c for c in constants if isinstance(c, str)}
-    names = (vars(node).get(field) for node in nodes for field in NAMING)
+    names = (getattr(node, NAMING[type(node)]) for node in nodes if type(node) in NAMING)
     return {name for name in names if isinstance(name, str)}, numbers, texts

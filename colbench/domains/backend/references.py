@@ -1,7 +1,8 @@
-"""Expected values of the hidden tests: each task's reference runs once in the sandbox; the harness keeps the values.
+"""Expected values of the hidden tests, computed once per task from its reference and kept by the harness.
 
-It runs twice, the second time under another hash seed, another random seed and another clock. A call whose
-two values differ is `unstable`; one that raises, or whose value cannot be compared, is `unscorable`.
+The computation runs the reference twice in the sandbox, the second time with a different hash seed, random seed and
+clock. A call whose two values differ is `unstable`. A call that raises, or whose value cannot be compared, is
+`unscorable`.
 """
 
 from __future__ import annotations
@@ -27,20 +28,23 @@ class Expected(Struct, frozen=True, kw_only=True):
     value: bytes = b""
     """The encoded value; empty if there is none."""
     official: bytes = b""
-    """The value under the released scorer's way of executing; empty where the reference raises there."""
+    """The value when the reference is executed as in the released scorer; empty if it raises there."""
     shown: str = ""
-    """The value, or the reference's error, for people."""
+    """The value, or the reference's error, in human-readable form."""
 
 
 class References:
-    """Expected values of tasks; each task's reference runs only once for all callers."""
+    """The expected values of tasks. The values of a task are computed only once for all callers."""
 
     def __init__(self, box: CodeSandbox) -> None:
         self._box = box
         self._known: dict[str, asyncio.Task[tuple[Expected, ...]]] = {}
 
     async def of(self, task: Task) -> tuple[Expected, ...]:
-        """Return one entry for each hidden test, in order. Raises SandboxError; the next call then tries again."""
+        """Return one entry for each hidden test, in order.
+
+        Raises SandboxError if the sandbox fails; the next call then tries again.
+        """
         running = self._known.get(task.hash)
         if running is None:
             running = asyncio.create_task(self._compute(task))

@@ -1,9 +1,8 @@
 """Hidden unit tests: the share of a task's calls on which the answer returns the reference's value.
 
-`default` is the fair verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL,
-arXiv 2503.15478, released code): top-level names are not visible inside functions, some texts are
-banned, a result of None never matches. Expected values never enter a candidate's process, and the
-verdict is made here, over decoded values.
+`default` is the fair verdict. `official` reproduces the released scorer's verdicts on honest answers (SWEET-RL, arXiv
+2503.15478, released code): top-level names are not visible inside functions, some strings are banned, and a result of
+None never matches. Expected values never enter a candidate's process; the harness compares the decoded values here.
 """
 
 from __future__ import annotations
@@ -23,33 +22,33 @@ from colbench.task import Task
 
 VERSION = 2
 MAX_ANSWER = 200_000
-"""Maximum length in characters; no person asks for a longer function."""
+"""Maximum length of an answer in characters; no realistic task needs a longer function."""
 _LONG_VALUE = 1 << 15
-"""Size in bytes from which values are compared in a thread."""
+"""Size in bytes above which values are compared in a thread."""
 _NAMESPACE: dict[ScoringMode, Namespace] = {"default": "module", "official": "split"}
 MODES: tuple[ScoringMode, ...] = tuple(_NAMESPACE)
 
 
 class Validation(Struct, frozen=True, kw_only=True):
-    """Properties of a task that are checked before it is used."""
+    """Properties of a task that are checked before the task is used."""
 
     task_id: str
     scores: dict[str, Score]
-    """The reference itself as an answer, by scoring mode."""
+    """The scores of the reference itself as an answer, by scoring mode."""
     unstable: tuple[str, ...]
     """Calls on which the reference does not give the same value twice."""
     unscorable: tuple[tuple[str, str], ...]
-    """Calls on which the reference raises or gives a value that cannot be compared, and which."""
+    """Calls on which the reference raises or gives a value that cannot be compared, each with that error or value."""
     constant: bool
-    """True if every call returns the same value, so that an answer need not look at its arguments."""
+    """True if every call returns the same value, so that an answer can ignore its arguments."""
     expected: tuple[Expected, ...]
     """The value of each call."""
 
 
 class UnitTestScorer:
-    """Scores backend answers in a given sandbox, which must have been entered.
+    """A scorer of backend answers that uses a given sandbox, which must have been started.
 
-    `modes` names the verdicts to compute; computing both costs hardly more than one.
+    `modes` names the verdicts to compute; computing both costs hardly more than computing one.
     """
 
     def __init__(self, box: CodeSandbox, modes: Sequence[ScoringMode] = MODES) -> None:
@@ -58,7 +57,7 @@ class UnitTestScorer:
         self._references = References(box)
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """Return the verdicts on an answer, by mode. Raises SandboxError if the sandbox, not the answer, failed."""
+        """Return the verdicts on an answer, by mode. Raises SandboxError if the sandbox fails, not the answer."""
         expected = await self._references.of(task)
         refused = _refusal(answer)
         modes = tuple(mode for mode in self._modes if not refused[mode])
@@ -69,7 +68,7 @@ class UnitTestScorer:
         }
 
     async def validate(self, task: Task) -> Validation:
-        """Check the reference against its own tests. Raises SandboxError."""
+        """Check the reference against its own tests. Raises SandboxError if the sandbox fails."""
         expected = await self._references.of(task)
         values = [item.value for item in expected if item.standing == "stable"]
         return Validation(
@@ -86,7 +85,7 @@ class UnitTestScorer:
     async def _run(
         self, task: Task, answer: str, modes: tuple[ScoringMode, ...]
     ) -> dict[ScoringMode, JobResult]:
-        """Run the answer's program for each mode; once for both where the program is the same."""
+        """Run the answer's program for each mode; only once if it is the same program in both modes."""
         sources: dict[str, list[ScoringMode]] = {}
         for mode in modes:
             sources.setdefault(extract_code(answer, mode), []).append(mode)
@@ -126,7 +125,7 @@ class UnitTestScorer:
 
 
 def _refusal(answer: str) -> dict[ScoringMode, str]:
-    """Explain why an answer is not run at all, by mode, or ""."""
+    """Explain, by mode, why an answer is not run at all; "" if it is run."""
     if not answer.strip():
         return dict.fromkeys(_NAMESPACE, "the answer is empty")
     if len(answer) > MAX_ANSWER:
@@ -154,7 +153,7 @@ def _check(mode: ScoringMode, want: Expected, got: CallResult) -> Check:
 
 
 def _compare(mode: ScoringMode, want: Expected, value: bytes) -> tuple[Outcome, str]:
-    """Return the outcome of a call that returned a value, and the value in readable form."""
+    """Return the outcome of a call that returned a value, and the value in human-readable form."""
     try:
         matches = _matches(mode, want, value)
         return ("passed" if matches else "wrong"), (want.shown if matches else show(value))

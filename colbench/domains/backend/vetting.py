@@ -1,6 +1,6 @@
-"""Vetting of tasks written by a model: the request reveals nothing, and the ten calls distinguish answers.
+"""Vetting of tasks written by a model: the request must reveal little, and the ten calls must distinguish answers.
 
-The reference runs in the sandbox, twice, as for scoring; none of it ever runs in this process.
+The reference runs twice in the sandbox, as for scoring, and never in this process.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from colbench.sandbox.values import equal
 from colbench.task import SIGNATURE, Task
 
 MOST_LITERALS = 0.5
-"""Share of the reference's numbers and texts that a request may say; 7 % of 400 official requests say more."""
+"""Maximum share of the reference's numbers and strings in a request; 7 % of 400 official requests contain more."""
 MOST_NGRAMS = 0.1
-"""Share of the reference's four-token sequences; longer sequences add no information."""
+"""Maximum share of the reference's four-token sequences in a request; longer sequences add no information."""
 FEWEST_VALUES = 3
 NONE = b"null"
 """None, as the sandbox encodes it."""
 
 
 async def vet(task: Task, box: CodeSandbox) -> None:
-    """Raise RejectedError if the request gives the reference away, or the reference is unfit for comparison.
+    """Raise RejectedError if the request gives the reference away, or if answers cannot be compared with the reference.
 
-    Raises SandboxError if the sandbox failed.
+    Raises SandboxError if the sandbox fails.
     """
     _check_request(task)
     await asyncio.to_thread(_check_values, await References(box).of(task))
@@ -42,7 +42,7 @@ async def vet(task: Task, box: CodeSandbox) -> None:
 
 
 def _check_request(task: Task) -> None:
-    """Check the part of the request beyond the signature, which a programmer needs."""
+    """Check the request without its signature, which an agent needs and is therefore allowed to see."""
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])

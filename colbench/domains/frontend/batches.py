@@ -18,7 +18,7 @@ class _Request(NamedTuple, Generic[Item, Result]):
 
 
 class Batches(Generic[Item, Result]):
-    """Runs `work` on up to `size` items at a time, in `lanes` threads that each start with `prepare`.
+    """A runner that calls `work` on up to `size` items at a time, in `lanes` threads that each first call `prepare`.
 
     When a thread is free, all waiting items (up to `size`) form its next batch. `work` returns one result for each
     item, in order.
@@ -40,7 +40,7 @@ class Batches(Generic[Item, Result]):
         self._lanes: set[asyncio.Task[None]] = set()
 
     async def run(self, item: Item) -> Result:
-        """Return the item's result, or raise what `work` raised on its batch."""
+        """Return the item's result, or raise the error that `work` raised on the item's batch."""
         request = _Request[Item, Result](item, asyncio.get_running_loop().create_future())
         self._waiting.append(request)
         if self._free:
@@ -70,7 +70,7 @@ class Batches(Generic[Item, Result]):
             self._free += 1
 
     def _next(self) -> list[_Request[Item, Result]]:
-        """Return the next batch, without items whose callers no longer wait."""
+        """Return the next batch, without items whose callers have stopped waiting."""
         batch: list[_Request[Item, Result]] = []
         while self._waiting and len(batch) < self._size:
             request = self._waiting.popleft()

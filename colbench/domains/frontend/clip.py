@@ -1,9 +1,9 @@
-"""The CLIP encoder: pictures to unit vectors, in batches, on the CPU or a GPU.
+"""The CLIP encoder: turns pictures into unit vectors, in batches, on the CPU or a GPU.
 
-Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU each core runs its own
-batches on one thread: pictures are independent, and OpenMP threads waste CPU time spinning while they wait for each
-other next to a busy browser. On two cores that others used, two threads took 1.0 to 1.3 s of CPU for a single picture,
-one took 0.15 s.
+Pictures are decoded and framed in threads, so that scoring overlaps rendering. On the CPU, each core runs its own
+batches on one thread: pictures are independent, and OpenMP threads that wait for each other waste CPU time spinning
+while a browser is busy. On two shared cores, a single picture took 1.0 to 1.3 s of CPU time with two threads, and
+0.15 s with one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CPU_BATCH = 16
 CUDA_BATCH = 32
 MOST_KNOWN = 4096
-"""Pictures whose vectors are kept: every target of a test set and the pages of the dialogues under way."""
+"""Maximum number of pictures whose vectors are kept: all targets of a test set, and the pages of running dialogues."""
 
 
 logger = logging.getLogger("colbench")
@@ -48,7 +48,7 @@ class DeviceError(UserError):
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
-    """Return the encoder, or None on a machine without weights, reported once in the log; see `ClipEncoder`."""
+    """Return the encoder; None, with a warning in the log, if the weights are missing; see `ClipEncoder`."""
     try:
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
@@ -61,9 +61,10 @@ def find_clip(
 class ClipEncoder:
     """CLIP's image encoder with the paper's weights, or those in `weights` (see `find_weights`).
 
-    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU where there is one. `batch`: pictures in one pass.
-    Leaving it as an asynchronous context ends its threads. The constructor raises MissingWeightsError when there
-    are no weights, UserError when they cannot be used, DeviceError when the device cannot.
+    `device`: `cpu`, `cuda` (or `cuda:1`), or `auto` for a GPU if there is one. `batch`: number of pictures per forward
+    pass. The encoder is an async context manager; closing it ends its threads. The constructor raises
+    MissingWeightsError if there are no weights, UserError if they cannot be used, and DeviceError if the device cannot
+    be used.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class ClipEncoder:
         found = find_weights(Path(weights) if weights else None, allow_unpinned=allow_unpinned)
         self.device = _device(device)
         self.identity = found.identity
-        """Model and weights: `ViT-B-32-quickgelu@40d36571`."""
+        """The model and its weights, such as `ViT-B-32-quickgelu@40d36571`."""
         self._tower = load_tower(found).to(self.device)
         self._size = int(self._tower.image_size[0])  # type: ignore[index]
         on_cpu = self.device == "cpu"
@@ -100,7 +101,7 @@ class ClipEncoder:
     async def embed(self, picture: bytes, *views: View) -> Vectors:
         """Return unit vectors of the views of a PNG picture, in their order; float32, shape (len(views), features).
 
-        Raises ScorerError when the picture cannot be read or the device fails.
+        Raises ScorerError if the picture cannot be read or the device fails.
         """
         key = (hashlib.sha256(picture).digest(), views)
         return await self._known.get(key, lambda: self._compute(picture, views))
@@ -113,7 +114,7 @@ class ClipEncoder:
             return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
 
     def _full_precision(self) -> AbstractContextManager[None]:
-        """Keep cuDNN from rounding the convolution to TensorFloat-32, which would show in the third decimal."""
+        """Keep cuDNN from computing the convolution in TensorFloat-32, which would change the third decimal."""
         import torch
 
         if self.device == "cpu":
@@ -150,16 +151,16 @@ def _device(wanted: str) -> str:
 
 
 def _multiply_with_onednn(tower: Module) -> None:
-    """Use oneDNN for the perceptrons of the vision tower, in float32 as before.
+    """Use oneDNN for the perceptrons of the vision tower, still in float32.
 
-    Otherwise PyTorch uses MKL, which is half as fast on some processors; the vectors agree to 1e-7.
+    Otherwise PyTorch uses MKL, which is half as fast on some processors. The vectors of both agree to 1e-7.
     """
     import torch
 
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # raised by TorchScript, which it uses
+        warnings.simplefilter("ignore", FutureWarning)  # to_mkldnn uses TorchScript
         from torch.utils.mkldnn import to_mkldnn
 
         for block in list(tower.modules()):
@@ -168,7 +169,7 @@ def _multiply_with_onednn(tower: Module) -> None:
 
 
 def _work_alone() -> None:
-    """Make the calling thread do its share of PyTorch's work by itself."""
+    """Make PyTorch compute in the calling thread only, without helper threads."""
     import torch
 
     torch.set_num_threads(1)

@@ -38,7 +38,7 @@ def lab(colors: Sequence[str]) -> Floats:
 
 
 def ciede2000(first: Floats, second: Floats) -> Floats:
-    """Return the difference of two rows of CIELAB colors, pair by pair; 0 is equal, black and white differ by 100."""
+    """Return the differences of two rows of CIELAB colors, pair by pair: 0 if equal, 100 for black and white."""
     import numpy as np
 
     (l1, a1, b1), (l2, a2, b2) = first.T, second.T
@@ -67,7 +67,7 @@ def ciede2000(first: Floats, second: Floats) -> Floats:
 
 
 def _turn(degrees: Floats) -> Floats:
-    """Return the same turn in the shorter direction, in [-180, 180]."""
+    """Return the equivalent turn in the shorter direction, in [-180, 180] degrees."""
     turn: Floats = degrees - 360.0 * (degrees > 180) + 360.0 * (degrees < -180)
     return turn
 

@@ -26,7 +26,7 @@ LONGEST_PAGE = 2_000_000
 COPIED = 0.9
 """Share of the design's hidden token sequences above which a page counts as a copy."""
 LEAST_RUNS = 20
-"""Minimum number of runs of tokens in a hidden design; a shorter one could have been written independently."""
+"""Minimum number of token sequences in a hidden design; a shorter design could have been written independently."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
 NO_CLIP = "needs CLIP's weights; `colbench score RUN` adds it without running anything again"
 OWN_PAGE = (
@@ -46,7 +46,7 @@ EMPTY_PAGE = f"""<!DOCTYPE html>
 
 
 class FrontendDomain(Domain):
-    """Pages in HTML, scored by the cosine of CLIP's view of their picture and of the hidden design's."""
+    """The domain of HTML pages, scored by the cosine of the CLIP embeddings of a page and of the hidden design."""
 
     name = "frontend"
     title = "Frontend design"
@@ -136,7 +136,7 @@ class FrontendDomain(Domain):
         return FrontendResources(config, tasks)
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer by similarity to the hidden design."""
+        """Return the scorer of similarity to the hidden design."""
         from colbench.domains.frontend.scorer import FrontendScorer
 
         assert isinstance(resources, FrontendResources)  # noqa: S101
@@ -158,7 +158,7 @@ class FrontendDomain(Domain):
         return VisionHuman(chat, voice)
 
     def scorer_flags(self, scorer: str) -> tuple[str, ...]:
-        """Return the flags for weights of CLIP that are not the paper's."""
+        """Return the flags for CLIP weights that are not the paper's."""
         from colbench.domains.frontend.weights import MODEL, SHA256
 
         _, found, clip = scorer.partition(" clip ")
@@ -166,7 +166,7 @@ class FrontendDomain(Domain):
         return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:  # noqa: ARG002
-        """Return nothing: the human describes differences between pages, which do not answer questions."""
+        """Return no decisions: the human describes differences between pages, which do not answer questions."""
         return ()
 
     def items(self, source: str) -> Items:
@@ -179,7 +179,7 @@ class FrontendDomain(Domain):
         return page if len(page) <= LONGEST_PAGE else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a page contains nearly all of the design's runs of tokens that the request lacks."""
+        """Return True if a page contains nearly all token sequences of the design that the request does not contain."""
         whole = hidden_items(task).ngrams
         used = used_items(task, source).ngrams
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
@@ -190,7 +190,7 @@ class FrontendDomain(Domain):
         return next(shown, text)
 
     def readable(self, said: str) -> str:
-        """Return a message without its page, which the human sees only as a picture."""
+        """Return a message without its page; the human sees the page only as a picture."""
         page = extract_page(said)
         return FENCE.sub("", said.replace(page, "")) if page else said
 
@@ -228,7 +228,7 @@ class FrontendDomain(Domain):
     def answer_pictures(
         self, folder: Path, renders: RenderStore, environment: str
     ) -> AnswerPictures:
-        """Return target, render and difference of pages."""
+        """Return a maker of pictures of the target, the render and their difference."""
         from colbench.domains.frontend.gallery.comparison import PageComparison
 
         return PageComparison(folder, renders, environment)
@@ -236,7 +236,10 @@ class FrontendDomain(Domain):
     def dialogue_pictures(
         self, folder: Path, config: RunConfig, environment: str
     ) -> DialoguePictures:
-        """Return target, page and difference of every turn; pages without a render are rendered."""
+        """Return a maker of pictures of the target, the page and their difference for every turn.
+
+        Pages without a stored render are rendered.
+        """
         from colbench.domains.frontend.gallery.rendered import RenderedPages
 
         return RenderedPages(folder, config, environment)
@@ -244,7 +247,7 @@ class FrontendDomain(Domain):
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
-        """Check that every design renders twice to the same picture and scores 1, and that an empty page scores 0."""
+        """Check that two renders of every design are equal, and that the design scores 1 and an empty page 0."""
         from colbench.domains.frontend.check import check_pages
 
         return await check_pages(tasks, config, make_clip(config), done)
@@ -252,7 +255,7 @@ class FrontendDomain(Domain):
     async def examine(
         self, tasks: Sequence[Task], config: RunConfig, sample: int, bar: Bar
     ) -> Examination:
-        """Render the first `sample` pages, twice and without the cosine, and return the flaws that show."""
+        """Render each of the first `sample` pages twice, without computing the cosine, and return the flaws found."""
         from colbench.domains.frontend.check import examine_pages
 
         return await examine_pages(tasks[:sample], config, bar)

@@ -41,21 +41,21 @@ MOST_TEXT = 1000
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """How far two pages agree, each measure in [0, 1]: 1 for equal pages, 0 if either is empty."""
+    """The agreement of two pages. Each measure is in [0, 1]: 1 for equal pages, 0 if exactly one page is empty."""
 
     block: float
-    """Size: of a pair, the smaller block's over the mean of both."""
+    """Size: the size of the smaller block of a pair, divided by the mean size of both."""
     text: float
-    """Words: the Sørensen-Dice coefficient of the pair's character bigrams, without regard to case."""
+    """Words: the Sørensen-Dice coefficient of the pair's character bigrams, ignoring case."""
     position: float
     """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
     page."""
     color: float
-    """One minus CIEDE2000 / 100 of the background or, for text, the mean of that and the same for the text color."""
+    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, the mean of that and of the text colors' value."""
 
     @property
     def layout(self) -> float:
-        """Return the mean of the four."""
+        """The mean of the four measures."""
         return (self.block + self.text + self.position + self.color) / 4
 
 
@@ -65,13 +65,13 @@ class Pair(NamedTuple):
     mine: Block
     theirs: Block
     nearness: float
-    """1 at the same place, 0 at opposite edges of the larger page."""
+    """1 for the same place, 0 for opposite edges of the larger page."""
     text: float
     """Similarity of the texts; 0 for blocks without text."""
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:
-    """Return the agreement of two rendered pages; symmetric."""
+    """Return the agreement of two rendered pages, which is symmetric."""
     blocks = (*mine.blocks[:MOST_BLOCKS], *theirs.blocks[:MOST_BLOCKS])
     pairs = pair_blocks(mine, theirs)
     block = _share(pairs, blocks, _size_agreement)
@@ -131,7 +131,7 @@ def _same_color(first: str, second: str) -> float:
 
 
 def pair_blocks(mine: Render, theirs: Render) -> list[Pair]:
-    """Pair the blocks of two pages that correspond, each at most once."""
+    """Pair the corresponding blocks of two pages, each block at most once."""
     extent = max(mine.width, theirs.width, 1), max(mine.height, theirs.height, 1)
     pages = _by_class(mine.blocks[:MOST_BLOCKS]), _by_class(theirs.blocks[:MOST_BLOCKS])
     return [
@@ -198,7 +198,7 @@ def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
 def dice(mine: Sequence[str], theirs: Sequence[str]) -> Floats:
     """Return the Sørensen-Dice coefficients of the bigrams of every two texts; shape (len(mine), len(theirs)).
 
-    Texts are compared without regard to case, with a space added before and after.
+    Case is ignored, and a space is added before and after each text.
     """
     import numpy as np
 

@@ -1,9 +1,9 @@
-"""The inputs of CLIP made from a page's picture: the paper's crop, and the whole page.
+"""CLIP's inputs made from a page's picture: the paper's crop, and the whole page.
 
-`crop`: the shorter edge resized to the model's input, then the center cut out, as open_clip and OpenAI do it; only a
-square in the middle of a tall page is visible. `page`: the whole picture squashed to a square, as Design2Code (arXiv
-2403.03163) does it. Padding to a square would keep the proportions but waste most of the input: a page of 1280 x 4000
-would become a strip 72 pixels wide.
+`crop`: the shorter edge is resized to the size of the model's input, and the center is cropped, as in open_clip and
+OpenAI's code; only a square in the middle of a tall page is visible. `page`: the whole picture is squashed to a square,
+as in Design2Code (arXiv 2403.03163). Padding to a square would keep the proportions but waste most of the input: a page
+of 1280 x 4000 pixels would become a strip 72 pixels wide.
 """
 
 from __future__ import annotations

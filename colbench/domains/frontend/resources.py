@@ -1,4 +1,4 @@
-"""The browser and the CLIP weights that a configuration asks for."""
+"""The browser and the CLIP weights that a configuration requires."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class FrontendResources(Resources):
-    """A renderer, and the encoder for the cosine if weights are available.
+    """A renderer, and the encoder for the cosine if CLIP's weights are available.
 
-    The constructor raises UserError if there is no browser; the first use of `clip` raises it if the weights are
+    The constructor raises UserError if there is no browser. The first use of `clip` raises UserError if the weights are
     invalid.
     """
 
@@ -35,11 +35,11 @@ class FrontendResources(Resources):
 
     @cached_property
     def clip(self) -> ClipEncoder | None:
-        """Return the encoder; None without weights. The first use loads or downloads them."""
+        """The encoder; None if there are no weights. The first use loads or downloads the weights."""
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return no cosines because there are no weights."""
+        """Return the cosine metrics if they cannot be computed because there are no weights, else nothing."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:
@@ -48,12 +48,12 @@ class FrontendResources(Resources):
 
     @property
     def environment(self) -> str:
-        """Return browser, version, fonts and assets."""
+        """The browser, its version, its fonts and its assets."""
         return self.renderer.environment
 
     @property
     def isolation(self) -> str:
-        """Describe how the browser is isolated, once started."""
+        """The isolation of the browser, known once the browser has started."""
         return f"browser: {self.renderer.cage}"
 
     async def __aenter__(self) -> FrontendResources:
@@ -71,7 +71,7 @@ class FrontendResources(Resources):
 
 
 def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
-    """Build the renderer that a configuration requires; renders are stored in `store`, else in the user's cache."""
+    """Build the renderer that a configuration requires. Renders are stored in `store` or, if None, the user's cache."""
     from colbench.sandbox.browser import Renderer
 
     return Renderer(config.browser, workers=workers(config.browser_workers), cache=store)
@@ -80,7 +80,7 @@ def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
 def make_clip(config: RunConfig) -> ClipEncoder | None:
     """Build the encoder for the cosine; None, with a warning, if there are no weights.
 
-    Raises UserError that begins with the flag that caused it.
+    Raises UserError if the weights or the device cannot be used; the message begins with the flag to change.
     """
     from colbench.domains.frontend.clip import DeviceError, find_clip
     from colbench.domains.frontend.weights import OtherWeightsError

@@ -2,8 +2,8 @@
 
 `default` is the fair verdict: an answer without a page that can be rendered scores 0. `official` is the verdict of the
 released scorer (SWEET-RL, arXiv 2503.15478), with its extraction and viewport, and a black picture for a missing page.
-The value is the cosine of CLIP's embeddings of the two pictures; without weights it is None and only the other measures
-are reported. docs/frontend.md explains what each measure captures.
+The value is the cosine of CLIP's embeddings of the two pictures. If there are no weights, the value is None and only
+the other measures are reported. docs/frontend.md explains what each measure captures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from colbench.task import Task
 VERSION = 1
 MODES: tuple[ScoringMode, ...] = ("default", "official")
 DIGITS = 5
-"""Decimal places of every measure: batch size, threads and device move a cosine by less than half of the last."""
+"""Decimal places of every measure. Batch size, threads and device change a cosine by less than half the last place."""
 COSINES: dict[str, View] = {"cosine": "crop", "cosine_page": "page"}
 LAYOUT = ("block", "text", "position", "color", "layout", "ssim")
 BLACK, WHITE = "#000000", "#ffffff"
@@ -42,10 +42,10 @@ Metrics = dict[str, float]
 
 
 class FrontendScorer:
-    """Scores pages with a given renderer, which must have been entered.
+    """A scorer of pages that uses a given renderer, which must have been started.
 
-    `clip`: None scores without the cosine. `targets`: the tasks of the run; one of them is the `other` floor. `modes`:
-    the verdicts to compute.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; the target of one of them is
+    the `other` floor. `modes`: the verdicts to compute.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FrontendScorer:
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
         """Return the verdicts on an answer, by mode.
 
-        Raises RenderError when the browser failed, ScorerError when CLIP did or the target cannot be rendered.
+        Raises RenderError if the browser fails, ScorerError if CLIP fails or the target cannot be rendered.
         """
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
@@ -75,10 +75,10 @@ class FrontendScorer:
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return for each turn the outcomes of the human's differences on the next page.
+        """Return, for each turn, the outcomes on the next page of the differences that the human named.
 
-        They are known if the human names differences in the keyless one's words. Raises RenderError if the browser
-        fails.
+        The outcomes of a turn are known only if the human names differences in the words of the keyless human. Raises
+        RenderError if the browser fails, ScorerError if the target cannot be rendered.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(
@@ -172,7 +172,7 @@ class FrontendScorer:
         return None
 
     async def _compare(self, page: Render, target: Render) -> Metrics:
-        """Measure a rendered page by everything that can be measured."""
+        """Return all measures that can be computed for a rendered page."""
         plain = asyncio.to_thread(_measure, page, target)
         if not self._clip:
             return await plain

@@ -1,4 +1,4 @@
-"""The human played by a vision model: sees the target and the designer's page, and describes the differences.
+"""The human played by a vision model, which sees the target and the designer's page and describes the differences.
 
 Pages and the designer's messages may try to mislead the human: pages are shown only as pictures, and the prompt
 contains the designer's words as quoted data.
@@ -40,10 +40,11 @@ NOT_SEEN: dict[RenderOutcome, str] = {
 
 
 class VisionHuman:
-    """A human who sees pages: the target page and the page in the agent's last message, as pictures.
+    """A human who sees pages as pictures: the target page, and the page in the agent's last message.
 
     If the browser cannot render a page, a fixed reply says so. The reply includes the picture of the agent's page. The
-    placeholders of the prompt are `{problem_description}`, `{pictures}` (says what they are) and `{dialogue_history}`.
+    placeholders of the prompt are `{problem_description}`, `{pictures}` (what the pictures show) and
+    `{dialogue_history}`.
     """
 
     def __init__(self, chat: ChatModel, voice: Voice) -> None:
@@ -58,7 +59,8 @@ class VisionHuman:
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the model's words as the human.
 
-        Raises SimulatorError if there are none or the target cannot be rendered, RenderError if the browser fails.
+        Raises SimulatorError if the model says nothing or the target cannot be rendered, RenderError if the browser
+        fails.
         """
         page = extract_page(dialogue[-1].content)
         target, made = await self._look(target_page(task.hidden.reference), page)
@@ -84,7 +86,7 @@ class VisionHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """Format the conversation so far, a line for each message, quoted and without its page."""
+    """Format the conversation so far, one line for each message, quoted and without its page."""
     return "\n".join(
         f"{SPEAKERS[message.role]}: {json.dumps(words(message.content), ensure_ascii=False)}"
         for message in dialogue
@@ -92,7 +94,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """Return the text next to the page."""
+    """Return the text of a message, with a placeholder for its page and cut to `QUOTED_CHARS`."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

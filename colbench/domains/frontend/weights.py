@@ -1,7 +1,7 @@
 """CLIP's weights: finding or downloading them, verifying their hash, and loading them completely.
 
-The paper's model is OpenAI's ViT-B/32, which open_clip calls `ViT-B-32-quickgelu`; its plain `ViT-B-32` has another
-activation and is silently wrong with these weights.
+The paper's model is OpenAI's ViT-B/32, which open_clip calls `ViT-B-32-quickgelu`. The plain `ViT-B-32` of open_clip
+has a different activation function and is silently wrong with these weights.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
 CACHE = Path("~/.cache/clip")
 """Folder where OpenAI's own package and open_clip store the same file."""
 PATIENCE = 5.0
-"""Seconds until an address that does not answer counts as unreachable."""
+"""Seconds after which an address that does not answer counts as unreachable."""
 CONFIG = "open_clip_config.json"
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
 VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """No weights are on this machine and none could be fetched. Scoring can go on without the cosine."""
+    """No weights are on this machine, and none could be fetched. Scoring can continue without the cosine."""
 
 
 class OtherWeightsError(UserError):
-    """The weights are not the paper's, and others were not allowed."""
+    """The weights are not the paper's, and other weights were not allowed."""
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """A file of weights whose bytes were read and hashed."""
+    """A weights file whose bytes were read and hashed."""
 
     file: Path
     sha256: str
@@ -54,21 +54,21 @@ class Weights(Struct, frozen=True, kw_only=True):
 
     @property
     def pinned(self) -> bool:
-        """Return True if these are the paper's weights, byte by byte."""
+        """True if these are the paper's weights, byte by byte."""
         return self.sha256 == SHA256
 
     @property
     def identity(self) -> str:
-        """Return the architecture and the start of the file's hash: `ViT-B-32-quickgelu@40d36571`."""
+        """The architecture and a prefix of the file's hash, such as `ViT-B-32-quickgelu@40d36571`."""
         return f"{'custom' if self.config else MODEL}@{self.sha256[:8]}"
 
 
 def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) -> Weights:
-    """Find the weights in `source`, or OpenAI's in the cache or the network.
+    """Find the weights in `source` or, if it is None, OpenAI's weights in the cache or on the network.
 
-    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with one and an `open_clip_config.json`. Raises
-    MissingWeightsError if there is no `source` and the download failed, or open_clip is not installed; UserError for a
-    `source` that cannot be used; OtherWeightsError, unless `allow_unpinned`, if the hash is not the paper's.
+    `source`: a file (`.pt`, `.safetensors`, `.bin`), or a folder with such a file and an `open_clip_config.json`.
+    Raises MissingWeightsError if `source` is None and the download failed, or if open_clip is not installed; UserError
+    if `source` cannot be used; OtherWeightsError if the hash is not the paper's, unless `allow_unpinned` is set.
     """
     if find_spec("open_clip") is None:
         raise MissingWeightsError(
@@ -89,7 +89,10 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
 
 
 def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
-    """Return the file at `address` from the cache, or download it with open_clip. Raises MissingWeightsError."""
+    """Return the file at `address` from the cache, or download it with open_clip.
+
+    Raises MissingWeightsError if the file is not cached and cannot be downloaded.
+    """
     target = cache.expanduser() / Path(address).name
     if target.is_file():
         return target
@@ -109,7 +112,7 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError at once rather than let a download hang; open_clip's has no time limit."""
+    """Raise OSError if an address cannot be reached, because open_clip's download has no time limit."""
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     request = urllib.request.Request(address, method="HEAD")  # noqa: S310
@@ -124,10 +127,10 @@ def _file_in(source: Path) -> Path:
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; expected CLIP weights")
     if not (source / CONFIG).is_file():
-        raise UserError(f"{source}: has no {CONFIG}; name the weights file itself")
+        raise UserError(f"{source}: no {CONFIG} in this folder; name the weights file itself")
     files = [file for suffix in SUFFIXES for file in sorted(source.glob(f"*{suffix}"))]
     if not files:
-        raise UserError(f"{source}: has no weights ({', '.join(SUFFIXES)})")
+        raise UserError(f"{source}: no weights in this folder ({', '.join(SUFFIXES)})")
     return files[0]
 
 
@@ -142,8 +145,8 @@ def _digest(file: Path) -> str:
 def load_tower(weights: Weights) -> Module:
     """Load CLIP's image tower with these weights, in float32, on the CPU.
 
-    The tower is made without storage and takes every tensor from the file, so none can keep random values. Raises
-    UserError when they do not fit the architecture.
+    The tower is created without storage and takes every tensor from the file, so that no tensor keeps random values.
+    Raises UserError if the weights do not fit the architecture.
     """
     import torch
     from open_clip import CLIP, get_model_config
@@ -155,7 +158,7 @@ def load_tower(weights: Weights) -> Module:
             tower: Module = CLIP(**config).visual
     except Exception as cause:
         raise UserError(
-            f"{weights.config}: not the configuration of a plain CLIP: {describe_exception(cause)}"
+            f"{weights.config}: not a standard CLIP configuration: {describe_exception(cause)}"
         ) from cause
     try:
         tower.load_state_dict(read_visual(weights), strict=True, assign=True)
@@ -169,10 +172,10 @@ def load_tower(weights: Weights) -> Module:
 
 
 def read_visual(weights: Weights) -> dict[str, Tensor]:
-    """Read the tensors of the image tower, by their names inside it. Raises UserError for an invalid file.
+    """Read the tensors of the image tower, by their names within the tower. Raises UserError if the file is invalid.
 
-    OpenAI's file is a TorchScript archive, which can contain code: it is opened as an archive only if its hash is
-    pinned.
+    OpenAI's file is a TorchScript archive, which can contain code. A file is opened as an archive only if its hash is
+    the pinned one.
     """
     try:
         state = _read_state(weights.file, archive=weights.pinned)
@@ -202,7 +205,7 @@ def _read_state(file: Path, *, archive: bool) -> dict[str, Tensor]:
 
 
 def read_archive(file: Path) -> dict[str, Tensor]:
-    """Read the tensors of a TorchScript archive, which executes its content: use it only for trusted files."""
+    """Read the tensors of a TorchScript archive. Loading executes code in the archive, so use only trusted files."""
     import torch
 
     with warnings.catch_warnings():

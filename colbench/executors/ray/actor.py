@@ -22,10 +22,10 @@ class NodeActor:
         """Start the worker.
 
         Return the reason if that is impossible, else an empty text. `version` is the run's version of ColBench,
-        `folder` the one in which the run was started, and `environment` contains variables that the worker needs.
+        `folder` is the folder in which the run was started, and `environment` contains variables that the worker needs.
         """
         if version != __version__:
-            return f"has ColBench {__version__}, and the run {version}"
+            return f"has ColBench {__version__}, but the run has {version}"
         with suppress(OSError):  # the package is optional on a node
             os.chdir(folder)
         ours, theirs = socket.socketpair()

@@ -41,7 +41,7 @@ class Cluster:
 
     @classmethod
     async def join(cls, executor: str) -> Cluster:
-        """Join the cluster that an executor such as `ray:ADDRESS` names; without an address, this machine's cluster.
+        """Join the cluster that an executor such as `ray:ADDRESS` names; by default this machine's cluster.
 
         Raises UserError if Ray is not installed, or the cluster cannot be joined.
         """
@@ -62,7 +62,7 @@ class Cluster:
             await asyncio.to_thread(self._ray.shutdown)
 
     async def nodes(self) -> list[Node]:
-        """Return the nodes that live and have a CPU for actors."""
+        """Return the nodes that are alive and have a CPU for actors."""
         found = await asyncio.to_thread(self._ray.nodes)
         return [_node(each) for each in found if each["Alive"] and each["Resources"].get("CPU")]
 

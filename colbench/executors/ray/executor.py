@@ -40,14 +40,14 @@ class Place(Struct, frozen=True, kw_only=True):
 
     node: Node
     number: int
-    """Among the workers of the node."""
+    """The worker's number among the workers of the node."""
     share: Share
     late: bool
     """True if the node joined after the start of the run: if it is incompatible, the run continues without it."""
 
 
 class RayExecutor(RemoteExecutor):
-    """Runs the dialogues of a run on the nodes of a cluster, with `processes` workers each."""
+    """An executor that runs the dialogues on the nodes of a cluster, with `processes` workers on each node."""
 
     def __init__(self, plan: Plan, processes: int) -> None:
         super().__init__(plan)
@@ -103,7 +103,10 @@ class RayExecutor(RemoteExecutor):
         self._starts[place] = asyncio.create_task(self._start(place))
 
     async def _start(self, place: Place) -> Worker | None:
-        """Return the ready worker of a slot on a node; None if the node is lost first. Raises UserError."""
+        """Return the ready worker of a slot on a node; None if the node is lost first.
+
+        Raises UserError if the worker cannot be started, or if the node cannot take part.
+        """
         config = self._plan.config
         gpus = 1 / self._processes if config.clip_device.startswith("cuda") else 0
         host = NodeHost(self._cluster, place.node, _environment(config), gpus=gpus)

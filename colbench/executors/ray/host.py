@@ -16,9 +16,9 @@ from colbench.version import __version__
 
 
 class NodeHost:
-    """Starts and ends the process of one worker on a node (`workers.Host`).
+    """The host of one worker's process on a node (`workers.Host`).
 
-    `environment` contains variables that the worker needs, `gpus` is the fraction of a GPU that it occupies.
+    `environment` contains variables that the worker needs, `gpus` is the fraction of a GPU that the worker occupies.
     """
 
     def __init__(

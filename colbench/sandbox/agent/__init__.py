@@ -1,7 +1,7 @@
-"""The sandbox of a program under test: no network but one endpoint, and no file that holds tasks.
+"""The sandbox of a program under test: no network except one endpoint, and no files that contain tasks.
 
-See docs/agent-sandbox.md. It isolates programs (`cmd:` agents) with bubblewrap; the agents' answers are run elsewhere,
-by `colbench.sandbox.CodeSandbox`.
+It isolates programs (`cmd:` agents) with bubblewrap; see docs/agent-sandbox.md. The agents' answers run elsewhere, in
+`colbench.sandbox.CodeSandbox`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, fi
 from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
 _FORBIDS_NAMESPACES = (0, 8)
-"""The first version of bubblewrap that can forbid creating further namespaces inside."""
+"""The first version of bubblewrap that can forbid the creation of further namespaces inside."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import main; main(*sys.argv[2:])"
 
 
@@ -40,19 +40,19 @@ class Sandbox(ABC):
     @property
     @abstractmethod
     def view(self) -> View:
-        """Return the files that the agent can see."""
+        """The files that the agent can see."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """Describe what the isolation permits."""
+        """A description of what the isolation permits."""
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
         """Return the settings that distinguish this sandbox from others, for `inside.agent`."""
 
     def _rules(self) -> dict[str, str]:
-        """Return the paths of the view by their rules; if a path has two rules, the later one counts."""
+        """Return the rule of each path of the view; if a path has two rules, the later one counts."""
         hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
         return {
             **dict.fromkeys((*self.view.system, *self.view.own), SHOW),
@@ -61,7 +61,7 @@ class Sandbox(ABC):
         }
 
     def _own_rules(self) -> dict[str, str]:
-        """Return rules for places where more than reading is allowed."""
+        """Return the rules for paths where more than reading is allowed."""
         return {}
 
     def prefix(self) -> list[str]:
@@ -78,9 +78,9 @@ class Sandbox(ABC):
 
 
 class AgentSandbox(Sandbox):
-    """A sandbox with no network but one endpoint, and no files but the system's and the command's own.
+    """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
-    `environment` names variables passed on in addition to the usual ones, `named` further files that are visible.
+    `environment` names variables to pass on in addition to the usual ones; `named` names further visible files.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class AgentSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """Return the files that the agent can see."""
+        """The files that the agent can see."""
         files = [os.environ.get(name, "") for name in self._environment]
         return find_view(self._command, [*files, *self._named], self._hidden)
 
     @property
     def words(self) -> str:
-        """Describe what the isolation permits."""
+        """A description of what the isolation permits."""
         network = f"but {self._endpoint}" if self._endpoint else "at all"
         own = ", ".join(self.view.own) or "none"
         return f"no network {network}; files beside the system's: {own}"
@@ -140,12 +140,12 @@ class OpenSandbox(Sandbox):
 
     @cached_property
     def view(self) -> View:
-        """Return the files that the agent can see."""
+        """The files that the agent can see."""
         return find_open_view(self._named, self._hidden)
 
     @property
     def words(self) -> str:
-        """Describe what the isolation permits."""
+        """A description of what the isolation permits."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
         return f"the network; every file but those with tasks, to read; to write, {folders}"
 

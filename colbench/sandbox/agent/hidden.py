@@ -1,4 +1,4 @@
-"""Locations of tasks on this machine, which stay hidden from an isolated agent even inside visible folders."""
+"""Locations of tasks on this machine, which remain hidden from an isolated agent even inside visible folders."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from colbench.config import RunConfig
 _GROUPS = ("colbench.tasks", "colbench.families")
 _INSTALLED = ("site-packages", "dist-packages")
 _RUNS = "runs"
-"""Default folder of runs without `--out`."""
+"""Default folder of runs, used without `--out`."""
 
 
 class Hidden(Struct, frozen=True):
-    """Files and folders, links resolved."""
+    """Files and folders to hide, with symbolic links resolved."""
 
     places: tuple[Path, ...]
     """Paths that are never visible, including their contents."""
     checkouts: tuple[Path, ...]
-    """Checkouts, hidden except for folders in them that contain the agent."""
+    """Checkouts, which are hidden except for the folders in them that contain the agent."""
 
     @property
     def packages(self) -> set[str]:
-        """Return the names of the packages among the places."""
+        """The names of the packages among the places."""
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
 
     def holds(self, place: Path) -> bool:
@@ -39,20 +39,20 @@ class Hidden(Struct, frozen=True):
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
-        """Return True if a path is a checkout, or inside one but outside a Python installed there."""
+        """Return True if a path is a checkout, or is inside one but outside any Python installation there."""
         python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
         if any(place.is_relative_to(prefix) for prefix in python):
             return False
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Return True if a folder is a known checkout, or another one that contains such a package."""
+        """Return True if a folder is a known checkout, or another folder that contains one of the hidden packages."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find the files with tasks of runs and with dialogues on them; `out` is the run's folder."""
+    """Find the files with tasks of runs and with dialogues about these tasks; `out` is the run's folder."""
     packages = list(_packages())
     places = [
         *packages,
@@ -94,7 +94,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield all copies of the folders of the packages that provide tasks; nothing is imported."""
+    """Yield the folders of all copies of the packages that provide tasks, without importing anything."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
@@ -121,7 +121,7 @@ def _sources(spec: str) -> Iterator[Path]:
 
 
 def _hub() -> Iterator[Path]:
-    """Yield the datasets in the caches of the Hugging Face hub, and the folder that replaces it."""
+    """Yield the datasets in the caches of the Hugging Face Hub, and the folder that replaces the hub."""
     home = os.environ.get("HF_HOME", "~/.cache/huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
     yield from hub.glob("datasets--*")

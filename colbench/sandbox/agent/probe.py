@@ -17,8 +17,8 @@ from colbench.sandbox.paths import interpreter
 
 REMEDY = (
     "install bubblewrap (apt-get install bubblewrap, or dnf, pacman) and allow user namespaces (sysctl "
-    "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp "
-    "profile that does); on macOS use a Linux machine"
+    "kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0; in a container, use a "
+    "seccomp profile that allows them); on macOS, use a Linux machine"
 )
 _SECONDS = 30
 _PRISONER = """
@@ -58,12 +58,12 @@ if any(name.isdigit() and int(name) > 9 for name in os.listdir("/proc")):
 
 
 def why_not() -> str:
-    """Explain why agents cannot be isolated here; empty if they can."""
+    """Explain why agents cannot be isolated on this machine; "" if they can."""
     return _reason(_try)
 
 
 def why_not_open() -> str:
-    """Explain why an agent cannot be isolated from only the tasks; empty if it can."""
+    """Explain why an agent cannot be isolated from the tasks alone; "" if it can."""
     return _reason(_try_open)
 
 
@@ -98,7 +98,7 @@ def _try_open() -> None:
 
 
 def _run(box: Sandbox, command: Sequence[str]) -> None:
-    """Run a self-test in a sandbox. Raises SandboxError with its message if it fails."""
+    """Run a self-test in a sandbox. Raises SandboxError with the self-test's message if it fails."""
     ended = subprocess.run(  # noqa: S603 - our own program
         [*box.prefix(), *command],
         stdin=subprocess.DEVNULL,
@@ -113,6 +113,6 @@ def _run(box: Sandbox, command: Sequence[str]) -> None:
 
 
 def _echo(listener: socket.socket) -> None:
-    """Echo one connection's data; no connection comes if the self-test fails earlier."""
+    """Echo the data of one connection; there is no connection if the self-test fails earlier."""
     with suppress(OSError), listener.accept()[0] as connection:
         connection.sendall(connection.recv(64))

@@ -1,4 +1,4 @@
-"""The files that an isolated agent can see: the system, its program's installation, and files its command names."""
+"""The files that an isolated agent can see: the system, its program's installation, and the files its command names."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SYSTEM = (
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
-"""Folders never shown as a whole, like the home folder."""
+"""Folders that, like the home folder, are never shown as a whole."""
 _NEVER = ("/dev", "/proc", "/run", "/sys")
 PRIVATE_PLACES = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - each agent has its own
 _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its own
-"""Folders in the top of the file tree that an agent gets in its own form."""
+"""Top-level folders of which an agent gets its own version."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
-"""Maximum number of interpreters to follow, each named in the first line of the previous script."""
+"""Maximum number of interpreters to follow, each named in the first line of the preceding script."""
 
 
 class View(Struct, frozen=True):
@@ -41,7 +41,7 @@ class View(Struct, frozen=True):
 
     system: tuple[str, ...]
     own: tuple[str, ...]
-    """Files and folders of this agent, links resolved."""
+    """Files and folders of this agent, with symbolic links resolved."""
     links: tuple[tuple[str, str], ...]
     """Symbolic links on the paths to these files, each as path and target."""
 
@@ -49,8 +49,8 @@ class View(Struct, frozen=True):
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
     """Find the files that an agent of this command can see; `named` holds further words that may name files.
 
-    A file is visible together with its folder, unless the folder is shared (such as /tmp and the home folder) or is the
-    checkout with the tasks; then only the file is. Nothing inside hidden paths is visible.
+    A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is the
+    checkout with the tasks, only the file is visible. Nothing inside hidden paths is visible.
     """
     programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
@@ -69,8 +69,8 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
-    Visible are the whole file tree and, even inside hidden folders or /tmp, the agent's own files, the Python that runs
-    it and the packages of ColBench.
+    The whole file tree is visible. The agent's own files, the Python that runs it and the packages of ColBench are
+    visible even inside hidden folders or /tmp.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -95,14 +95,14 @@ def runtime(hidden: Hidden) -> list[Path]:
 
 
 def _tools() -> Iterator[Path]:
-    """Yield the programs that ColBench's settings name, with their installations."""
+    """Yield the programs named in ColBench's settings, with their installations."""
     for program in (each for name in TOOLS for each in _programs(os.environ.get(name, ""))):
         yield program
         yield from _installation(program)
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield a file or folder and its neighbors: for a file at the top of a checkout, the modules next to it."""
+    """Yield a file or folder; for a file at the top of a checkout, also the modules next to it."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):
@@ -125,7 +125,7 @@ def _programs(word: str) -> Iterator[Path]:
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders that words name, also behind `=`, and between the `:` of a list."""
+    """Yield the files and folders that words name, including those after `=` and those in a list separated by `:`."""
     for word in words:
         for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
             path = Path(part).absolute()
@@ -149,7 +149,7 @@ def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Return True if a folder probably belongs to one user or program, and is not shared by all."""
+    """Return True if a folder probably belongs to one user or program and is not shared by all."""
     home = Path.home().resolve()
     common = {Path(path) for path in _COMMON} | {home, *home.parents}
     if folder in common or any(folder.is_relative_to(path) for path in _NEVER):

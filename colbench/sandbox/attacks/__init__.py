@@ -1,4 +1,4 @@
-"""The shipped exploit corpus: attacks on the scoring of answers, and honest answers as controls."""
+"""The shipped corpus of exploits: attacks on the scoring of answers, and honest answers as controls."""
 
 from __future__ import annotations
 

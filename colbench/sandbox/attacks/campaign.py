@@ -1,7 +1,7 @@
-"""Running the corpus: every attack is scored like an answer, with honest answers next to it and after it.
+"""The execution of the corpus: every attack is scored like an answer, with honest answers next to it and after it.
 
-The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. So one honest answer
-waits in the server where the attack runs, and another one follows the attack; both must score 1. If the only fault is
+The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. One honest answer waits
+in the server while the attack runs there, and another one follows the attack; both must score 1. If the only fault is
 that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated, and the second result
 counts.
 """
@@ -28,7 +28,7 @@ from colbench.sandbox.jobs import Limits
 from colbench.score import Score
 
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
-"""Limits shorter than in a run, because many attacks use them up."""
+"""Limits that are shorter than in a run, because many attacks use them up."""
 BUDGET_SECONDS = 15.0
 """Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
 BUDGET_BYTES = 400 << 20
@@ -46,16 +46,16 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     control: bool
     faults: tuple[str, ...]
-    """The access that the attack gained, or the failure of a control; empty without a fault."""
+    """The access that the attack gained, or the failure of a control; empty if there is no fault."""
 
     @property
     def late(self) -> bool:
-        """Return True if the only fault is that an honest answer ran out of time."""
+        """True if the only fault is that an honest answer ran out of time."""
         return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property
     def ending(self) -> str:
-        """Describe how an attack or control without faults ended."""
+        """A description of how an attack or control without faults ended."""
         return "scored 1" if self.control else "stopped"
 
 
@@ -67,17 +67,17 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """Return the attacks that reached a target."""
+        """The attacks that reached a target."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property
     def failed_controls(self) -> tuple[Finding, ...]:
-        """Return the honest answers that did not score 1."""
+        """The honest answers that did not score 1."""
         return tuple(found for found in self.findings if found.faults and found.control)
 
     @property
     def sound(self) -> bool:
-        """Return True if no attack succeeded and every honest answer scored 1."""
+        """True if no attack succeeded and every honest answer scored 1."""
         return not any(found.faults for found in self.findings)
 
 
@@ -91,7 +91,7 @@ async def attack_sandbox(
 ) -> Report:
     """Attack the scorer that `judge` builds on a sandbox of this tier, by default with the complete corpus.
 
-    The slowest attacks come first. Raises UserError if the tier does not work on this machine.
+    The slowest attacks run first. Raises UserError if the tier does not work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(
@@ -176,7 +176,7 @@ class _Lane:
                 yield f"scored {score.value} in {mode} mode"
 
     async def _harm(self) -> str:
-        """Describe what happened to an honest answer; empty if it scored 1."""
+        """Describe what happened to an honest answer; "" if it scored 1."""
         try:
             score = (await self._scores(controls()[0]))["default"]
         except Exception:
@@ -187,20 +187,20 @@ class _Lane:
 
 
 def _is_late(score: Score) -> bool:
-    """Return True if only time was lacking."""
+    """Return True if an answer failed only because it ran out of time."""
     outcomes = {check.outcome for check in score.checks}
     return "timeout" in outcomes and outcomes <= {"passed", "timeout", "skipped"}
 
 
 class _Footprint:
-    """The processes below the harness and its memory, before the first attack and after the last."""
+    """The child processes and the memory of the harness, before the first attack and after the last one."""
 
     def __init__(self) -> None:
         self._processes = descendants(os.getpid())
         self._peak = _peak_bytes()
 
     async def compare(self) -> Finding:
-        """Report what has changed, after giving ending processes enough time."""
+        """Report what has changed, after giving exiting processes enough time."""
         for _ in range(_CHECKS):
             if descendants(os.getpid()) == self._processes:
                 break

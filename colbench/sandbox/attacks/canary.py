@@ -1,4 +1,4 @@
-"""Targets that an attack must leave untouched: a folder, and some servers."""
+"""Targets that an attack must leave untouched: a folder and several servers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Canary:
 
     @property
     def words(self) -> dict[str, str]:
-        """Return the replacements for the placeholders in the sources of the attacks."""
+        """The replacements for the placeholders in the sources of the attacks."""
         return {
             "CANARY_FOLDER": str(self._folder),
             "CANARY_PORT": str(self._port),
@@ -46,7 +46,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Return what has been touched since the last call, and restore it."""
+        """Return descriptions of what was touched since the last call, and restore the folder."""
         found = [what for what, server in self._sockets.items() if _visited(server)]
         if self._state() != self._seen:
             found.append("a change of files")
@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """Create the folder that attacks find: a file that would tell them everything, and a socket."""
+        """Create the folder that attacks find, with a file that would reveal everything to them and a socket."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

@@ -1,4 +1,4 @@
-"""Processes that an attack leaves behind: found below the harness, even when their parents are gone."""
+"""Processes that an attack leaves behind, which are found below the harness even if their parents have exited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MEMORY = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.MULTILINE)
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
-    """Make orphaned processes children of this one; those left at the end are killed."""
+    """Make orphaned processes children of this process, and kill those that are left at the end."""
     prctl = ctypes.CDLL(None).prctl
     before = descendants(os.getpid())
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -32,7 +32,7 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def descendants(process: int) -> frozenset[int]:
-    """Return the living processes below this one, at any depth."""
+    """Return the living descendants of a process."""
     parents = dict(_parents())
     found = {process}
     while more := {child for child, parent in parents.items() if parent in found} - found:
@@ -49,7 +49,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def memory_of(processes: frozenset[int]) -> int:
-    """Return the bytes that living processes have without files; shared memory counts for each."""
+    """Return the bytes of memory of living processes, without mapped files; shared memory counts for each process."""
     kilobytes = 0
     for process in processes:
         with contextlib.suppress(OSError):

@@ -25,14 +25,14 @@ class Source(NamedTuple):
 
 
 def read_attacks(folder: Path) -> Iterator[Source]:
-    """Return the attacks in a folder, by class."""
+    """Yield the attacks in a folder, by class."""
     for path in sorted(folder.glob("*.txt")):
         if path.stem != _CONTROLS:
             yield from _read(path)
 
 
 def read_controls(folder: Path) -> Iterator[Source]:
-    """Return the controls in a folder."""
+    """Yield the controls in a folder."""
     return _read(folder / f"{_CONTROLS}.txt")
 
 

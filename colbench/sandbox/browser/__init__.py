@@ -1,4 +1,4 @@
-"""The browser that renders pages, isolated from network and files; see docs/frontend.md."""
+"""The browser that renders pages, isolated from the network and from files; see docs/frontend.md."""
 
 from __future__ import annotations
 

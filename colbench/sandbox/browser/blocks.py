@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def read_blocks(session: CDPSession, picture: bytes) -> tuple[str, tuple[Block, ...]]:
-    """Read the page's background color, `#rrggbb`, and the visible blocks in the picture, in reading order.
+    """Return the page's background color (`#rrggbb`) and the visible blocks in the picture, in reading order.
 
     The picture shows the page from its upper left corner, with one pixel per CSS pixel. Nothing runs in the page.
     Hidden, clipped, covered, too faint and too small elements do not count: see docs/frontend.md. Raises Playwright's

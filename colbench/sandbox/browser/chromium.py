@@ -26,7 +26,7 @@ _WATCH_SECONDS = 0.5
 class Chromium:
     """A running browser, with the driver that controls it.
 
-    It is killed if its processes use more than `most_memory` bytes; users of its pages then see the crash.
+    The browser is killed if its processes use more than `most_memory` bytes; users of its pages then see the crash.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Chromium:
         self.pid = pid
         """ID of the topmost process."""
         self.memory = 0
-        """Private memory of its processes in bytes, at the last check; 0 without /proc."""
+        """Private memory of the browser's processes in bytes at the last check; 0 if there is no /proc."""
         self.rendered = 0
         self._playwright = playwright
         self._driver = parent_of(pid)
@@ -48,7 +48,7 @@ class Chromium:
 
     @classmethod
     async def start(cls, launcher: Launcher, most_memory: int) -> Chromium:
-        """Start a browser. Raises RenderError saying why that failed."""
+        """Start a browser. Raises RenderError, which gives the reason, if the browser does not start or work."""
         from playwright.async_api import Error
 
         try:
@@ -70,7 +70,7 @@ class Chromium:
 
     @property
     def alive(self) -> bool:
-        """Return True if the browser can open pages."""
+        """True if the browser can open pages."""
         return self.browser.is_connected()
 
     def enter(self) -> None:
@@ -86,14 +86,14 @@ class Chromium:
             self._idle.set()
 
     def kill(self) -> None:
-        """End all its processes at once."""
+        """Kill all processes of the browser immediately."""
         if self.alive:
             _kill(self.pid, os.killpg)
 
     async def ended(self, *tasks: asyncio.Task[Any]) -> None:
         """Wait for tasks that are about to end, with any outcome.
 
-        If they hang, kill first the browser, then its driver.
+        If the tasks hang, kill first the browser, then its driver.
         """
         ending = asyncio.gather(*tasks, return_exceptions=True)
         for measure in (self.kill, self._kill_driver, ending.cancel):

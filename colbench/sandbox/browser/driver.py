@@ -1,4 +1,4 @@
-"""Playwright's driver, the process that starts browsers; it is never lost by a cancellation."""
+"""Playwright's driver, the process that starts browsers. A cancellation never leaves a driver behind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 async def start_driver() -> Playwright:
     """Start a driver.
 
-    If this is canceled during the start, the driver is stopped before the cancellation is raised. Playwright starts the
-    driver in a task that a cancellation does not reach, so it would continue to run unnoticed.
+    If the start is canceled, the driver is stopped before the cancellation is raised. Playwright starts the driver in a
+    task that a cancellation does not reach, so the driver would otherwise continue to run unnoticed.
     """
     from playwright.async_api import async_playwright
 
@@ -30,7 +30,7 @@ async def start_driver() -> Playwright:
 
 
 async def complete(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-    """Return the result of work that always runs to its end; cancellations are raised afterwards."""
+    """Return the result of work that always runs to completion; a cancellation is raised afterwards."""
     task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

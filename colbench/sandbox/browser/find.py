@@ -1,4 +1,4 @@
-"""The choice of the browser: the named one, Playwright's own, or the system's; and its version."""
+"""The choice of the browser (the one named, Playwright's own, or the system's), and the browser's version."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _VERSION_SECONDS = 20
 def find_browser(explicit: str | None = None) -> Path:
     """Return the executable of the browser.
 
-    It is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless shell
-    (Playwright's own or the system's), else a full Chromium. Raises UserError that says how to get a browser, also if
-    Playwright, which controls it, is not installed.
+    The browser is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless
+    shell (Playwright's own or the system's), else a full Chromium. Raises UserError, which says how to get a browser,
+    if there is none, or if Playwright, which controls the browser, is not installed.
     """
     if find_spec("playwright") is None:
         raise UserError(
@@ -53,9 +53,9 @@ def find_browser(explicit: str | None = None) -> Path:
 
 
 def describe_browser(browser: Path) -> str:
-    """Name, version and build of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
+    """Return name, version and build of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
 
-    Raises UserError if it reports no version.
+    Raises UserError if the executable cannot be started or reports no version.
     """
     try:
         said = subprocess.run(  # noqa: S603  # the browser that the user chose
@@ -90,7 +90,7 @@ def _is_headless_shell(browser: Path) -> bool:
 
 
 def _installed() -> Iterator[str]:
-    """Yield the browsers of this machine in the order of preference."""
+    """Yield the browsers of this machine in order of preference."""
     for name in (HEADLESS_SHELL, "chromium", "google-chrome"):
         yield from _playwrights_own(name)
         if system := shutil.which(name):
@@ -115,7 +115,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Return the folder of Playwright's browsers, according to its documentation."""
+    """Return the folder of Playwright's browsers, according to Playwright's documentation."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

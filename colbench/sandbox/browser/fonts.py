@@ -1,4 +1,4 @@
-"""Checks that a browser draws with the vendored fonts; the browser itself is asked, because a wrong font is silent."""
+"""The check that a browser draws with the vendored fonts. The browser is asked because a wrong font raises no error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXPECTED = {
     "monospace": ("Fonts", "Liberation Mono"),
     "emoji": ("😀", "Twemoji Mozilla"),
 }
-"""A text for each generic family, and the font that must be used to draw it."""
+"""A text for each generic family, and the font that must be used to draw the text."""
 
 
 async def check_fonts(browser: Browser) -> None:
@@ -40,7 +40,7 @@ async def check_fonts(browser: Browser) -> None:
 
 
 async def _drawn(session: CDPSession) -> list[list[str]]:
-    """Return the fonts of each paragraph."""
+    """Return the fonts used in each paragraph."""
     await session.send("DOM.enable")
     await session.send("CSS.enable")
     root = (await session.send("DOM.getDocument"))["root"]["nodeId"]

@@ -1,4 +1,4 @@
-"""How a browser is started: its command line, and the strongest cage that works here."""
+"""The start of a browser: its command line, and the strongest cage that works on this machine."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _SAME_PICTURES = (
     "--disable-partial-raster", "--disable-image-animation-resync", "--lang=en-US",
     "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2", "--disable-blink-features=CSSRandomFunction",
 )  # fmt: skip
-"""The same page gives the same bytes on every machine with the same browser, fonts and assets."""
+"""Flags for which a page gives the same bytes on every machine with the same browser, fonts and assets."""
 _NO_NETWORK = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
 )  # fmt: skip
-"""Second wall, behind routing and in front of the empty network namespace."""
+"""Flags of the second layer of defense, after request routing and before the empty network namespace."""
 
 
 class Cage(Struct, frozen=True, kw_only=True):
@@ -57,11 +57,10 @@ CAGES = (
 
 
 class Launcher:
-    """Starts browsers of one executable in the strongest cage that works on this machine.
+    """A launcher of browsers from one executable, in the strongest cage that works on this machine.
 
     A cage is given up if the browser exits in it immediately, twice. A browser that is only slow, as on a busy machine,
-    is not a reason for a weaker cage. `home` is a folder for the browsers alone; `seconds` is the time limit of a
-    start.
+    is not a reason for a weaker cage. `home`: a folder for the browsers only. `seconds`: the time limit of a start.
     """
 
     def __init__(self, executable: Path, home: Path, *, seconds: float = _START_SECONDS) -> None:
@@ -83,13 +82,13 @@ class Launcher:
 
     @property
     def cage(self) -> Cage:
-        """Return the cage in force once a browser has started."""
+        """The cage in use, known once a browser has started."""
         return self._cages[0]
 
     async def start(self, playwright: Playwright) -> tuple[Browser, int]:
-        """Start a browser; return it with the id of its topmost process.
+        """Start a browser, and return it with the ID of its topmost process.
 
-        Raises RenderError with the browser's last output.
+        Raises RenderError, which contains the browser's last output, if the browser does not start.
         """
         from playwright.async_api import Error, TimeoutError
 
@@ -124,7 +123,7 @@ class Launcher:
         return browser, int(pid_file.read_text())
 
     def _wrapper(self, pid_file: Path, cage: Cage) -> Path:
-        """Write a program that Playwright can start instead of the browser."""
+        """Write a script that Playwright can start instead of the browser, and return its path."""
         words = caged(cage, pid_file, self._executable)
         wrapper = pid_file.with_suffix(".sh")
         wrapper.write_text(f'#!/bin/sh\nexec {" ".join(map(quote, words))} "$@"\n')
@@ -133,13 +132,13 @@ class Launcher:
 
 
 def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
-    """Return the command that writes its process's id to the file, shuts itself in and becomes the program."""
+    """Return the command that writes its process ID to the file, isolates itself and becomes the program."""
     way = "namespaces" if cage.namespaces else "nothing"
     python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
     return [*python, way, str(pid_file), str(program)]
 
 
 def _gist(error: Exception) -> str:
-    """Return the last line that the browser itself wrote."""
+    """Return the last line of an error that the browser itself wrote."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

@@ -1,4 +1,4 @@
-"""Limits of pages, and a cheap check of their text that rejects pages that would be slow to lay out."""
+"""Limits of pages, and a cheap check of a page's text that rejects pages that would be slow to lay out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNNESTED = frozenset((
 ))  # fmt: skip
 """Elements that have no content, or whose end tag may be omitted."""
 _MEMORY_EACH = 100_000_000
-"""Bytes of memory allowed for each further page in the same browser."""
+"""Number of bytes of memory allowed for each further page in the same browser."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -27,25 +27,25 @@ class Limits(Struct, frozen=True, kw_only=True):
     requests: int = 300
     """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
-    """Time limit for everything that the browser does for a page; if exceeded, the page is tried once more, alone."""
+    """Time limit for everything that the browser does for a page. If it is exceeded, the page is tried again, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the memory in bytes at which a browser with this many concurrent pages is killed, even if in use."""
+        """Return the bytes of memory at which a browser with this many open pages is killed, even if it is in use."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
-        """Return the bytes of memory at which a browser is replaced once its pages are closed.
+        """Return the number of bytes of memory at which a browser is replaced once its pages are closed.
 
-        This is less than the limit at which it is killed, if `memory_bytes` is enough for a browser at all.
+        This is less than the limit at which the browser is killed, if `memory_bytes` is enough for a browser at all.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 
 
 def excess(page: str, limits: Limits) -> str:
-    """Describe which limit the page exceeds; "" if none."""
+    """Describe which limit the page exceeds; "" if it exceeds none."""
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
         return f"the page has {size:,} bytes, at most {limits.page_bytes:,} are rendered"

@@ -1,4 +1,4 @@
-"""One browser that many pages share, replaced when it crashes or grows; and fresh browsers for one page each."""
+"""A browser that many pages share, replaced when it crashes or grows too large, and new browsers for single pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_RENDERED = 500
 
 
 class Pool:
-    """Lends the shared browser to at most `workers` pages at once."""
+    """A pool that lends the shared browser to at most `workers` pages at a time."""
 
     def __init__(self, launcher: Launcher, limits: Limits, workers: int) -> None:
         self._launcher = launcher
@@ -31,7 +31,7 @@ class Pool:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[Chromium]:
-        """Yield the shared browser, in order of arrival. Raises RenderError if none can be started."""
+        """Yield the shared browser, to callers in order of arrival. Raises RenderError if no browser can be started."""
         async with self._free:
             async with self._replacing:
                 chromium = await self._sound()
@@ -43,7 +43,7 @@ class Pool:
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[Chromium]:
-        """Yield a new browser for one page; one at a time. Raises RenderError if it cannot be started."""
+        """Yield a new browser for one page, one browser at a time. Raises RenderError if it cannot be started."""
         async with self._alone:
             chromium = await self._start(1)
             try:
@@ -52,7 +52,7 @@ class Pool:
                 await self._end(chromium)
 
     async def close(self) -> None:
-        """Close every browser, including those with open pages, and start no more."""
+        """Close every browser, including those with open pages, and start no more browsers."""
         self._closed = True
         for chromium in self._running:
             chromium.kill()
@@ -61,7 +61,7 @@ class Pool:
                 await self._end(chromium)
 
     async def _sound(self) -> Chromium:
-        """Return the shared browser; replace a worn-out one once its pages are closed."""
+        """Return the shared browser; a worn-out browser is replaced once its pages are closed."""
         if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
             await self._end(worn)

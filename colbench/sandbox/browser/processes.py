@@ -11,12 +11,12 @@ _MADE = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB$", re.M)
 
 
 def parent_of(pid: int) -> int:
-    """Return the process that started this one. Raises OSError if it has ended."""
+    """Return the ID of a process's parent. Raises OSError if the process has ended."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def family(root: int) -> list[int]:
-    """Return this process and all its descendants."""
+    """Return the IDs of a process and all its descendants."""
     children = defaultdict(list)
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -28,12 +28,12 @@ def family(root: int) -> list[int]:
 
 
 def family_memory(root: int) -> int:
-    """Return the bytes that this process and all its descendants have in memory for themselves."""
+    """Return the number of bytes of private memory of a process and all its descendants."""
     return sum(map(_own_memory, family(root)))
 
 
 def _own_memory(pid: int) -> int:
-    """Return the bytes of a process's private memory, excluding shared pictures and the like; 0 if it has ended."""
+    """Return the bytes of a process's private memory, without shared pictures and the like; 0 if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
         return sum(1024 * int(size) for size in _MADE.findall(status))

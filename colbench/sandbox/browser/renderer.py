@@ -1,4 +1,4 @@
-"""Rendering of pages for the rest of ColBench: one asynchronous method over browser, limits and store."""
+"""The rendering of pages for the rest of ColBench: one async method on top of browser, limits and store."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from colbench.sandbox.browser.visit import Sight, TooBigError, VariesError, visi
 from colbench.sandbox.browser.window import WINDOWS, Window
 
 CODE = content_hash(Path(__file__).parent, "*.py", without="attacks")
-"""Hash of all code that affects pictures and blocks."""
+"""Hash of all the code that affects pictures and blocks."""
 _ATTEMPTS_ALONE = 2
 
 
 class Renderer:
-    """Renders pages, up to `workers` at a time, in a browser without access to anything.
+    """A renderer of pages, up to `workers` at a time, in a browser without access to anything.
 
-    `browser` is a path or a name on PATH; by default the browser that `find_browser` finds. Renders are stored in the
-    folder `cache`, by default the user's own; hangs and crashes, which may be specific to this machine, are remembered
-    only by this renderer. The constructor raises UserError if there is no browser; entering the context raises it if
-    the browser does not work. Use it from one event loop only.
+    `browser` is a path or a name on PATH, by default the browser that `find_browser` finds. Renders are stored in the
+    folder `cache`, by default the user's cache. Hangs and crashes, which may be specific to this machine, are
+    remembered only by this renderer. The constructor raises UserError if there is no browser, and opening the context
+    raises UserError if the browser does not work. Use a renderer from one event loop only.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class Renderer:
         limits: Limits | None = None,
     ) -> None:
         self.cage = ""
-        """A description of the browser's isolation, such as `no network, own sandbox`; empty until entered."""
+        """A description of the browser's isolation, such as `no network, own sandbox`; "" until the context is open."""
         self.repeated = 0
-        """Number of pages so far that were tried again, alone: two loads differed, or one failed."""
+        """Number of pages so far that were tried again, alone, because two loads differed or one failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -69,14 +69,14 @@ class Renderer:
 
     @property
     def slowness(self) -> str:
-        """Describe the extra cost of this browser compared with the headless shell; empty for a headless shell."""
+        """A description of the extra cost of this browser compared with the headless shell; "" for a headless shell."""
         return slowness(self._executable)
 
     @property
     def environment(self) -> str:
-        """Return all that a picture depends on besides the page, each with its version.
+        """Everything that a picture depends on besides the page, with versions.
 
-        That is the browser, assets with fonts, this code, and Pillow, which draws placeholders.
+        This is the browser, the assets with their fonts, this code, and Pillow, which draws placeholders.
         """
         return self._environment
 
@@ -107,9 +107,9 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Render the page, or read its render from the store; None stands for "no page".
+        """Return the page's render, from the store if it is there; None stands for "no page".
 
-        Raises RenderError if the browser, not the page, failed.
+        Raises RenderError if the browser fails, as opposed to the page.
         """
         page = None if page is None else page.encode(errors="replace").decode()
         key = render_key(page, mode, self._environment)
@@ -148,9 +148,10 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """Return the page as seen in two loads; None if it crashes even a browser of its own.
+        """Return the page as seen in two loads; None if it crashes even a dedicated browser.
 
-        Raises TooBigError; TimeoutError and VariesError if the page is alone in a browser.
+        Raises TooBigError if the page exceeds a size limit. Raises TimeoutError or VariesError only for a page that is
+        alone in a browser.
         """
         from playwright.async_api import Error
 
@@ -176,5 +177,5 @@ class Renderer:
 
 
 def _said(limits: Limits) -> str:
-    """Describe unusual limits, for the environment; empty if all are the usual ones."""
+    """Describe limits that differ from the defaults, for the environment; "" if none differs."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"

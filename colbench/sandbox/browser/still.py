@@ -1,4 +1,4 @@
-"""Freezing a loaded page: animations are at their end or beginning, and lazy content is laid out."""
+"""The freezing of a loaded page: animations are set to their end or start, and lazy content is laid out."""
 
 from __future__ import annotations
 
@@ -49,13 +49,15 @@ _HOLD_STILL = """async function (within) {
   };
   within ? hold(within, ShadowRoot, DocumentFragment) : hold(document, Document, Document);
 }"""
-"""A JavaScript function of a shadow root, or of nothing for the document.
+"""A JavaScript function that takes a shadow root, or no argument for the whole document.
 
-Animations that end have ended, others have not begun. What the browser would lay out only where it comes into view
-(`content-visibility: auto`) is laid out: a style attribute that is important yields to nothing in the page but an
-important rule of a shadow tree for its host or what is slotted into it, and that to a more specific one. What is hidden
-stays hidden.
-The prototypes are asked, not the document and its elements: those have what the page names `fonts` or `matches`.
+Afterwards, finite animations have ended, and infinite animations have not begun. Content that the browser would lay out
+only when it comes into view (`content-visibility: auto`) is laid out by an important style attribute. In a page, only
+an important rule of a shadow tree for its host or its slotted elements overrides such an attribute, and only a more
+specific rule overrides that rule. Hidden content remains hidden.
+
+The function uses the properties of prototypes and not those of the document and its elements, because an element that
+the page names `fonts` or `matches` would shadow the latter.
 """
 
 
@@ -65,7 +67,7 @@ async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
 
     await page.evaluate(f"({_HOLD_STILL})()")
     for frame in page.frames[1:]:
-        with suppress(Error):  # it was removed in the meantime
+        with suppress(Error):  # the frame was removed in the meantime
             await frame.evaluate(f"({_HOLD_STILL})()")
     if shadows:
         await _hold_closed_shadows(session)

@@ -1,4 +1,4 @@
-"""One page in a browser: loaded in its own context without access to anything else, and captured."""
+"""One page in a browser, loaded in its own context without access to anything else, and captured."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_ADDRESS = 200
-"""Maximum number of characters kept of a refused address."""
+"""Maximum number of characters of a refused address that are kept."""
 _MOST_LOOKS = 4
 """Maximum number of pictures taken of a page that keeps changing."""
 _LATER = 0.1
 """Seconds by which resources are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds between two pictures of a patient visitor."""
+"""Seconds between two pictures taken by a patient visitor."""
 
 
 class TooBigError(Exception):
@@ -59,8 +59,9 @@ async def visit(
     """Return the page as it looks in two fresh contexts of this browser, which must agree.
 
     The second context is another process of the browser. There the page arrives later, and its requests are answered in
-    another order. `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError,
-    VariesError, TimeoutError if a load exceeds its time limit, Playwright's Error if the page or the browser crashes.
+    another order. `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page
+    exceeds a size limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and
+    Playwright's Error if the page or the browser crashes.
     """
     first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
     sight = await _bounded(chromium, first, first.see)
@@ -73,7 +74,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return the visitor's capture within the limits of one load; its context is always closed."""
+    """Return the visitor's capture within the limits of one load; the visitor's context is always closed."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -87,10 +88,10 @@ async def _bounded(
 
 
 class _Visitor:
-    """Serves the page once, answers its requests, and captures it.
+    """A visitor that serves the page once, answers the page's requests, and captures the page.
 
-    `pause`: seconds before each picture. `late`: delay in seconds of the page's first request; the second is delayed by
-    half of that, the third by a third.
+    `pause`: seconds before each picture. `late`: delay in seconds of the page's first request; the second request is
+    delayed by half of that, the third by a third.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class _Visitor:
     ) -> None:
         self.limits = limits
         self.asked = 0
-        """Number of requests so far, not counting the one for the page itself."""
+        """Number of requests so far, not counting the request for the page itself."""
         self._page = page
         self._window = window
         self._pause = pause
@@ -126,7 +127,7 @@ class _Visitor:
         )
 
     async def sees(self, browser: Browser, sight: Sight) -> bool:
-        """Return True if the page looks like this."""
+        """Return True if the page looks the same as in `sight`."""
         session, width, full = await self._open(browser)
         height = min(full, self.limits.picture_height)
         if (width, height, full > height) != (sight.width, sight.height, sight.cut):
@@ -134,7 +135,7 @@ class _Visitor:
         return await self._picture(session, width, height, sight.picture) == sight.picture
 
     async def close(self) -> None:
-        """End the looking; while the tab is being opened Playwright cannot, so that the looking then ends itself."""
+        """End the visit. Playwright cannot close a tab that is still being opened; then the visit ends itself."""
         from playwright.async_api import Error
 
         self._left = True
@@ -143,7 +144,7 @@ class _Visitor:
                 await self._context.close()
 
     async def _open(self, browser: Browser) -> tuple[CDPSession, int, int]:
-        """Load the page, freeze it and measure it; return the session for reading it, its width and its full height."""
+        """Load, freeze and measure the page; return the session for reading the page, and its width and full height."""
         width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -189,9 +190,9 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Return the picture once two consecutive ones are equal, or one is as expected.
+        """Return the picture once two consecutive pictures are equal, or one is as expected.
 
-        On a busy machine the first one may lack what is drawn last.
+        On a busy machine, the first picture may lack what is drawn last.
         """
         beyond = (width, height) != (self._window.width, self._window.height)
         picture = b""

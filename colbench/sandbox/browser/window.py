@@ -1,7 +1,8 @@
-"""How large a page's picture is: in ColBench's own window, and as in the window of the paper's release.
+"""The size of a page's picture: in ColBench's own window, and in the window of the paper's release.
 
-The release takes full-page pictures in a headless Firefox with 1366 x 682 pixels inside. There, a page taller than the
-window loses 12 pixels of its width to the scrollbar, and a shorter page gives a shorter picture.
+The release takes full-page pictures in a headless Firefox with a viewport of 1366 x 682 pixels. There, a page taller
+than the window loses 12 pixels of its width to the scrollbar, and a page shorter than the window gives a shorter
+picture.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ class Window(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     scrollbar: int = 0
-    """Width that a page loses if it is taller than the window."""
+    """Width in pixels that a page loses if it is taller than the window."""
     fills: bool = True
-    """True if the picture of a shorter page is as tall as the window."""
+    """True if the picture of a page shorter than the window is as tall as the window."""
 
 
 WINDOWS: dict[ScoringMode, Window] = {
@@ -42,7 +43,8 @@ _CONTENT_HEIGHT = """() => {
   grown.forEach((each, number) => { each.style.height = before[number]; });
   return Math.max(Math.round(height), 1);
 }"""
-"""Script for the height of the root element as in Firefox; in Chromium a page without a doctype fills the window."""
+"""Script that returns the height of the root element as in Firefox; in Chromium, a page without a doctype fills the
+window."""
 
 
 async def fit(page: Page, session: CDPSession, window: Window) -> int:

@@ -1,1 +1,1 @@
-"""Code that runs inside the sandbox: standard library only, and never imported by the harness."""
+"""Code that runs inside the sandbox. It uses only the standard library, and the harness never imports it."""

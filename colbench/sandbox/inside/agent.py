@@ -1,7 +1,7 @@
-"""The process between the watchdog and an isolated agent: starts bubblewrap, waits for it, and ends with it.
+"""The process between the watchdog and an isolated agent, which starts bubblewrap, waits for it, and ends with it.
 
-It stays outside the sandbox: it passes SIGTERM on, and forwards the agent's connections to the endpoint, if there is
-one. Only the standard library is needed; `colbench.sandbox.agent` writes the plan.
+This process remains outside the sandbox. It passes SIGTERM on, and forwards the agent's connections to the endpoint if
+there is one. It needs only the standard library. `colbench.sandbox.agent` writes the plan.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .agent_network import forward, listen
 from .agent_view import HOME, TOOLS, settings, view
 
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
-"""Environment variables that an agent always gets, besides `LC_…`."""
+"""Environment variables that an agent always gets, in addition to `LC_…`."""
 _SETTINGS = "COLBENCH_"
-"""Prefixes of variables for the harness, which may name tasks."""
+"""Prefix of the variables for the harness, which may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -53,10 +53,10 @@ class _Launch:
         self._given = [os.dup2(0, _IN), os.dup2(1, _OUT)]
         """Descriptors that bubblewrap inherits."""
         self._init = 0
-        """Process 1 in there, by its number out here."""
+        """ID, outside the sandbox, of the sandbox's process 1."""
 
     def run(self, command: Sequence[str]) -> int:
-        """Start the agent, forward its connections, and wait. Return its exit code, 128 + N if signal N ended it."""
+        """Start the agent, forward its connections, and wait. Return its exit code; 128 + N if signal N ended it."""
         said, says = os.pipe()
         waits, go = os.pipe()
         self._given += [says, waits]
@@ -79,7 +79,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Open the connection to the endpoint, once the namespaces exist and before the agent starts."""
+        """Open the connection to the endpoint, after the namespaces exist and before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:
@@ -130,7 +130,7 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """Pass SIGTERM on to the agent, which then has time to end; process 1 in the sandbox would ignore it."""
+        """Pass SIGTERM on to the agent, which then has time to end; the sandbox's process 1 would ignore the signal."""
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:
@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends here, so that only the agent holds them and its closing them is noticed."""
+    """Close these pipe ends in this process, so that only the agent holds them and their closing is noticed."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

@@ -1,7 +1,7 @@
-"""The only way out of an agent's network: a socket that listens inside and is served outside.
+"""The only way out of an agent's network: a socket that listens inside the sandbox and is served outside.
 
 The agent's network namespace has a loopback device and nothing else. A child process that joins the namespace creates
-the socket there and passes it out; every connection to it is forwarded from here to the endpoint, and to nothing else.
+the socket there and passes it out. This process forwards every connection on the socket to the endpoint only.
 See setns(2), ioctl_ns(2), netdevice(7).
 """
 
@@ -33,7 +33,8 @@ _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 def listen(process: int, host: str, port: int) -> socket.socket:
     """Return a socket that listens at the endpoint's address in the network namespace of a child process.
 
-    A name leads to 127.0.0.1 in there; an address becomes the loopback device's own. Raises OSError when refused.
+    Inside, a host name resolves to 127.0.0.1; an IP address is added to the loopback device. Raises OSError if the
+    kernel refuses.
     """
     ours, theirs = socket.socketpair()
     child = os.fork()
@@ -80,7 +81,7 @@ def _serve(inner: socket.socket, host: str, port: int, free: BoundedSemaphore) -
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy until one side ends, and pass this end on."""
+    """Copy bytes until the source ends, and then shut down the target's direction, too."""
     with suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)
@@ -98,7 +99,7 @@ def _join(process: int) -> None:
 
 
 def _await_loopback(process: int) -> None:
-    """Wait until bubblewrap has set up the loopback device, which it does after it has reported its process."""
+    """Wait until bubblewrap has set up the loopback device, which it does after it has reported its process ID."""
     request = struct.pack("16s24x", b"lo")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         while not struct.unpack_from("16xh", fcntl.ioctl(any_socket, _GET_FLAGS, request))[0] & _UP:
@@ -127,7 +128,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _bind(listener: socket.socket, address: str, port: int) -> None:
-    """Bind the socket, once the kernel has finished with a fresh IPv6 address. Raises OSError."""
+    """Bind the socket, once the kernel has set up a new IPv6 address. Raises OSError if the kernel refuses."""
     deadline = time.monotonic() + _BIND_SECONDS
     while True:
         try:

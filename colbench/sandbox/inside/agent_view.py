@@ -1,4 +1,4 @@
-"""The files that an agent sees: visible files minus hidden ones, as options of bubblewrap; the deepest rule counts.
+"""The files that an agent sees, as options of bubblewrap: visible files without hidden ones; the deepest rule counts.
 
 The view is computed when an agent starts, so that run folders created since then are hidden, too.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
-"""Variables that name a program which an agent may start."""
+"""Variables, each of which names a program that an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
 """Rules for a path: read, read and write, a private empty folder, or nothing."""
 _OPTIONS = {
@@ -23,11 +23,11 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return the options that show these files and folders by their rules, and those that close the view.
+    """Return the options that show these files and folders by their rules, and the options that close the view.
 
-    `shown`: paths by their rule, SHOW (read-only), WRITE, PRIVATE (an empty folder of its own) or HIDE. `links`:
-    symbolic links on these paths, each as path and target. Options that create files in the view go between the two
-    results.
+    `shown`: the rule of each path: SHOW (read-only), WRITE, PRIVATE (an empty folder of the agent's own) or HIDE.
+    `links`: symbolic links on these paths, each as path and target. Options that create files in the view go between
+    the two results.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -81,7 +81,7 @@ def settings(host: str, number: str) -> dict[str, str]:
 
 
 def _rule(path: str, rules: Mapping[str, str]) -> str:
-    """Return the rule of a path: its own, or the one of its nearest parent folder with a rule."""
+    """Return the rule of a path: its own rule, or that of the nearest parent folder with a rule."""
     while path not in rules:
         parent = os.path.dirname(path)
         if parent == path:

@@ -1,8 +1,8 @@
-"""The process that becomes the browser: first isolates itself, and ends together with the process that started it.
+"""The process that becomes the browser. It first isolates itself, and it ends with the process that started it.
 
-`namespaces`: the browser is process 1 of a fresh process namespace, so that its children do not outlive it, in a
-network namespace without a network, as an ordinary user of a user namespace, so that the browser's own sandbox works
-even if root starts it. See unshare(2), pid_namespaces(7), prctl(2).
+With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. It is in
+a network namespace without a network. It is an ordinary user of a user namespace, so that the browser's own sandbox
+works even if root starts it. See unshare(2), pid_namespaces(7), prctl(2).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser, or wait for the browser and exit as it does."""
+    """Become the browser, or wait for the browser and exit with its exit code."""
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))

@@ -1,4 +1,4 @@
-"""One candidate: reads its job from a socket, runs every call, and writes one line for each.
+"""One candidate: it reads its job from a socket, runs every call, and writes one line for each.
 
 The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
 compile, `same` if the calls would have equal results in both namespaces, else `apart`. Then one line per call:
@@ -48,7 +48,7 @@ _SAMPLE_CALLS = (
 
 
 def warm_up(scratch: Scratch) -> None:
-    """Run a sample in the fork server, so that Python's caches are filled there and not in every child."""
+    """Run a sample in the fork server, so that Python's caches are filled there once and not in every child."""
     calls = [compile(call, "<string>", "eval") for call in _SAMPLE_CALLS]
     job = {
         "source": _SAMPLE,
@@ -66,7 +66,7 @@ def warm_up(scratch: Scratch) -> None:
 
 
 def run(connection: int, scratch: Scratch) -> None:
-    """Do the job that waits on the socket and write its results there."""
+    """Run the job that waits on the socket, and write the job's results to the socket."""
     job = marshal.loads(_read_all(connection))  # noqa: S302  # from the harness
     if job["clock_shift"]:
         shift_clock(job["clock_shift"])
@@ -113,7 +113,7 @@ def _outcome(code: CodeType, call: CodeType | str, namespace: Callable[[], Any])
 
 
 def _described(error: BaseException) -> str:
-    """Return type and message as a JSON string; the message may be computed by the candidate's own code."""
+    """Return an error's type and message as a JSON string; the candidate's own code may compute the message."""
     kind = type(error)
     name = "ValueError" if kind is UnsupportedValueError else class_name(kind)
     try:

@@ -1,4 +1,4 @@
-"""Another clock for a rehearsal: a reference that reads the time then gives another value.
+"""A different clock for a rehearsal, with which a reference that reads the time gives a different value.
 
 Only the common Python functions for time are shifted; a reference that reads the time in another way is detected by the
 time that passes between its two runs.
@@ -19,7 +19,7 @@ def shift_clock(seconds: float) -> None:
 
 
 class _StandIn(type):
-    """Metaclass that also accepts instances of the replaced class as instances."""
+    """A metaclass that also accepts instances of the replaced class as instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.__mro__[1])

@@ -23,7 +23,7 @@ MAX_NODES = 200_000
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 20
 PLAIN_BITS = 64
-"""Longer integers are written in hexadecimal: linear in time, and no limit on their digits."""
+"""Length in bits above which integers are written in hexadecimal, in linear time and without a limit on digits."""
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _dumps = json.JSONEncoder(check_circular=False).encode
@@ -44,13 +44,13 @@ def _full_name(kind: type) -> tuple[str, str]:
 
 
 def _importable(kind: type) -> bool:
-    """Return True if a loaded module contains the class under its own name."""
+    """Return True if a loaded module contains the class under the class's own name."""
     module, name = _full_name(kind)
     return getattr(sys.modules.get(module), name, None) is kind
 
 
 class UnsupportedValueError(Exception):
-    """The value is too large, too deep or too strange to leave the sandbox."""
+    """The value is too large, too deeply nested or too unusual to leave the sandbox."""
 
 
 def encode(value: object) -> str:
@@ -62,7 +62,7 @@ def encode(value: object) -> str:
 
 
 class _Encoder:
-    """Builds the tree of one value and counts its nodes."""
+    """A builder of the tree of one value, which counts the nodes of the tree."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -103,7 +103,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Encode types of modules that are slow to import: they are recognized by module name, if the module is loaded."""
+    """Encode types of modules that are slow to import; they are recognized by module name if the module is loaded."""
     for base in _mro(type(value)):
         write = _LAZY_WRITERS.get(_full_name(base))
         if write is not None and _importable(base):
@@ -151,7 +151,7 @@ def _zone(value: datetime.timezone) -> Any:
 
 
 def _enum(value: Enum) -> Any:
-    """Encode a member of an importable enumeration; one defined by the answer itself has its own class."""
+    """Encode a member of an importable enumeration. An enumeration defined by the answer itself has its own class."""
     kind = type(value)
     if not _importable(kind):
         return {"opaque": _full_name(kind)[1]}

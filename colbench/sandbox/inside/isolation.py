@@ -1,7 +1,7 @@
-"""Isolation of the fork server by the mechanisms of its tier: done once, before any candidate.
+"""The isolation of the fork server by the mechanisms of its tier, which happens once, before any candidate.
 
-`enter` comes first and changes what the process sees (own namespaces); `confine` comes after the last import and
-removes its permissions. With bubblewrap the namespaces already exist when this runs.
+`enter` comes first and changes what the process sees (its namespaces). `confine` comes after the last import and
+removes the permissions of the process. With bubblewrap, the namespaces already exist when this code runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def enter(setup: dict[str, Any]) -> None:
 
 
 def confine(setup: dict[str, Any]) -> None:
-    """Drop all privileges from now on; with landlock, allow only reading of the visible paths."""
+    """Drop all privileges permanently; with Landlock, allow only reading of the visible paths."""
     prctl(_PR_SET_DUMPABLE, 0)
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if setup["unshare"]:

@@ -1,7 +1,7 @@
 """Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
-Everything is refused except reading the visible paths. Looking up whether a path exists, and the names of the files
-in a hidden folder, are not covered.
+Everything is refused except reading the visible paths. Landlock does not cover checks whether a path exists, or the
+names of the files in a hidden folder.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG, _RULE_PATH_BENEATH = 1, 1
 _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of kinds of file access that each landlock version knows; later versions know 16."""
+"""Number of kinds of file access that each Landlock version supports; later versions support 16."""
 _NETWORK, _SCOPES = 0b11, 0b11
 """Binding and connecting TCP (version 4); abstract sockets and signals (version 6)."""
 
 
 def version() -> int:
-    """Return the kernel's landlock version. Raises OSError if it has none."""
+    """Return the kernel's Landlock version. Raises OSError if the kernel does not support Landlock."""
     return syscall("landlock_create_ruleset", _CREATE_RULESET, None, 0, _VERSION_FLAG)
 
 
 def restrict(visible: list[str], hidden: list[str], packages: list[str]) -> None:
     """Permanently restrict this process to reading the visible paths without the hidden ones, and the packages.
 
-    Raises OSError.
+    Raises OSError if the kernel refuses.
     """
     rules = _create_rules(version())
     for path in visible:
@@ -50,7 +50,10 @@ def _create_rules(known: int) -> int:
 
 
 def _allow_reading(rules: int, path: str, hidden: frozenset[str]) -> None:
-    """Allow reading. A rule covers everything below a path, so a folder with a hidden one is allowed entry by entry."""
+    """Allow reading a path.
+
+    A rule covers everything below its path, so a folder that contains a hidden path is allowed entry by entry.
+    """
     if path in hidden:
         return
     if any(other.startswith(path + "/") for other in hidden):

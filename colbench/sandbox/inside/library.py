@@ -1,4 +1,4 @@
-"""The standard library and the time zones in memory, for a tier that cannot open files."""
+"""The standard library and the time zone files in memory, for a tier that cannot open files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hold_library() -> None:
 
 
 def zone_files() -> dict[str, bytes]:
-    """Return every file of time zones by its path."""
+    """Return the content of every time zone file by its path."""
     import zoneinfo
 
     folders = [folder for folder in zoneinfo.TZPATH if os.path.isdir(folder)]
@@ -51,7 +51,7 @@ def zone_files() -> dict[str, bytes]:
 
 
 def _modules(top: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytecode of each module, or its source if there is none, and list all folders."""
+    """Yield the bytecode of each module, or its source if there is no bytecode, and list all folders."""
     for folder, below, files in os.walk(top):
         below[:] = [name for name in below if name not in _LEFT_OUT]
         if (finder := pkgutil.get_importer(folder)) is not None:

@@ -1,6 +1,6 @@
-"""Own user, process, network, IPC and host-name namespaces and a read-only view of a few folders.
+"""New user, process, network, IPC and host-name namespaces, and a read-only view of a few folders.
 
-This does the same as bubblewrap, for machines where it is not installed. See unshare(2), pivot_root(2),
+This module does the same as bubblewrap, for machines where bubblewrap is not installed. See unshare(2), pivot_root(2),
 mount_setattr(2).
 """
 
@@ -26,11 +26,11 @@ _INNER_ID = 65534
 
 
 def enter(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Move into fresh namespaces that contain only the visible paths, read-only.
+    """Move into new namespaces that contain only the visible paths, read-only.
 
-    The hidden folders, which are inside visible ones, are empty there, except for the packages. Returns in a child that
-    is process 1 of the namespace; this process waits for the child and exits with it. Raises OSError that names the
-    refused step.
+    The hidden folders, which are inside visible ones, are empty there, except for the packages. The function returns in
+    a child that is process 1 of the namespace; this process waits for the child and exits with it. Raises OSError,
+    which names the refused step, if the kernel refuses.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_NET | _NEW_IPC | _NEW_UTS | _NEW_CGROUP)
@@ -79,7 +79,7 @@ def _bind(source: int, target: str) -> None:
 
 
 def _make_read_only(path: str) -> None:
-    """Read-only, no devices, no set-user-ID, for everything mounted there (Linux 5.12 and later)."""
+    """Make everything mounted there read-only, without devices and set-user-ID (Linux 5.12 and later)."""
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", 1 | 2 | 4, 0, 0, 0))
     size = ctypes.c_size_t(32)
     syscall(
@@ -88,7 +88,7 @@ def _make_read_only(path: str) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability in the own user namespace."""
+    """Drop all capabilities in this process's user namespace."""
     for capability in range(_LAST_CAPABILITY + 1):
         prctl(_PR_CAPBSET_DROP, capability)
     header = ctypes.create_string_buffer(struct.pack("=II", _CAPABILITY_VERSION, 0))

@@ -1,4 +1,4 @@
-"""Importing the installed packages that are visible, and no others in the same folder."""
+"""The import of the installed packages that are visible, and of no others in the same folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ShownPackages(MetaPathFinder):
-    """Finds the named top-level modules in some folders, after everything else that Python can import."""
+    """A finder of the named top-level modules in some folders, after everything else that Python can import."""
 
     def __init__(self, names: Iterable[str], folders: Sequence[str]) -> None:
         self.names = frozenset(names)
@@ -20,12 +20,12 @@ class ShownPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find the module of a name on the list."""
+        """Return the spec of a module if its name is on the list."""
         found = path is None and fullname in self.names
         return PathFinder.find_spec(fullname, self.folders, target) if found else None
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
-        """Find distributions, for packages that look up their own version."""
+        """Return distributions, for packages that look up their own version."""
         from importlib.metadata import DistributionFinder, MetadataPathFinder
 
         own = DistributionFinder.Context(name=context.name, path=self.folders)

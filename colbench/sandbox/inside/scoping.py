@@ -1,7 +1,7 @@
-"""Decide if a source behaves the same as a module and with globals separate from locals.
+"""The decision whether a source behaves the same as a module and with globals separate from locals.
 
-Then one run covers both. The decision is made from the bytecode, before any of it runs, and is conservative: anything
-that could look up a name in a way that the bytecode does not show counts as depending on the namespace.
+If it does, one run covers both. The decision is based on the bytecode, before any of it runs, and is conservative:
+anything that could look up a name in a way that the bytecode does not show counts as dependent on the namespace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAIN_MODULES = frozenset((
     "collections.abc", "itertools", "functools", "heapq", "bisect", "statistics", "decimal", "fractions",
     "copy", "hashlib", "base64", "textwrap", "urllib.parse", "unicodedata", "uuid",
 ))  # fmt: skip
-"""Modules without a function that looks into its caller."""
+"""Modules without a function that inspects its caller."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 
 

@@ -1,9 +1,9 @@
-"""The files of a candidate: those it creates in /tmp, which exist in its memory and end with it.
+"""The files that a candidate creates in /tmp, which exist in the candidate's memory and end with it.
 
-No tier lets a candidate create a file, and one tier lets it open none. So that the same programs work in all tiers, the
-functions of `os` and `io` that take a path are replaced in every tier. Files in /tmp, the working folder, are anonymous
-files (memfd_create(2)). Anything neither there nor in the visible part of the host does not exist. This is not a
-security barrier: code that bypasses these functions is still stopped by the kernel.
+No tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs work in
+all tiers, the functions of `os` and `io` that take a path are replaced in every tier. Files in /tmp, the working
+folder, are anonymous files (memfd_create(2)). Anything that is neither there nor in the visible part of the host does
+not exist. This is not a security barrier: the kernel still stops code that bypasses these functions.
 """
 
 # ruff: noqa: ARG002, PLR0917  # the signatures are those of `os` and `io`
@@ -28,7 +28,7 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 class Scratch:
     """The names of the files in memory, and replacements for functions in `os` and `io`.
 
-    `visible` paths of the host can be read. `held` has the content of host files, for a tier that cannot open any. A
+    `visible` paths of the host can be read. `held` has the content of host files, for a tier that cannot open files. A
     file opened for reading shows its content at that time.
     """
 
@@ -196,7 +196,7 @@ class Scratch:
         return any(f"{full}/".startswith(f"{path}/") for path in self._visible)
 
     def _seen(self, full: str, *, ancestors: bool = True) -> str:
-        """Return the path if it is a visible one, or contains one. Raises FileNotFoundError."""
+        """Return the path if it is visible or contains a visible path. Raises FileNotFoundError otherwise."""
         above = full.rstrip("/") + "/"
         if self._is_visible(full) or (
             ancestors and any(path.startswith(above) for path in self._visible)
@@ -205,14 +205,17 @@ class Scratch:
         raise _error(errno.ENOENT, full)
 
     def _own(self, path: _Path) -> str:
-        """Return the path if it is in /tmp. Raises PermissionError."""
+        """Return the path if it is in /tmp. Raises PermissionError otherwise."""
         full = self._full(path)
         if not self._is_scratch(full):
             raise _error(errno.EACCES, full)
         return full
 
     def _entry(self, full: str) -> int | None:
-        """Return the descriptor of a file, None for a folder. Raises FileNotFoundError, NotADirectoryError."""
+        """Return the descriptor of a file; None for a folder.
+
+        Raises FileNotFoundError if the path does not exist, NotADirectoryError if one of its parents is a file.
+        """
         if full not in self._entries:
             above = os.path.dirname(full)
             while above not in self._entries:
@@ -232,7 +235,7 @@ class Scratch:
         ]
 
     def _file(self, full: str, flags: int) -> int:
-        """Return the descriptor of a file; create or empty the file as the flags say."""
+        """Return the descriptor of a file; create or empty the file as the flags specify."""
         if full not in self._entries and flags & os.O_CREAT:
             self._require_folder(os.path.dirname(full))
             self._entries[full] = _new_file()
@@ -262,7 +265,7 @@ _REPLACED = (
     "replace", "chmod", "utime", "truncate",
 )  # fmt: skip
 _CAPTURING = ("shutil", "tempfile", "glob", "pathlib")
-"""Modules that keep references to those functions when imported, and so must be imported again."""
+"""Modules that keep references to those functions when imported, and therefore must be imported again."""
 
 
 class _Entry:

@@ -1,7 +1,7 @@
 """The seccomp filter of a candidate: an allow-list in which everything else fails with EPERM.
 
-The program is assembled once, before any candidate: a binary search over the numbers of the calls, followed by a few
-checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
+The program is assembled once, before any candidate. It is a binary search over the numbers of the calls, followed by a
+few checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _AND, _RETURN, _JUMP, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x54, 0x06, 0x05, 0x15, 0x35
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _FARTHEST = 255
-"""Instructions that a conditional jump can pass over."""
+"""Maximum number of instructions that a conditional jump can skip."""
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 Instruction = tuple[int, int, int, int]
 """Code, jump if true, jump if false, constant."""
 
 _WRITING = 0o3 | 0o100 | 0o1000
-"""O_WRONLY, O_RDWR, O_CREAT, O_TRUNC: the same on both machines."""
+"""O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, which are the same on both machines."""
 _THREAD = 0x10000
 _NEW_NAMESPACES = 0x7E020000
 _FCNTL = (0, 1, 2, 3, 4, 1030)
-"""Duplicating and flags; not F_SETOWN, which sends signals to other processes."""
+"""Duplicating and flags, but not F_SETOWN, which sends signals to other processes."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """Terminal size and mode, bytes to read, blocking, close-on-exec."""
 
@@ -80,7 +80,7 @@ def machine_code(machine: str) -> int:
 
 
 def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes:
-    """Return the filter program for this machine; without `files` nothing may be opened, not even for reading.
+    """Return the filter program for this machine. If `files` is False, nothing may be opened, not even for reading.
 
     Raises OSError if the machine's architecture is unknown.
     """
@@ -113,7 +113,7 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Search the intervals by halves: at or above the middle start, jump over the lower half."""
+    """Return a binary search over the intervals: at or above the middle start, jump over the lower half."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2
@@ -129,12 +129,12 @@ class _Program(ctypes.Structure):
 
 
 class Filter:
-    """A filter ready to install: built before the fork, installed after it."""
+    """A filter that is ready to install: built before the fork, installed after it."""
 
     def __init__(self, program: bytes) -> None:
         self._program = _Program(len(program) // 8, program)
         self.address = ctypes.addressof(self._program)
 
     def install(self) -> None:
-        """Filter this process permanently from now on. It must already be under `no_new_privs`."""
+        """Filter this process permanently. The process must already be under `no_new_privs`."""
         prctl(_PR_SET_SECCOMP, _MODE_FILTER, self.address)

@@ -1,7 +1,7 @@
-"""Prevents the `random` module from drawing a fresh seed in every forked child.
+"""Seeding of random numbers. Importing it keeps the `random` module from drawing a new seed in every forked child.
 
-That would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this before
-anything that imports `random`.
+Such a seed would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this
+module before anything that imports `random`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The fork server: one process for each worker, and one child of it for each candidate.
+"""The fork server: one process for each worker, which forks one child for each candidate.
 
-It never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers there,
-so this process's memory contains nothing of one candidate that another could find. The control socket carries only the
-setup (once) and `run` with a job's socket, and in return `ready` or `failed`, and the reason why each child ended. To
-cancel a job, the harness closes its socket. A child gets several calls and the budget of one: CPU time, wall clock,
-threads started. So every call that it finished stayed within the budget, whatever the child reports.
+The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
+there, so the server's memory contains nothing of one candidate that another candidate could find. The control socket
+carries only the setup (once) and `run` with a job's socket, and in return `ready` or `failed`, and the reason why each
+child ended. To cancel a job, the harness closes the job's socket. A child gets several calls and the budget of one
+call: CPU time, wall-clock time, threads started. Every call that the child finished therefore stayed within the budget,
+whatever the child reports.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NULL = 0
 _CORES = len(os.sched_getaffinity(0))
 _SHORTEST_WAIT = 0.01
 _FORK_SECONDS = 10.0
-"""Seconds to retry a fork while the machine or the user has no free process."""
+"""Seconds for which a fork is retried while the machine or the user has no free process."""
 
 
 def main(control_descriptor: int) -> None:
@@ -52,7 +53,7 @@ def main(control_descriptor: int) -> None:
 
 
 class Server:
-    """Forks a child for each job, limits its time, and reports how it ended."""
+    """A server that forks a child for each job, limits the child's time, and reports how the child ended."""
 
     def __init__(self, control: socket.socket, setup: dict[str, Any]) -> None:
         self.control = control
@@ -101,7 +102,7 @@ class Server:
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
     def become_candidate(self, connection: int) -> NoReturn:
-        """Drop everything else, run the job and exit; called in the child. Never returns into the server."""
+        """Drop everything else, run the job and exit. Called in the child; never returns into the server."""
         try:
             self.control.close()
             if self.threads:
@@ -118,7 +119,7 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child's end; kill it when its budget is used up or the harness hangs up. Return the reason."""
+        """Wait for the child to end; kill it if its budget is used up or the harness hangs up. Return the reason."""
         descriptor = os.pidfd_open(child)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -142,7 +143,7 @@ class Server:
             os.close(descriptor)
 
     def attend(self, ready: dict[int, int]) -> str:
-        """Count a thread that waits to be started. Return why the child must be killed instead, or ""."""
+        """Count a thread that waits to be started. Return why the child must be killed instead, else ""."""
         if self.threads and self.threads.descriptor in ready:
             if self.threads.started == self.most_threads:
                 return "threads"
@@ -151,19 +152,19 @@ class Server:
         return "hung-up" if ready else ""
 
     def spent(self, child: int, started: float) -> str:
-        """Return the budget that the child has used up, or ""."""
+        """Return the budget that the child has used up; "" if it has used up none."""
         if _cpu_seconds(child) >= self.cpu:
             return "cpu"
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the seconds until a budget can be used up at the earliest, with a thread on every core."""
+        """Return the minimum number of seconds until a budget can be used up, with a thread on every core."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 
 
 def _fork() -> int:
-    """Fork; wait while there are too many processes. Raises OSError if that does not end."""
+    """Fork, and wait while there are too many processes. Raises OSError if there are too many for too long."""
     limit = time.monotonic() + _FORK_SECONDS
     while True:
         try:
@@ -175,7 +176,7 @@ def _fork() -> int:
 
 
 def _thread_count() -> ThreadCount | None:
-    """Count threads; None if another program already does, because a filter has at most one listener."""
+    """Return a thread counter; None if another program already counts, because a filter has at most one listener."""
     try:
         return ThreadCount()
     except OSError:
@@ -183,7 +184,7 @@ def _thread_count() -> ThreadCount | None:
 
 
 def _cpu_seconds(process: int) -> float:
-    """Return the CPU seconds of another process, all its threads together; see clock_getcpuclockid(3)."""
+    """Return the CPU seconds of all threads of another process; see clock_getcpuclockid(3)."""
     try:
         return time.clock_gettime((~process << 3) | 2)
     except OSError:

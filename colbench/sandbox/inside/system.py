@@ -1,4 +1,4 @@
-"""The few system calls that Python has no function for."""
+"""A few system calls for which Python has no function."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ _libc.prctl.argtypes = (ctypes.c_int, *[ctypes.c_ulong] * 4)
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Make the system call prctl. Raises OSError."""
+    """Make the system call prctl. Raises OSError if it fails."""
     return _checked(_libc.prctl(option, *(*arguments, 0, 0, 0, 0)[:4]), f"prctl {option}")
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
-    """Call any system call by number; integers are passed as longs. Raises OSError that names the call."""
+    """Make any system call by number; integers are passed as longs. If it fails, raises OSError that names the call."""
     wide = (ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
     return _checked(_libc.syscall(ctypes.c_long(number), *wide), name)
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    """Make the system call mount. Raises OSError."""
+    """Make the system call mount. Raises OSError if it fails."""
     texts = [text and os.fsencode(text) for text in (source, target, kind, data)]
     result = _libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3])
     _checked(result, f"mount {target}")
 
 
 def unshare(flags: int) -> None:
-    """Make the system call unshare. Raises OSError."""
+    """Make the system call unshare. Raises OSError if it fails."""
     _checked(_libc.unshare(flags), "unshare")
 
 
 def setns(namespace: int, kind: int) -> None:
-    """Make the system call setns. Raises OSError."""
+    """Make the system call setns. Raises OSError if it fails."""
     _checked(_libc.setns(namespace, kind), "setns")
 
 

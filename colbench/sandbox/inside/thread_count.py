@@ -1,4 +1,4 @@
-"""Counting the threads that a child starts, under any user; see seccomp_unotify(2).
+"""A count of the threads that a child starts, which works under any user; see seccomp_unotify(2).
 
 A filter with one rule makes the kernel suspend every `clone` of a thread until this process has answered. RLIMIT_NPROC
 would not work: it does not limit root, and it counts the user's other processes.
@@ -35,7 +35,7 @@ _THREAD = 0x10000
 
 
 class ThreadCount:
-    """The threads that this process's children start from now on.
+    """A count of the threads that this process's children start from now on.
 
     Raises OSError if the kernel does not support this.
     """
@@ -65,12 +65,12 @@ class ThreadCount:
             fcntl.ioctl(self.descriptor, _RECEIVE, notification)
             (number,) = struct.unpack_from("=Q", notification)
             fcntl.ioctl(self.descriptor, _SEND, _ANSWER.pack(number, 0, 0, _CONTINUE))
-        except OSError:  # it died in the meantime
+        except OSError:  # the child died in the meantime
             return
         self.started += 1
 
     def forget(self) -> None:
-        """Close the descriptor in a child, which could otherwise answer for itself."""
+        """Close the descriptor in a child, because the child could otherwise allow its own threads."""
         os.close(self.descriptor)
 
 

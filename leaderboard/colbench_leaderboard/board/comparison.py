@@ -1,4 +1,4 @@
-"""Comparing an entry with others on the same tasks: differences, tests, and a summarizing sentence."""
+"""Comparison of an entry with others on the same tasks: differences, tests, and a summary sentence."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """The entry minus the other one, for one measure."""
+    """The difference between an entry and another one in one measure: the entry minus the other."""
 
     mean: Estimate
     test: Significance
     only_mine: int | None = None
-    """For McNemar's test, the number of tasks that only this entry solved."""
+    """The number of tasks that only this entry solved; only for McNemar's test."""
     only_theirs: int | None = None
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """Number of tasks on which this entry has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
+    """The number of tasks on which this entry has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
 
     won: int
     lost: int
@@ -39,22 +39,22 @@ class Wins(Struct, frozen=True, kw_only=True):
     rate: Estimate
     """The share of tasks won or, with several trials, of pairs of trials."""
     test: Significance
-    """The test of wins against losses, without ties."""
+    """The test of wins against losses; ties do not count."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """An entry compared with another."""
+    """The comparison of an entry with another."""
 
     mine: str
-    """The digest of its bundle."""
+    """The digest of the other entry's bundle."""
     theirs: str
     tasks: int
     value: Difference
     success: Difference | None
-    """None in a domain without success."""
+    """None if the domain has no success metric."""
     wins: Wins
     least_detectable: float
-    """The difference of values that would be significant for this pair in 4 of 5 cases."""
+    """The difference in values that would be significant for this pair in 4 of 5 cases."""
     words: str
 
 
@@ -90,7 +90,7 @@ class Comparisons:
         return self.view(mine, [theirs])[0]
 
     def view(self, mine: str, others: Sequence[str] | None = None) -> tuple[Comparison, ...]:
-        """Compare an entry with each of `others`, by default all; p-values are adjusted for their number."""
+        """Compare an entry with each of `others` (default: all); p-values are adjusted for multiple comparisons."""
         named = [each for each in self._bundles if each != mine] if others is None else others
         own, columns = self._bundles.index(mine), [self._bundles.index(each) for each in named]
         if not columns:
@@ -160,7 +160,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Count the tasks that only one of the two solved, this entry first; None unless both had one trial."""
+    """Return how many tasks only this entry solved, and only the other; None unless both had one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

@@ -1,4 +1,4 @@
-"""Usage of an entry's agent: tokens as stated in the bundle, and dollars at the price stated in its run."""
+"""Usage of an entry's agent: tokens as stated in the bundle, and dollars at the price stated in the run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Turn(Struct):
 
 
 class _Trajectory(Struct):
-    """The needed part of a line of a bundle."""
+    """The part of a trajectory that is needed here."""
 
     turns: tuple[_Turn, ...]
 
@@ -56,7 +56,7 @@ def _price(lock: Lock) -> Price | None:
 
 
 def _usages(folder: Path) -> Iterator[Usage | None]:
-    """Yield the agent's usage in each dialogue; None if it is unknown for a reply."""
+    """Yield the agent's usage in each dialogue; None if the usage of any reply is unknown."""
     decoder = msgspec.json.Decoder(_Trajectory)
     for path in sorted((folder / TRAJECTORIES).iterdir()):
         with path.open("rb") as lines:

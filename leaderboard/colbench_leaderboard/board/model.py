@@ -1,8 +1,8 @@
-"""The numbers of the boards of a store, as frozen values; everything that the site and the downloads show.
+"""The numbers of the boards of a store, as frozen values: everything that the site and the downloads show.
 
 A board contains the entries of one track that were verified on the same tasks of one domain and so can be compared.
-`standings.read_standings` reads them from a store, with every file checked against the hash that names it;
-`standings.board_results` returns the results by task, and `comparison.Comparisons` compares two entries by them.
+`standings.read_standings` reads boards from a store, and checks every file against the hash that names it;
+`standings.board_results` returns the results by task, with which `comparison.Comparisons` compares entries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt, Summary, Tier
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """A place on a board by the mean value, with its uncertainty."""
+    """A place on a board by the mean value, with the uncertainty of the place."""
 
     place: int
     """Place from 1; entries with the same mean share it."""
@@ -39,19 +39,19 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     agent_process: str
-    """Where the agent ran, as stated in the bundle, such as "in-process"; "not stated" in old bundles."""
+    """Where the agent ran, as stated in the bundle, such as "in-process"; "not stated" for old bundles."""
     tier: Tier
     """Tier of the receipt; T3 if `rerun` agrees."""
     rerun: str
-    """The digest of the bundle of the maintainers' own run of the system, or ""."""
+    """The digest of the bundle of the maintainers' own run of the system; "" if there is none."""
     reruns: str
     """For a rerun, the digest of the entry whose system was run again; "" for all others."""
     flags: tuple[str, ...]
     """Rules with a flag, each once; `rerun.differs` if the maintainers' run does not agree."""
     pending: tuple[Finding, ...]
-    """Flags that a keeper has to decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
+    """Flags that require a keeper's decision before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
-    """None: flagged and not decided about, a reference line, or a maintainers' run."""
+    """None for a flagged entry that awaits a decision, a reference line, or a maintainers' run."""
     date: str
     """Date of acceptance: YYYY-MM-DD."""
     trials: int
@@ -89,7 +89,7 @@ class Board(Struct, frozen=True, kw_only=True):
     """The entries of a track on the same tasks."""
 
     key: str
-    """Name in addresses: `standard-backend-` and the first 16 digits of the tasks' hash."""
+    """Name in addresses, such as `standard-backend-` and the first 16 digits of the tasks' hash."""
     track: Track
     domain: str
     source: str
@@ -99,7 +99,7 @@ class Board(Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     """The ranked entries, the best first."""
     flagged: tuple[Row, ...]
-    """Entries without a rank until a keeper decides about their flags, the best first."""
+    """Entries that have no rank until a keeper decides about their flags, the best first."""
     lines: tuple[Row, ...]
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
@@ -120,7 +120,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     board: str
     """The board's key."""
     accepted: Record
-    """The latest record that accepted the entry."""
+    """The last record that accepted the entry."""
     current: Record
     """The record that names the current receipt: accepted, rescored or kept."""
     submission: Submission
@@ -133,11 +133,11 @@ class Delta(Struct, frozen=True, kw_only=True):
     """The effect of a rescoring; published with the entry."""
 
     record: int
-    """Number of the record."""
+    """Number of the rescoring's record."""
     bundle: str
     cells: int
     differing: int
-    """Cells whose value has changed."""
+    """Number of cells whose value has changed."""
     value_before: float
     value_after: float
     success_before: float | None
@@ -159,11 +159,11 @@ class Standings(Struct, frozen=True, kw_only=True):
     """Everything in a store."""
 
     head: str
-    """SHA-256 of the log's last line; whoever keeps a copy of it can detect later changes to earlier lines."""
+    """SHA-256 of the log's last line; with a copy of it, anyone can detect later changes to earlier lines."""
     records: tuple[Record, ...]
     boards: tuple[Board, ...]
-    """Standard before open, then by domain."""
+    """The boards: the standard track before the open one, then by domain."""
     entries: dict[str, Entry]
-    """Entries on a board, by digest."""
+    """The entries on all boards, by digest."""
     deltas: tuple[Delta, ...]
     reported: tuple[Reported, ...]

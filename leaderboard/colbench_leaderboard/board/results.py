@@ -49,7 +49,7 @@ class TrialResult(Struct, frozen=True, kw_only=True):
 
 
 class TaskResult(Struct, frozen=True, kw_only=True):
-    """The result of an entry on a task."""
+    """The results of an entry on a task."""
 
     bundle: str
     task_id: str
@@ -66,7 +66,7 @@ class Results:
     def __init__(self, tasks: tuple[str, ...], bounds: tuple[float, float]) -> None:
         self.tasks = tasks
         self.bounds = bounds
-        """The least and the greatest possible value."""
+        """The smallest and the largest possible value."""
         self._index = {task: index for index, task in enumerate(tasks)}
         self._cells: dict[str, dict[str, Floats]] = {}
 
@@ -76,18 +76,18 @@ class Results:
         return tuple(self._cells)
 
     def add(self, bundle: str, scores: Iterable[CellScore]) -> None:
-        """Add an entry. Raises DataError unless it has the same number of cells for each task."""
+        """Add an entry. Raises DataError unless the entry has the board's tasks and equally many cells for each."""
         import numpy as np
 
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
         for score in scores:
             if score.task_id not in self._index:
-                raise DataError(f"entry {bundle}: has the task {score.task_id!a}, {OTHERS}")
+                raise DataError(f"entry {bundle} has the task {score.task_id!a}, {OTHERS}")
             rows[self._index[score.task_id]].append(score)
         for task, row in zip(self.tasks, rows, strict=True):
             if len(row) != len(rows[0]) or not row:
                 raise DataError(
-                    f"entry {bundle}: has {len(row)} cells of the task {task!a}, {OTHERS}"
+                    f"entry {bundle} has {len(row)} cells of the task {task!a}, {OTHERS}"
                 )
         self._cells[bundle] = {
             name: np.array([[_number(getattr(cell, name)) for cell in row] for row in rows])
@@ -146,9 +146,9 @@ class Results:
 
 
 def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]) -> Results:
-    """Build the results of entries of a board from the digest and the scores of each.
+    """Build the results of a board from the digest and the scores of each entry.
 
-    Raises DataError if their tasks differ.
+    Raises DataError if the tasks of the entries differ.
     """
     bounds = get_domain(domain).primary.bounds
     results = Results((), bounds)
@@ -161,7 +161,7 @@ def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]
 
 
 def read_results(store: Path, domain: str, named: Iterable[tuple[Record, Receipt]]) -> Results:
-    """Read the results of entries of a board; `named`: each receipt with the record that names it.
+    """Read the results of the entries of a board; `named`: each receipt with the record that names it.
 
     Raises DataError if scores are missing, do not match the receipt, or are for other tasks.
     """

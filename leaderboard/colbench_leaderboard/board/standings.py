@@ -1,4 +1,4 @@
-"""Reading the standings of a store: each entry checked, each board ranked."""
+"""Reading the standings of a store: each entry is checked, each board is ranked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ RERUN_DIFFERS = Finding(
 
 
 def read_standings(store: Path, head: str | None = None) -> Standings:
-    """Read the standings of a store from its log and the files that it names by hash.
+    """Read the standings of a store from the log and from the files that the log names by hash.
 
     `head`: a head of the log saved earlier. Raises DataError if the log is inconsistent, or a file is missing or does
     not match its hash.
@@ -71,7 +71,7 @@ def read_standings(store: Path, head: str | None = None) -> Standings:
 
 
 def board_results(store: Path, standings: Standings, board: Board) -> Results:
-    """Return the results by task of all of a board's rows, in the order of `Board.everyone`."""
+    """Return the results by task of all rows of a board, in the order of `Board.everyone`."""
     rows = [standings.entries[row.bundle] for row in board.everyone]
     return read_results(store, board.domain, [(entry.current, entry.receipt) for entry in rows])
 
@@ -83,7 +83,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
         raise DataError(f"record {current.number}: its receipt does not accept the bundle")
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
-            raise DataError(f"{bundle.folder}: holds the bundle {bundle.digest}")
+            raise DataError(f"{bundle.folder}: contains another bundle, {bundle.digest}")
         track = bundle.submission.track
         return Entry(
             bundle=current.bundle,
@@ -135,7 +135,7 @@ def _competes(entry: Entry) -> bool:
 
 
 class _Trust(Struct, frozen=True, kw_only=True):
-    """How far an entry can be trusted: its tier and findings."""
+    """The trust in an entry: its tier and findings."""
 
     tier: Tier
     rerun: str
@@ -171,7 +171,7 @@ def _order(row: Row) -> tuple[float, ...]:
 
 
 def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float | None]:
-    """Return the places of entries, and the least detectable difference of a typical pair."""
+    """Return the places of entries, and the smallest detectable difference of a typical pair."""
     import numpy as np
 
     from colbench.stats import rounded

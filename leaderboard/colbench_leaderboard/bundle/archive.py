@@ -1,4 +1,4 @@
-"""Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting anything in it.
+"""Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
 Unpacking accepts archives from `write` and from common tools, if they contain plain files with short names: no links,
 devices, sparse files or extended headers, one gzip stream, nothing after its end, and never more bytes than allowed.
@@ -36,7 +36,7 @@ KINDS = {
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack an archive into an empty folder.
 
-    Raises Refused: `archive.…`; DataError if the archive cannot be read.
+    Raises Refused (`archive.…`) if the archive breaks a rule, DataError if it cannot be read.
     """
     for name in FOLDERS:
         (folder / name).mkdir()
@@ -57,7 +57,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive of files under these names: the same bytes for the same contents, on any machine, at any time.
+    """Write an archive of files under the given names; the same contents give the same bytes on any machine.
 
     `level`: compression level, 1 to 9.
     """
@@ -82,7 +82,7 @@ class Header(NamedTuple):
 
 
 class Expanded:
-    """The decompressed content of a gzip stream.
+    """A reader of the decompressed content of a gzip stream.
 
     Raises Refused: `archive.size` beyond `most` bytes, `archive.ratio` if it grows more than `ratio` times,
     `archive.damaged` if it is not exactly one whole gzip stream.

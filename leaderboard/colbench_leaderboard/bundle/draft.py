@@ -1,4 +1,4 @@
-"""The draft of a bundle: the parts of a run to publish, and every reason why it may not be published."""
+"""The draft of a bundle: the parts of a run to publish, and every reason why the run cannot be published."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
 from colbench_leaderboard.bundle.tracks import departures
 
 NAMED = 5
-"""Cells that an error names."""
+"""Maximum number of cells that an error names."""
 
 
 class Draft(NamedTuple):
-    """The contents of a bundle, and the parts of the run that are left out."""
+    """A bundle's contents, and the parts of the run that are left out."""
 
     submission: Submission
     lock: Lock
     rollouts: Sequence[Rollout]
     """Rollouts by task and trial; each is read from the run's folder on demand."""
     left_out: tuple[str, ...]
-    """Names of configuration that is not published, or only in part."""
+    """Names of settings that are not published, or only in part."""
     outside: int
-    """Rollouts of the folder that are not in the run's grid, and not published."""
+    """Number of rollouts in the folder that are outside the run's grid, and not published."""
     homes: int
-    """Dialogues with the path of the user's home folder in a text."""
+    """Number of dialogues with the path of the user's home folder in a text."""
 
 
 def draft(run: Path, submission: Submission) -> Draft:
     """Draft the bundle of a run's folder.
 
-    Raises UserError with every reason against it: mixed configurations, an unfinished grid, a run that does not follow
-    the rules of the track.
+    Raises UserError with all reasons if the run cannot be published: mixed configurations, an unfinished grid, a breach
+    of the track's rules.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -88,7 +88,7 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 
 
 class _Held:
-    """The dialogues of a folder: positions of the finished ones by key, and those with another configuration."""
+    """The dialogues in a folder: positions of the finished ones by key, and those with another configuration."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -146,7 +146,7 @@ def _domain(tasks: Sequence[Task]) -> str:
 
 
 def _mixed(record: RunRecord, held: _Held) -> list[str]:
-    """Return the signs that the folder has another configuration than `run.json`."""
+    """Return the signs that the folder's configuration differs from `run.json`."""
     flaws = []
     if digest(record.pins) != record.digest:
         flaws.append("run.json: its digest does not match its pins; the file was edited by hand")
@@ -154,7 +154,7 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
         flaws.append(f"run.json: `config` and `pins` disagree on {', '.join(changed)}")
     if held.foreign:
         flaws.append(
-            f"rollouts.jsonl: {held.foreign} of a different configuration than run.json, such as "
+            f"rollouts.jsonl: {held.foreign} with another configuration than run.json, such as "
             f"{held.first}; keep one configuration per folder"
         )
     return flaws

@@ -1,4 +1,4 @@
-"""Canonical JSON: one spelling for each value, used for writing and required of submitted files."""
+"""Canonical JSON: exactly one encoding of each value, used for writing and required of submitted files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench_leaderboard.bundle.refused import Refused
 
 T = TypeVar("T")
 DEEPEST = 16
-"""Greatest nesting of lists and objects."""
+"""Maximum nesting depth of lists and objects."""
 
 
 def canonical(value: Any) -> bytes:
@@ -64,13 +64,13 @@ def _parts(value: Any) -> list[Any]:
 def _diagnosis(
     content: bytes, cause: Exception | None, kind: type, file: str, line: int | None
 ) -> Refused:
-    """Return the error for a text that did not decode or is not canonical."""
+    """Return the error for a text that cannot be decoded or is not canonical."""
     rule, message = _flaw(content) or _unlike(cause, kind)
     return Refused(rule, message, file=file, line=line)
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return rule and message if a text is not valid JSON, independent of its schema."""
+    """Return the rule and the message if a text is not valid JSON, independent of its schema; None if it is valid."""
     flaw: tuple[str, str] | None = None
     try:
         json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)

@@ -1,4 +1,4 @@
-"""The files of a bundle in a folder: their names and sizes, safe reading, and their manifest."""
+"""The files of a bundle in a folder: names, sizes, safe reading, and the manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = {
     TRAJECTORIES: 1024 * MIB,
     BLOBS: 8 * MIB,
 }
-"""The most bytes of a file, by its name or its folder."""
+"""The maximum size of a file in bytes, by its name or its folder."""
 FOLDERS = (TRAJECTORIES, BLOBS)
 NAMES = re.compile(
     "|".join(map(re.escape, (SUBMISSION, LOCK, MANIFEST)))
@@ -74,7 +74,7 @@ def open_file(folder: Path, name: str) -> BufferedReader:
 
 
 def read_file(folder: Path, name: str) -> bytes:
-    """Return the content of a file of a bundle, of at most its allowed size; raises as `open_file` does."""
+    """Return the content of a file of a bundle, up to the allowed size; raises errors as `open_file` does."""
     with open_file(folder, name) as file:
         content = file.read(_most(name) + 1)
     require_size(name, len(content))
@@ -82,7 +82,7 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Add a file's name to those already seen. Raises Refused: `archive.name`, `archive.files`."""
+    """Add a file's name to the set `before` of earlier names. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
         raise Refused(
             "archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name

@@ -1,4 +1,4 @@
-"""Packing a draft: the same run and the same submission give the same bytes."""
+"""Packing a draft into a bundle: the same run and the same submission give the same bytes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from colbench_leaderboard.bundle.trajectories import to_trajectory
 
 
 def pack(draft: Draft, out: Path) -> str:
-    """Write the bundle, a `.tar.gz` if `out` ends so, else a folder, and return its digest.
+    """Write the bundle and return its digest; it is an archive if `out` ends in `.tar.gz`, else a folder.
 
-    Before the bundle is moved to `out`, it is checked in the way a receiver reads it. Raises UserError if something
-    else is at `out`, if a text seems to contain a secret, or if a receiver would refuse the bundle.
+    Before the bundle is moved to `out`, it is read and checked as by a receiver. Raises UserError if `out` contains
+    something else, if a text seems to contain a secret, or if a receiver would refuse the bundle.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def pack(draft: Draft, out: Path) -> str:
 
 
 class _Writer:
-    """Writes the files of a bundle."""
+    """A writer of the files of a bundle."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -88,7 +88,7 @@ class _Writer:
 
 
 def _require_no_secret(content: bytes, where: str) -> None:
-    """Raise UserError if content seems to contain a secret."""
+    """Raise UserError if the content seems to contain a secret."""
     if what := find_secret(content):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "

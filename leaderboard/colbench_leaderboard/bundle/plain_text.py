@@ -1,4 +1,4 @@
-"""Checks of text that strangers write and others read: no invisible characters, no look-alikes."""
+"""Checks of text that strangers write and others read: no invisible characters, no look-alike names."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BLANK = re.compile(
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets whose letters look similar to each other's."""
+"""Alphabets with letters that look like letters of the others."""
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
-"""Replaces any sign between two digits, as in 2.5."""
+"""The replacement of any sign between two digits, as in 2.5."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -44,7 +44,7 @@ def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
 
 
 def name_flaw(text: str) -> str:
-    """Return a description of the flaw in a name, or ""."""
+    """Return a description of the flaw in a name; "" if there is none."""
     if flaw := text_flaw(text, line=True):
         return flaw
     if text != " ".join(text.split(" ")).strip() or "  " in text:
@@ -57,7 +57,7 @@ def name_flaw(text: str) -> str:
 
 
 def text_flaw(text: str, *, line: bool = False) -> str:
-    """Return a description of the flaw in a free text, or in a text of one line if `line`; "" if there is none."""
+    """Return a description of the flaw in a text, which must be a single line if `line`; "" if there is none."""
     allowed = set() if line else {"\n", "\t", *JOINERS}
     marks = 0
     for char in text:
@@ -75,12 +75,12 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if a reader may confuse two names: as written, in small letters, or in capitals."""
+    """Return True if a reader may confuse two names: as written, in lower case, or in upper case."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
 def skeleton(name: str) -> str:
-    """Return how a name looks, by Unicode's table of confusable characters (UTS 39).
+    """Return a form that is equal for names that look alike, by Unicode's table of confusable characters (UTS 39).
 
     Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
     """

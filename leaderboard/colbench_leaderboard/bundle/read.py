@@ -1,11 +1,11 @@
-"""Reading a submitted bundle, a folder or a `.tar.gz`, without trusting anything in it.
+"""Reading a submitted bundle, a folder or a `.tar.gz`, without trusting the content.
 
     with read_bundle(path) as bundle:
         bundle.submission, bundle.lock, bundle.digest
         for cell in bundle.cells():
             cell.file, cell.line, cell.rollout
 
-Anything that cannot be read safely or does not follow the schema raises `Refused`, which names rule, file and line. A
+If anything cannot be read safely or does not follow the schema, `Refused` is raised, with rule, file and line. A
 bundle that can be read is only well-formed: `verify` checks its content.
 """
 
@@ -51,7 +51,7 @@ Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
 """Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
-"""The largest accepted number of tokens or requests, trial or seed."""
+"""The largest accepted value of a number of tokens or requests, of a trial, or of a seed."""
 
 
 class Cell(NamedTuple):
@@ -63,7 +63,7 @@ class Cell(NamedTuple):
 
 
 class Bundle:
-    """A bundle whose files match its manifest; leaving it (`with`) removes unpacked files."""
+    """A bundle whose files match its manifest; when the `with` block ends, unpacked files are removed."""
 
     def __init__(
         self, folder: Path, unpacked: tempfile.TemporaryDirectory[str] | None = None
@@ -88,7 +88,7 @@ class Bundle:
             self._unpacked.cleanup()
 
     def cells(self) -> Iterator[Cell]:
-        """Yield the dialogues sorted by task and trial, one in memory at a time.
+        """Yield the dialogues, sorted by task and trial; only one at a time is in memory.
 
         Raises Refused: `trajectories.files`, `trajectories.order`, `trajectories.number`, `words.…`, `blob.…`,
         `json.…`, `schema.trajectory`.
@@ -115,7 +115,7 @@ class Bundle:
                 raise Refused("blob.unused", "no trajectory refers to it", file=name)
 
     def check_cells(self) -> None:
-        """Read every dialogue. Raises Refused as `cells` does."""
+        """Check every dialogue. Raises Refused, as `cells` does, if one breaks a rule."""
         for _ in self.cells():
             pass
 
@@ -145,7 +145,7 @@ class Bundle:
 def read_bundle(path: Path) -> Bundle:
     """Open the bundle in a folder or a `.tar.gz`, which is unpacked into a new temporary folder.
 
-    Raises Refused if it is not well-formed, DataError if there is nothing to read.
+    Raises Refused if the bundle is not well-formed, DataError if there is nothing to read.
     """
     if path.is_symlink():
         raise Refused("archive.link", f"{path} is a symbolic link; give its target")

@@ -1,7 +1,8 @@
 """Removing private data from the published parts of a run: file locations, addresses, commands and secrets.
 
-Commands and addresses in the configuration are reduced to their kind, files to their names; arguments are published if
-they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would be published.
+Commands and addresses in the configuration are reduced to their kind, and file paths to file names; arguments are
+published only if they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would
+be published.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ KEPT_BACK = (
 )
 """Fields of the configuration that are not published at all."""
 LEFT_OUT = ("scorers",)
-"""Fields that bundles lack because they select scores, which bundles lack, too."""
+"""Fields that are left out of bundles because they select scores, which bundles do not contain either."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that are published as the hash of the file."""
 COMMAND = "command"
-"""A key of an agent's description that is not published."""
+"""The key of an agent's description that is not published."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -54,7 +55,7 @@ SHAPES = {
 }
 SECRETS = {what: re.compile(shape) for what, shape in SHAPES.items()}
 SHORTEST = 12
-"""Minimum length of an environment variable's value that is distinguishable from common words."""
+"""The minimum length at which the value of an environment variable is distinguishable from common words."""
 
 
 class PublicRecord(Struct, frozen=True, kw_only=True):
@@ -95,14 +96,14 @@ def scrub(text: str) -> str:
 
 
 def public_spec(spec: str) -> str:
-    """Return a spec without its location: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
+    """Return a spec without locations: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
     if spec.startswith("cmd:"):
         return "cmd"
     return scrub(":".join(map(_base, without_address(spec).split(":"))))
 
 
 def find_secret(content: bytes, environment: Mapping[str, str] | None = None) -> str:
-    """Return the kind of secret that a text seems to contain, without revealing it, or ""."""
+    """Return the kind of secret that a text seems to contain, without revealing the secret; "" if there is none."""
     for what, shape in SECRETS.items():
         if shape.search(content):
             return what
@@ -137,7 +138,7 @@ def _config(config: RunConfig, left_out: list[str]) -> RunConfig:
 
 
 def _redacted(value: Any, part: str, left_out: list[str]) -> Any:
-    """Return how the agent, the human or the browser described itself, without private data."""
+    """Return the description that the agent, the human or the browser gave of itself, without private data."""
     if isinstance(value, str):
         return scrub(value)
     if not isinstance(value, dict):

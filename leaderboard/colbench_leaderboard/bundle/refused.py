@@ -1,4 +1,4 @@
-"""The error for a bundle or branch that breaks a rule, and safe printing of strangers' texts."""
+"""The error for a bundle or a branch that breaks a rule, and safe printing of strangers' texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST = 600
 
 
 class Refused(DataError):  # noqa: N818 - a verdict
-    """A broken rule; `rule`, `file`, `line` and `message` have the meanings of `verify.receipt.Finding`.
+    """A bundle or a branch breaks a rule; the fields have the meanings of those in `verify.receipt.Finding`.
 
     `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All fields are safe to print.
     """
@@ -23,7 +23,7 @@ class Refused(DataError):  # noqa: N818 - a verdict
 
 
 def shown(name: str, width: int = 120) -> str:
-    """Return an untrusted name, safe for a message: escaped to ASCII and cut to `width`."""
+    """Return an untrusted name in a form that is safe for a message: escaped to ASCII and cut to `width` characters."""
     safe = name.encode("ascii", "backslashreplace").decode()
     safe = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in safe)
     return cut(safe, width)

@@ -24,7 +24,7 @@ TRAJECTORIES, BLOBS = "trajectories", "blobs"
 SCHEMA = "colbench.bundle/1"
 LONG = 16 * 1024
 PER_FILE = 1000
-"""Trajectories in a file, at most."""
+"""Maximum number of trajectories in a file."""
 
 Track = Literal["standard", "open"]
 """`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: no restrictions."""
@@ -76,7 +76,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The grid: every one of these tasks, `trials` times."""
+    """The grid of a run: each of these tasks, `trials` times."""
 
     source: str
     count: int
@@ -101,7 +101,7 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Digest of `pins`, equal to that of `run.json` unless something private was removed."""
     sandbox: str
     environment: str = field(name="browser")
-    """Version and settings of the tools that produced the scores, such as the browser, which gives the key its name."""
+    """Version and settings of the tools that produced the scores, such as the browser, after which the key is named."""
     tasks: LockedTasks
 
     @property
@@ -113,13 +113,13 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def domain_package(self) -> str:
-        """The distribution that provided the domain and its version, as pinned; "" for a domain of ColBench itself."""
+        """The distribution that provides the domain, and its version, as pinned; "" for a domain of ColBench itself."""
         pinned = self.pins.get("domains")
         return shown(str(pinned.get(self.tasks.domain, ""))) if isinstance(pinned, dict) else ""
 
 
 class Blob(Struct, frozen=True, forbid_unknown_fields=True):
-    """Reference to a long text in `blobs/`."""
+    """A reference to a long text in `blobs/`."""
 
     blob: Digest
 
@@ -139,7 +139,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Trajectory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One dialogue, that is, a cell of the grid."""
+    """One dialogue, which fills a cell of the grid."""
 
     task_id: str
     task_hash: Digest

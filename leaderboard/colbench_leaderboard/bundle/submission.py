@@ -1,4 +1,4 @@
-"""`submission.toml`: the questions about a system, their template, and reading the answers."""
+"""`submission.toml`: the questions about a system, a template with them, and reading the answers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SCORES = {
     "win",
     "wins",
 }
-"""Words in keys that would be scores; a submission states none, because every number is recomputed."""
+"""Words that mark a key as a score; a submission states no scores, because every number is recomputed."""
 TEMPLATE = {
     "name": "",
     "organization": "",
@@ -84,8 +84,8 @@ TEMPLATE = {
 def read_submission(path: Path) -> Submission:
     """Read the submission in a TOML file.
 
-    Raises DataError that names file and key if the file is not TOML, has a key for a score or an unknown key, or leaves
-    a question open; Refused if a text could deceive.
+    Raises DataError, which names file and key, if the file is not TOML, has a key for a score or an unknown key, or
+    leaves a question unanswered. Raises Refused if a text could deceive.
     """
     try:
         values = tomllib.loads(path.read_text("utf-8"))
@@ -97,14 +97,14 @@ def read_submission(path: Path) -> Submission:
 
 
 def submission_of(values: dict[str, Any], file: str) -> Submission:
-    """Build the submission from parsed values; raises as `read_submission` does."""
+    """Build the submission from parsed values; raises errors as `read_submission` does."""
     if key := score_key(values):
         raise DataError(
             f"{file}: `{key}`: scores are not submitted; they are recomputed from the "
             "transcripts. Delete the key"
         )
     if unknown := list(_unknown(values)):
-        raise DataError(f"{file}: unknown key `{unknown[0]}`; known are {', '.join(QUESTIONS)}")
+        raise DataError(f"{file}: unknown key `{unknown[0]}`; known keys: {', '.join(QUESTIONS)}")
     if open_questions := list(_unanswered(values)):
         asked = "\n".join(f"  {key}: {QUESTIONS[key]}" for key in open_questions)
         raise DataError(f"{file}: not answered:\n{asked}")
@@ -122,7 +122,7 @@ def submission_of(values: dict[str, Any], file: str) -> Submission:
 
 
 def score_key(values: Any) -> str:
-    """Return the first key, with its parents, that would be a score, or ""."""
+    """Return the dotted path of the first key whose name marks it as a score; "" if there is none."""
     for key, _ in keys(values):
         words = re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", key.rpartition(".")[2]).lower())
         if SCORES.intersection(words):
@@ -131,7 +131,7 @@ def score_key(values: Any) -> str:
 
 
 def keys(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every key of nested dictionaries, with its parents, and its value."""
+    """Yield the dotted path and the value of every key of nested dictionaries."""
     if isinstance(values, list):
         for value in values:
             yield from keys(value, prefix)
@@ -142,7 +142,7 @@ def keys(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def to_toml(values: dict[str, Any]) -> str:
-    """Write a submission's values as TOML, each after its question."""
+    """Return a submission's values as TOML, each after its question."""
     lines: list[str] = []
     tables = {key: value for key, value in values.items() if key in ("models", "disclosures")}
     lines += _pairs("", {key: value for key, value in values.items() if key not in tables})

@@ -1,4 +1,4 @@
-"""The rules of the standard track, under which two entries differ in nothing but the agent."""
+"""The rules of the standard track, which make sure that two entries differ only in the agent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TURNS = 10
 
 
 def own_sources() -> frozenset[str]:
-    """Return the task sources that a bundle may name because the receiver has them: those of installed domains."""
+    """Return the task sources that a bundle may name because installed domains provide them to every receiver."""
     return frozenset().union(*(domain.own_sources for domain in installed_domains()))
 
 
@@ -22,7 +22,7 @@ def is_standard(source: str) -> bool:
 
 
 def departures(lock: Lock) -> list[str]:
-    """Return the reasons why a run is not for the standard track, for people."""
+    """Return the human-readable reasons why a run does not qualify for the standard track."""
     return [*_tasks(lock), *_rules(lock), *_harness(lock.commit)]
 
 

@@ -1,4 +1,4 @@
-"""From a rollout to a trajectory and back; long texts are stored as blobs."""
+"""Conversion of rollouts to trajectories and back; long texts are stored as blobs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from colbench_leaderboard.bundle.schema import BLOBS, LONG, Blob, Trajectory, Tu
 MOST_FILLED = 64 * MIB
 """Maximum number of bytes of one dialogue with its blobs."""
 MOST_SAID = 8192 * MIB
-"""Maximum number of bytes of all dialogues with their blobs; a blob may be used more than once."""
+"""Maximum number of bytes of all dialogues with their blobs; a blob counts each time that it is used."""
 Write = Callable[[str, bytes], None]
 """A function that receives the SHA-256 and the bytes of a long text."""
 Read = Callable[[Blob], str]
 
 
 def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
-    """Return the trajectory of a rollout without scores, times and token ids; its long texts are written as blobs."""
+    """Return the trajectory of a rollout, without scores, times and token ids; write its long texts as blobs."""
 
     def words(text: str) -> Words:
         content = text.encode()
@@ -86,7 +86,7 @@ def to_rollout(trajectory: Trajectory, read: Read, *, domain: str, run: str) -> 
 
 
 class BlobReader:
-    """Checks and reads the blobs of a bundle's dialogues, one dialogue after the other."""
+    """A reader that checks and reads the blobs of a bundle's dialogues, one dialogue after another."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -96,7 +96,10 @@ class BlobReader:
         """The blobs used so far."""
 
     def check(self, trajectory: Trajectory, file: str, line: int) -> None:
-        """Raise Refused, at this position: `words.long`, `words.short`, `words.size`, `blob.missing`."""
+        """Raise Refused, with this position, if a text breaks a rule.
+
+        Rules: `words.long`, `words.short`, `words.size`, `blob.missing`.
+        """
 
         def refused(rule: str, message: str) -> Refused:
             return Refused(rule, message, file=file, line=line)

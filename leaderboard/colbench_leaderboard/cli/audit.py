@@ -29,7 +29,7 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--head",
         metavar="SHA256|FILE",
-        help="a head of the log that you noted earlier, or a file written by `colbench "
+        help="a head of the log that you saved earlier, or a file written by `colbench "
         "leaderboard head`: the log must still contain it and only extend it",
     )
     parser.add_argument(
@@ -60,11 +60,11 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, and print the result. Return 1 if anything deviates from the log."""
+    """Audit a store and print the result. Returns 1 if anything deviates from the log."""
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:
-        raise UserError("--until: requires --added-since COMMIT")
+        raise UserError("--until: requires --added-since COMMIT; add that, or remove --until")
     found = _audit(args)
     if args.json:
         sys.stdout.write(to_json(found))
@@ -78,7 +78,7 @@ def _print_new_entries(args: argparse.Namespace) -> int:
 
     if args.head is not None or args.signers or args.verify or args.json:
         raise UserError(
-            "--added-since: cannot be combined with --head, --signers, --verify or --json"
+            "--added-since: cannot be combined with --head, --signers, --verify or --json; remove those"
         )
     print("\n".join(new_entries(Path(args.store), args.added_since, args.until or "HEAD")))
     return 0
@@ -101,7 +101,7 @@ def _audit(args: argparse.Namespace) -> Audit:
 
 
 def _head(args: argparse.Namespace) -> str | None:
-    """Return the saved head. Raises DataError unless the log only adds records after it."""
+    """Return the saved head. Raises DataError unless the log contains the head and only adds records after it."""
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers

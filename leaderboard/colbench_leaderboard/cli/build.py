@@ -1,4 +1,4 @@
-"""`colbench leaderboard build`: build the site of a store, as static files that need no network and no script."""
+"""`colbench leaderboard build`: build the site of a store, as static files that need neither a network nor a script."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build the site, and serve it if requested."""
     if args.port is not None and not args.serve:
-        raise UserError("--port: requires --serve")
+        raise UserError("--port: requires --serve; add that, or remove --port")
     if args.out:
         out = Path(args.out)
         _show(_build(args, out), out)
@@ -97,7 +97,7 @@ def _serve(site: Path, port: int | None) -> int:
     from colbench_leaderboard.site.serve import server
 
     with server(site, PORT if port is None else port) as running:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that a temporary site is deleted
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # then a temporary site is deleted
         say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C to stop)")
         try:
             running.serve_forever()
@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment in which this machine renders pictures; "" without a browser or boards with pictures."""
+    """Return the environment in which this machine renders pictures; "" if there are no pictures or no browser."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)
@@ -124,7 +124,7 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of these sources, and of the boards' sources that belong to domains; no others are read."""
+    """Return the tasks of these sources and of the boards' sources that belong to domains; no other source is read."""
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources
 

@@ -1,4 +1,4 @@
-"""Command lines that the help of each command shows, from the first one to try to the less usual."""
+"""Command lines in the help of each command, from the first one to try to less common ones."""
 
 from __future__ import annotations
 

@@ -37,13 +37,15 @@ def add_to(commands: Any) -> None:
 
 
 def _add_init(actions: Any) -> None:
-    parser = actions.add_parser("init", help="create an empty store", description="Begin a store.")
+    parser = actions.add_parser(
+        "init", help="create an empty store", description="Create an empty store."
+    )
     parser.add_argument("store", metavar="STORE", help="a new folder, or a fresh git repository")
     parser.add_argument(
         "--packages",
         metavar="NAME==VERSION,…",
         default="",
-        help="packages with the domains, families or scorers of the entries, installed by the "
+        help="packages that provide the domains, families or scorers of the entries; installed by the "
         "GitHub workflow of the store",
     )
     parser.add_argument(
@@ -66,7 +68,7 @@ def _add_accept(actions: Any) -> None:
     parser.add_argument(
         "--verified",
         metavar="DIR",
-        help="receipt written by `colbench verify`; without it, the bundle is verified now",
+        help="folder with the receipt written by `colbench verify`; default: verify the bundle now",
     )
     apart = parser.add_mutually_exclusive_group()
     apart.add_argument(
@@ -78,12 +80,12 @@ def _add_accept(actions: Any) -> None:
         "--reruns",
         metavar="DIGEST",
         help="the entry whose system you ran yourself to make this bundle; the bundle is not "
-        "ranked, and that entry becomes T3",
+        "ranked, and the entry becomes T3 if the results agree",
     )
     apart.add_argument(
         "--reference-line",
         action="store_true",
-        help="show it as an unranked reference line, such as `blank`",
+        help="show the entry as an unranked reference line, such as `blank`",
     )
     sign.add_key_flag(parser)
     add_store_flags(parser)
@@ -96,7 +98,7 @@ def _add_keep(actions: Any) -> None:
         "keep",
         help="rank an entry despite its flags",
         description="Record that an entry is ranked despite its flags, with the reason; `remove` "
-        "takes it off instead.",
+        "takes it off the board instead.",
     )
     parser.set_defaults(run=keep)
 
@@ -141,7 +143,7 @@ def _add_rescore(actions: Any) -> None:
 
 
 def init(args: argparse.Namespace) -> int:
-    """Make the store."""
+    """Create the store."""
     from colbench_leaderboard.store.repository import make_store
 
     make_store(Path(args.store), names(args.packages), Path(args.signers) if args.signers else None)
@@ -222,7 +224,7 @@ def _conclude(args: argparse.Namespace, record: Record) -> None:
 
 
 def keep(args: argparse.Namespace) -> int:
-    """Record that an entry is ranked in spite of its flags."""
+    """Record that an entry is ranked despite its flags."""
     from colbench_leaderboard.store import decisions
     from colbench_leaderboard.store.log import find, read_log
 
@@ -244,7 +246,7 @@ def remove(args: argparse.Namespace) -> int:
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Record new scores of entries whose scores changed. Return 1 if the new rules refuse an entry."""
+    """Record new scores of entries whose scores changed. Returns 1 if the new rules refuse an entry."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
     from colbench_leaderboard.store.log import find, read_log
@@ -264,7 +266,7 @@ def rescore(args: argparse.Namespace) -> int:
 
 
 def _rescore(args: argparse.Namespace, bundle: str) -> bool:
-    """Verify an entry again and record changes; False if it is now refused."""
+    """Verify an entry again and record changes; return False if the entry is now refused."""
     from colbench_leaderboard.store import decisions
     from colbench_leaderboard.store.audit import verified_against
     from colbench_leaderboard.store.layout import bundle_folder

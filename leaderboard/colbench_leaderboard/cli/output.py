@@ -32,7 +32,7 @@ MEANS = (
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 INTERVAL = 10.0
-"""Seconds between two lines of progress without a terminal."""
+"""Seconds between two lines of progress if there is no terminal."""
 
 
 def say(line: str, style: str = "") -> None:
@@ -47,13 +47,13 @@ def say_field(name: str, value: str) -> None:
 
 
 def say_decision(record: Record, head: str) -> None:
-    """Print a decision, and the log's new head."""
+    """Print a decision and the log's new head."""
     say(f"record {record.number}: {record.decision} {record.bundle}")
     say(f"head     {head}", "dim")
 
 
 def say_objections(receipt: Receipt) -> None:
-    """Print the refusals and flags of a receipt, and its tier; its notes are for the record."""
+    """Print the refusals and flags of a receipt, and its tier; notes are not printed."""
     for found in receipt.findings:
         if found.severity != "note":
             say(f"{found.severity:<8} {found.rule}: {_located(found)}", STYLES[found.severity])
@@ -96,7 +96,7 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
 
 
 def aligned(fields: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each field, in which the value follows the name; values are aligned."""
+    """Yield a line for each field, with the name and the value; values are aligned."""
     width = max(map(len, fields))
     for name, value in fields.items():
         yield f"{name:<{width}}  {value}"
@@ -162,7 +162,7 @@ def _estimate(found: Estimate, *, percent: bool = False) -> str:
 
 @contextmanager
 def progress() -> Iterator[Seen]:
-    """Show the progress of verifying: a bar for each stage in a terminal, elsewhere a line now and then."""
+    """Show the progress of a verification: a bar for each stage in a terminal, an occasional line elsewhere."""
     with (_bars if errors().is_terminal else _lines)() as seen:
         yield seen
 

@@ -1,4 +1,4 @@
-"""Asking the questions of a submission one after another."""
+"""Asking the questions about a submission one after another."""
 
 from __future__ import annotations
 

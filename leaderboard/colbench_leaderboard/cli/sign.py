@@ -1,4 +1,4 @@
-"""`colbench leaderboard sign` and `head`: sign a store with a keeper's key, and print the head to be published."""
+"""`colbench leaderboard sign` and `head`: sign a store with a keeper's key, and print the head to publish."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Sign a store after a decision if `--key` is given; otherwise print how to sign it, if it is a signed store."""
+    """Sign a store after a decision if `--key` is given; otherwise print how, if the store is a signed one."""
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers, signed_records
 
@@ -85,7 +85,7 @@ def head(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(newest.text)
     if not newest.signature:
-        errors().print("This head is not signed: the store has no signed head.")
+        errors().print("This head is not signed, because the store has no signed head.")
     elif newest.records < len(log.records):
         left = f"{newest.records + 1} to {len(log.records)}"
         errors().print(

@@ -1,4 +1,4 @@
-"""`colbench submit`: make an entry for a leaderboard from a run: its transcripts, and no score."""
+"""`colbench submit`: make an entry for a leaderboard from a run; it has the run's transcripts, but no scores."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ def _write_template(file: str) -> int:
 
 
 def _meta(args: argparse.Namespace, folder: Path) -> Path:
-    """Return the file with the answers, written now with `--interactive`."""
+    """Return the file with the answers; with `--interactive`, write it first."""
     if args.interactive:
         meta = Path(args.meta or folder / "submission.toml")
         _ask(folder, meta)
         return meta
     if args.meta is None:
         raise UserError(
-            "--meta is missing: start one with `colbench submit pack --template FILE`, or add "
+            "--meta FILE is missing: create the file with `colbench submit pack --template FILE`, or add "
             "--interactive"
         )
     return Path(args.meta)
@@ -150,7 +150,7 @@ def _write_new(path: Path, text: str, flag: str) -> None:
 
 
 def _show(ready: Draft) -> None:
-    """Print what is sent, and what is left out."""
+    """Print the parts that are sent, and the parts that are left out."""
     from colbench.numbers import count
 
     tasks = ready.lock.tasks

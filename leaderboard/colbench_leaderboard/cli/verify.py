@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
-            f"--out {out}: is inside the bundle, which a receipt would damage; give another folder"
+            f"--out {out}: inside the bundle, which a receipt would damage; give another folder"
         )
     settings = Settings(
         config=read_config(args, base=RunConfig()),
@@ -98,9 +98,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
-    """Return the receiver's tasks. Raises UserError if neither the receiver nor an installed domain has them.
+    """Return the receiver's own tasks. Raises UserError if neither the receiver nor an installed domain has the tasks.
 
-    A bundle may name an arbitrary source, so the source is resolved only if it belongs to a domain.
+    A bundle may name an arbitrary source, so a bundle's source is resolved only if it belongs to an installed domain.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown
@@ -131,7 +131,7 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Print why a bundle could not be read; there is no receipt, because the bundle's digest may be unknown."""
+    """Print why a bundle could not be read. There is no receipt, because the bundle's digest may be unknown."""
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:
@@ -150,7 +150,7 @@ def add_store_flags(parser: Any) -> None:
 
 
 def verify_for_store(args: argparse.Namespace, bundle: Path, against: Sequence[Path]) -> Outcome:
-    """Verify a bundle with the settings of every store, so that an audit creates the same receipt.
+    """Verify a bundle with the settings that all stores use, so that an audit creates the same receipt.
 
     All human replies are replayed, and transcripts are compared with those of the bundles `against`. Raises DataError
     if the bundle cannot be read.

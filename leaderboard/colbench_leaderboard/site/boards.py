@@ -1,4 +1,4 @@
-"""A board: the ranking with its reference lines, and its downloads."""
+"""The pages of a board: the ranking with its reference lines, and the downloads."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from colbench_leaderboard.site.text import TRACKS
 FILTERED = 8
 """Number of entries above which the ranking has a box to filter them."""
 FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Characters that, also in their wide forms, start a formula in a spreadsheet."""
+"""Characters that start a formula in a spreadsheet, also in their wide forms."""
 SHARES = ("ask_precision", "ask_recall", "ask_f1")
 ESTIMATES = ("value", "success", "turns", "agent_words", "human_words", *SHARES)
 NUMBERS = ("answered", "undisclosed", "tokens", "cost")
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
-    """A board's data for each of its pages."""
+    """The data of a board that all of its pages need."""
 
     title: str
     """Title such as `Standard · Backend programming`."""
@@ -37,7 +37,7 @@ class BoardView(Struct, frozen=True, kw_only=True):
     value: str
     """Label of the metric that determines the rank, in lower case."""
     success: str
-    """Label of the success metric; empty in a domain without it."""
+    """Label of the success metric; empty if the domain has none."""
     tasks: int
     source: str
     tasks_hash: str
@@ -63,7 +63,7 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return one of the pages under a board's tabs; its template and its file have the same name."""
+    """Return one of the pages under a board's tabs; template and file have the same name."""
     view = board_view(board)
     return Page(
         path=f"{view.folder}/{name}.html",
@@ -90,11 +90,11 @@ class Line(Struct, frozen=True, kw_only=True):
     pass_k: float | None
     """Pass^k for the largest number of trials on the board."""
     numbers: Sequence[Number]
-    """Numbers for the columns that not every board has."""
+    """Numbers for the columns that some boards lack."""
 
 
 class _Column(NamedTuple):
-    """A number in a row, which the ranking shows if any row has it."""
+    """A column of numbers, which the ranking shows if any row has a number."""
 
     name: str
     field: str
@@ -174,7 +174,7 @@ def as_json(board: Board) -> bytes:
 
 
 def as_csv(board: Board) -> str:
-    """Return a line for each entry, as CSV; reference lines and flagged entries that await a decision have no place."""
+    """Return a line for each entry, as CSV; reference lines and entries that await a decision have no place."""
     rows = [_cells(row) for row in board.everyone]
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
@@ -213,5 +213,5 @@ def _estimate(name: str, value: Estimate | None) -> Iterator[tuple[str, object]]
 
 
 def _harmless(value: object) -> object:
-    """Return a text in a form that no spreadsheet takes for a formula."""
+    """Return a text in a form that no spreadsheet interprets as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -1,4 +1,4 @@
-"""`build`: the whole site of a store.
+"""Building the whole site of a store.
 
     index.html, paper.html, log.html (and log.jsonl), about.html
     boards/KEY/            index.html (the ranking), charts.html, compare.html, tasks.html, board.json, board.csv
@@ -50,11 +50,11 @@ from colbench_leaderboard.store.layout import LOG, bundle_folder, verified_folde
 from colbench_leaderboard.verify.receipt import RECEIPT, SCORES, SUMMARY, CellScore
 
 LEVEL = 2
-"""Compression level of bundles: a third larger than the best level, in an eighth of the time."""
+"""Compression level of bundles: files are a third larger than at the best level, but take an eighth of the time."""
 Known = Mapping[str, Task]
-"""Tasks by their hash, whose references are shown."""
+"""The tasks whose references are shown, by hash."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]
-"""Scores of a board's rows and reference lines."""
+"""The scores of a board's rows and reference lines."""
 
 
 class Built(Struct, frozen=True, kw_only=True):
@@ -78,8 +78,8 @@ def build(
     """Build the site of a store in a folder, replacing an earlier site.
 
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages, made in the environment `browser`, or in the one that an entry names if that is empty. Raises UserError if
-    the folder contains something else, DataError if a file does not match its hash.
+    pages, made in the environment `browser` or, if that is empty, in the one that an entry names. Raises UserError if
+    the folder contains something other than a site, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -99,7 +99,7 @@ def build(
 
 
 class Builder:
-    """Writes the pages of one store, while threads compute statistics and compress files."""
+    """A writer of the pages of one store; threads compute statistics and compress files at the same time."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Builder:
 
 
 class _SeenTasks:
-    """Requests and hashes of tasks by id, from the entries' dialogues, which agree on them."""
+    """The requests and hashes of tasks by id, from the entries' dialogues, which agree on them."""
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

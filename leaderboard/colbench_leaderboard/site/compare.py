@@ -1,6 +1,6 @@
-"""A against B: for each entry a page that compares it with every other on its board, and a page to choose two entries.
+"""The pages of "A against B": one to choose two entries, and for each entry one that compares it with all others.
 
-A table shows the comparisons; below it are the tasks on which the two differ.
+A table shows the comparisons; below it are the tasks on which two entries differ.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page over all other entries, to limit its size, and the minimum for each other entry."""
+"""Maximum number of tasks on a page in total, to limit its size, and minimum for each of the other entries."""
 
 
 class Task(NamedTuple):
-    """A task with different results of two entries, and the values of both."""
+    """A task on which two entries have different results, and the values of both."""
 
     place: int
-    """Among the tasks of the board, from 0."""
+    """Index among the tasks of the board, from 0."""
     mine: float
     theirs: float
 
@@ -47,19 +47,19 @@ class Diff(NamedTuple):
 
 
 class DiffLine(NamedTuple):
-    """A task on which two entries differ, in a list of these."""
+    """A task on which two entries differ, as a line of a list."""
 
     task_id: str
     slug: str
     mine: float
     my_dialogue: str
-    """Address of the first of its dialogues, from the root."""
+    """Address, from the root, of the entry's first dialogue on the task."""
     theirs: float
     their_dialogue: str
 
 
 class Opponent(Struct, frozen=True, kw_only=True):
-    """Another entry, and its comparison with this one."""
+    """Another entry, and the comparison of this entry with it."""
 
     row: Row
     found: Comparison
@@ -81,7 +81,7 @@ def page(
     rows: Mapping[str, Row],
     results: Results,
 ) -> Page:
-    """Return the comparison of one entry with every other; `rows` has all entries by digest."""
+    """Return the page that compares one entry with every other; `rows` has all entries by digest."""
     view = board_view(board)
     diffs = differing(results, row.bundle, [each.theirs for each in comparisons])
     opponents = [
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return where the mean of an entry over its trials differs from each of these by more than a tie."""
+    """Return the tasks on which the means of an entry and of each of the others differ by more than a tie."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

@@ -1,6 +1,6 @@
-"""The dialogues of an entry: several per page, each with its answer next to the reference, and a page that lists them.
+"""The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all.
 
-Without JavaScript, a page shows its dialogues in a column; with it, only the dialogue in the address.
+Without JavaScript, a page shows its dialogues in a column; with JavaScript, only the one named in the address.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from colbench_leaderboard.site.slugs import (
 from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
-"""Length above which only the beginning of a message, such as a web page, is expanded."""
+"""The length in characters above which only the beginning of a message, such as a web page, is shown at first."""
 BEGINNING = 200
 
 
@@ -45,11 +45,11 @@ class Message(NamedTuple):
     """A message of a dialogue."""
 
     who: str
-    """`Human`, `Agent`, or `Failed` for the note at the end of a dialogue that did."""
+    """`Human`, `Agent`, or `Failed` for the note at the end of a failed dialogue."""
     shown: str
     """The text, or its beginning if it is long."""
     folded: str
-    """The text if it is long, else empty."""
+    """The whole text if it is long, else ""."""
     private: str
     """The agent's private text."""
 
@@ -67,7 +67,7 @@ class Dialogue(NamedTuple):
     """None: the bundle has no transcript."""
     answer: str | None
     reference: str | None
-    """None: the task is not at hand."""
+    """None: the task is not available."""
     pictures: Sequence[Picture]
 
 
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue, or None if the bundle lacks it; both inputs are sorted by task and trial."""
+    """Yield each score with its dialogue (None if the bundle lacks it); both inputs are sorted by task and trial."""
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):
@@ -96,7 +96,7 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
-    """Yield the pages of an entry's dialogues, which must be in the order of its scores; `tasks` is keyed by hash."""
+    """Yield the pages of an entry's dialogues, which must be in the order of the scores; `tasks` are by hash."""
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)
     trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))
@@ -200,7 +200,7 @@ def _messages(rollout: Rollout) -> Iterator[Message]:
 
 
 def _reply(turn: Turn) -> Message:
-    """Return a reply of the agent; the answer itself is shown below the dialogue."""
+    """Return a reply of the agent as a message; the answer itself is shown below the dialogue."""
     private = turn.raw.partition(PUBLIC_MARKER)[0].strip() if PUBLIC_MARKER in turn.raw else ""
     text = turn.said or ("(the answer, below)" if ANSWER_MARKER in turn.raw else "(nothing)")
     return _message("Agent", text, private)

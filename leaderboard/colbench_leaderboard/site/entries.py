@@ -1,4 +1,4 @@
-"""An entry: its numbers, the findings of its verification, its pins, and how to verify it."""
+"""The page of an entry: its numbers, the findings of its verification, its pinned settings, and how to verify it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from colbench_leaderboard.site.tradeoff import by_turn_title
 from colbench_leaderboard.store.layout import Record
 
 FINDINGS = 1000
-"""Findings that a page shows; the receipt has all."""
+"""Maximum number of findings on a page; the receipt has all."""
 DOWNLOADS = ("receipt.json", "summary.json", "scores.jsonl", "submission.json", "lock.json")
 
 
@@ -37,7 +37,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     shown: str
     note: str
     bar: Estimate | None = None
-    """The interval to draw."""
+    """The estimate whose interval is drawn."""
 
 
 def page(
@@ -49,7 +49,7 @@ def page(
     deltas: Sequence[Delta],
     standing: Collection[str],
 ) -> Page:
-    """Return an entry's page; `standing` has the digests of all entries whose bundles the site offers."""
+    """Return an entry's page; `standing` contains the digests of all entries whose bundles the site offers."""
     view, other = board_view(board), row.reruns or row.rerun
     changes = {delta.record: delta for delta in deltas}
     findings = entry.receipt.findings
@@ -125,6 +125,6 @@ def _note(interval: str, meaning: str) -> str:
 
 
 def _config(entry: Entry) -> str:
-    """Return everything that could change a number, as JSON."""
+    """Return all settings that could change a number, as JSON."""
     pinned = {"config": entry.lock.config, "pins": entry.lock.pins}
     return msgspec.json.format(msgspec.json.encode(pinned), indent=2).decode()

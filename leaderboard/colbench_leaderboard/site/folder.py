@@ -1,4 +1,4 @@
-"""The folder of a site: written under a temporary name, and moved into place when it is complete."""
+"""The folder of a site, which is written under a temporary name and moved into place when it is complete."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from colbench.errors import UserError
 MARK = ".colbench-site"
 """A file in every generated site; a folder without it is not overwritten."""
 KEPT = ("gallery",)
-"""Folders kept from the previous site: pictures are named by their content and need not be rendered again."""
+"""Folders kept from the previous site: pictures are named by their content and do not have to be rendered again."""
 
 
 class Folder:
-    """A site that is being written; leaving the context moves it into place, or removes it after an exception."""
+    """A site being written; when the `with` block ends, it is moved into place, or removed after an exception."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()
@@ -25,9 +25,9 @@ class Folder:
 
     def __enter__(self) -> Folder:
         if self.out.exists() and not self.out.is_dir():
-            raise UserError(f"--out {self.out}: is a file; name a folder")
+            raise UserError(f"--out {self.out}: a file, not a folder; name a folder")
         if (self.before / MARK).is_file() and not self.out.exists():
-            self.before.replace(self.out)  # a build was killed while moving its site into place
+            self.before.replace(self.out)  # an earlier build was killed during the move into place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
                 f"--out {self.out}: this folder contains something other than a site; give "
@@ -65,7 +65,7 @@ class Folder:
         self.bytes += len(data)
 
     def place(self, name: str) -> Path:
-        """Return where to write a file of the site, and make its folder."""
+        """Return the path at which to write a file of the site, and create the file's folder."""
         path = self.draft / name
         if path.parent not in self._made:
             path.parent.mkdir(parents=True, exist_ok=True)

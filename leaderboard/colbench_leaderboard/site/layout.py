@@ -1,4 +1,4 @@
-"""A page and its frame: templates, style sheet and script, and a policy that allows nothing else."""
+"""A page and its frame: templates, style sheet and script, and a content security policy that allows nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench_leaderboard.site import slugs, text
 
 PACKAGE = "colbench_leaderboard.site"
 OWN = "'self' file:"
-"""Files of the site; `file:` for pages that are opened from a folder."""
+"""The sources of the site's own files; `file:` is for pages that are opened from a folder."""
 POLICY = content_security_policy(img_src=OWN, style_src=OWN, script_src=OWN)
 FILTERS = (
     slugs.archive_name,
@@ -28,7 +28,7 @@ FILTERS = (
 )
 
 Trail = Sequence[tuple[str, str]]
-"""Address from the root and name of the pages above a page."""
+"""The pages above a page: the address of each from the root, and its name."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True, kw_only=True):
     path: str
     """Path relative to the root of the site, such as `boards/x/index.html`."""
     template: str
-    """Name of its file in `templates/`, without `.html`."""
+    """Name of the template's file in `templates/`, without `.html`."""
     title: str
     trail: Trail = ()
     data: Mapping[str, object] = {}
@@ -45,7 +45,7 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 class Layout:
-    """The templates and assets of the site; renders pages."""
+    """The templates and assets of the site, with which pages are rendered."""
 
     def __init__(self) -> None:
         self.assets: dict[str, bytes] = {}
@@ -90,5 +90,5 @@ def site_templates() -> Environment:
 
 
 def sort_key(value: float | None) -> str:
-    """Return the attribute by which the script sorts a cell; cells without a value come last."""
+    """Return the attribute by which the script sorts a table cell; cells without a value come last."""
     return "" if value is None else f"{value:.6g}"

@@ -12,7 +12,7 @@ from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.store.layout import Record
 
 TOP = 5
-"""Entries of a board on the front page."""
+"""Maximum number of entries of a board on the front page."""
 
 
 class BoardSummary(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
     record: Record
     name: str
-    """Name of an entry that is on the site, or ""."""
+    """Name of the entry if it is on the site, else ""."""
     change: Delta | None
 
 
@@ -46,13 +46,13 @@ def front(standings: Standings) -> Page:
 
 
 def paper(standings: Standings) -> Page:
-    """Return the paper's Table 2."""
+    """Return the page with the paper's Table 2."""
     data = {"reported": standings.reported}
     return Page(path="paper.html", template="paper", title="The paper’s table", data=data)
 
 
 def log(standings: Standings) -> Page:
-    """Return every decision, with the chain of hashes."""
+    """Return the page with every decision and the chain of hashes."""
     changes = {delta.record: delta for delta in standings.deltas}
     names = {bundle: entry.submission.name for bundle, entry in standings.entries.items()}
     data = {
@@ -63,7 +63,7 @@ def log(standings: Standings) -> Page:
 
 
 def about() -> Page:
-    """Return explanations of tiers, tracks and numbers."""
+    """Return the page that explains tiers, tracks and numbers."""
     return Page(path="about.html", template="about", title="About")
 
 

@@ -1,4 +1,4 @@
-"""The command that reproduces an entry's receipt, and the bundles that this requires."""
+"""The command that reproduces an entry's receipt, and the bundles that the command requires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 from colbench_leaderboard.verify.transcripts import duplicated
 
 STORE, TASKS = "STORE", "YOUR_TASKS"
-"""Words of the command that a reader replaces."""
+"""Placeholders in the command, which a reader replaces."""
 
 
 class Reproduction(Struct, frozen=True, kw_only=True):
@@ -24,17 +24,17 @@ class Reproduction(Struct, frozen=True, kw_only=True):
 
     command: str
     offered: Sequence[str]
-    """Digests of the other bundles required and offered by the site."""
+    """Digests of the other bundles that the command requires and the site offers."""
     removed: bool
-    """True if it requires bundles that the site does not offer."""
+    """True if the command requires bundles that the site does not offer."""
     weights: bool
     """True if the scorer needs files that do not come with ColBench."""
     digits: int | None
-    """Decimals to which values are rounded so that all machines agree; None if not rounded."""
+    """Number of decimals to which values are rounded so that all machines agree; None if they are not rounded."""
 
 
 def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
-    """Return how to reproduce an entry's receipt; `standing` has the digests of entries whose bundles are offered."""
+    """Return how to reproduce an entry's receipt; `standing`: the digests of the entries whose bundles are offered."""
     domain = get_domain(entry.summary.domain)
     others = duplicated(entry.receipt)
     offered = [other for other in others if other in standing]
@@ -48,7 +48,7 @@ def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
 
 
 def command(entry: Entry, standing: Collection[str]) -> list[str]:
-    """Return the words of the command, for a folder with the bundles that it names."""
+    """Return the words of the command, to be run in a folder with the bundles that it names."""
     config, source = entry.lock.config, entry.lock.tasks.source
     words = ["colbench", "verify", archive_name(entry.bundle)]
     if source not in own_sources():

@@ -1,4 +1,4 @@
-"""A site over HTTP, for this machine alone."""
+"""Serving a site over HTTP, to this machine only."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ MOST = 65535
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Handler that serves files and prints nothing."""
+    """A handler that serves files and prints nothing."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""
 
     def end_headers(self) -> None:
-        """Forbid guessing of content types, and caching."""
+        """Forbid caching and the guessing of content types."""
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """Return a server of a folder at 127.0.0.1, closed on leaving the context.
+    """Return a server of a folder at 127.0.0.1, which is closed when its `with` block ends.
 
-    Raises UserError if the port is taken.
+    Raises UserError if the port is not valid or is in use.
     """
     if not 0 <= port <= MOST:
-        raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")
+        raise UserError(f"--port {port}: expected a number from 0 to {MOST}")
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(site)))
     except OSError as cause:

@@ -1,4 +1,4 @@
-"""Paths within the site. They consist of digests and fixed words; submitted names are never part of one."""
+"""Paths within the site. They consist of digests and fixed words; submitted names are never part of a path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from colbench_leaderboard.store.layout import ADDRESS
 
 DIGITS = 12
 LEAF = 25
-"""Number of dialogues on a page."""
+"""Maximum number of dialogues on a page."""
 
 
 def digest_slug(digest: str) -> str:

@@ -1,4 +1,4 @@
-"""The tasks of a board: the results of each entry, and the reference."""
+"""The pages of a board's tasks: the results of each entry, and the reference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     @property
     def value(self) -> float:
-        """The mean over the trials."""
+        """The mean score over the trials."""
         return sum(score.value for score in self.scores) / len(self.scores)
 
     @property
@@ -35,7 +35,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 Attempts = Mapping[str, Sequence[Attempt]]
-"""Attempts by task ID, in the order of the board; reference lines come last."""
+"""Attempts by task ID, in the order of the board; those of reference lines come last."""
 
 
 class TaskLine(NamedTuple):
@@ -45,7 +45,7 @@ class TaskLine(NamedTuple):
     slug: str
     request: str
     value: float | None
-    """The mean over the ranked entries; None without any."""
+    """The mean over the ranked entries; None if there are none."""
     solved: int
     """Number of ranked entries that solved the task in at least one trial."""
     turns: float | None
@@ -60,11 +60,11 @@ class Result(NamedTuple):
     turns: float
     words: float
     dialogues: Sequence[tuple[str, str]]
-    """Name and address, from the root."""
+    """Name of each dialogue, and its address from the root."""
 
 
 def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, list[Attempt]]:
-    """Return the scores of entries by task."""
+    """Return the attempts of all entries by task, from the scores of each."""
     found: dict[str, list[Attempt]] = {}
     for row, cells in scores:
         start = 0
@@ -87,7 +87,7 @@ def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
 def pages(
     board: Board, found: Attempts, requests: Mapping[str, str], tasks: Mapping[str, Task]
 ) -> Iterator[Page]:
-    """Return a page for each task; `tasks` has, by id, those whose reference is shown."""
+    """Return a page for each task; `tasks` contains, by id, the tasks whose reference is shown."""
     view = board_view(board)
     trail = (*board_trail(view), (f"{view.folder}/tasks.html", "Tasks"))
     for task_id, each in found.items():

@@ -1,4 +1,4 @@
-"""Words for tracks and tiers, and long texts cut short."""
+"""Names of tracks and tiers, and the shortening of long texts."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ LONGEST = 20_000
 
 
 def clean(value: object) -> object:
-    """Return a value without control characters and marks of text direction, as every value on a page."""
+    """Return a value without control characters and text-direction marks; this applies to every value on a page."""
     return printable(value) if type(value) is str and not value.isprintable() else value
 
 
 def cut(text: str) -> str:
-    """Return a text, or its beginning with a note if it is very long."""
+    """Return a text; if it is very long, return its beginning with a note."""
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in the bundle]"
 
 
 def beginning(text: str, most: int) -> str:
-    """Return the first words of a text, `most` characters at most."""
+    """Return the first words of a text, at most `most` characters."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 
 def utc(time: str) -> str:
-    """Return a time of the log for people: `2026-01-14 09:30:00 UTC`."""
+    """Return a time of the log in human-readable form: `2026-01-14 09:30:00 UTC`."""
     return time.replace("T", " ").replace("Z", " UTC")

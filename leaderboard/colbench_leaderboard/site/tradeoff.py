@@ -1,4 +1,4 @@
-"""A board's charts: quality against cost, and by turn; each with its table."""
+"""A board's charts, quality against cost and quality by turn, each with its table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench_leaderboard.site.layout import Page
 from colbench_leaderboard.site.slugs import entry_page
 
 NAMED = 4
-"""Curves of ranked entries that are drawn strong and named."""
+"""Maximum number of ranked entries whose curves are highlighted and labeled."""
 MOST_TURNS = 50
 """Maximum number of turns in the curves and their table; one long entry would compress the others."""
 COST = "Cost, reported"
@@ -37,18 +37,18 @@ class Point(Struct, frozen=True, kw_only=True):
 
 
 class Scatter(Struct, frozen=True, kw_only=True):
-    """Quality against one cost."""
+    """A chart of quality against one cost."""
 
     name: str
     unit: str
     dots: Sequence[Dot]
     points: Sequence[Point]
     lacking: int
-    """Entries whose cost is unknown."""
+    """Number of entries whose cost is unknown."""
 
 
 class ByTurn(Struct, frozen=True, kw_only=True):
-    """Quality by number of turns."""
+    """A chart of quality by number of turns."""
 
     title: str
     note: str
@@ -56,7 +56,7 @@ class ByTurn(Struct, frozen=True, kw_only=True):
     turns: int
     rows: Sequence[tuple[Row, Sequence[float | None]]]
     longest: int
-    """Number of turns of the longest curve before cutting."""
+    """Number of turns of the longest curve before curves are cut."""
 
 
 def page(board: Board) -> Page:

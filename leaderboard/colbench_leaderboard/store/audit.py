@@ -40,9 +40,9 @@ from colbench_leaderboard.verify.transcripts import duplicated
 
 P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], Path], None]
-"""A function that verifies a bundle's folder against others and writes the files of `verify.receipt` to a folder."""
+"""A function that verifies a bundle's folder against other bundles and writes the files of `verify.receipt`."""
 MARKS = {".gitkeep"}
-"""Files in `entries/` that the log need not name."""
+"""Files in `entries/` that the log does not have to name."""
 
 
 class Audit(Struct, frozen=True, kw_only=True):
@@ -53,9 +53,9 @@ class Audit(Struct, frozen=True, kw_only=True):
     standing: int
     """Entries that are on a board."""
     verified: int
-    """Number of current entries verified again with the same result."""
+    """Number of current entries that were verified again with the same result."""
     signed: int
-    """Records that a valid signed head covers."""
+    """Number of records that a valid signed head covers."""
     keepers: tuple[str, ...]
     """Keepers who signed heads of the log; empty if the store is unsigned."""
     faults: tuple[str, ...]
@@ -70,14 +70,16 @@ def audit(
     verifier: Verifier | None = None,
     seen: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
-    """Audit a store from its log's first line.
+    """Audit a store, starting at the first line of its log.
 
     `head`: a head of the log saved earlier. `signers`: an allowed-signers file whose keys are trusted instead of those
-    that the store names; the store must then be signed. `seen` is called with a stage, the number of finished entries,
+    that the store names; the store must then be signed. `seen` is called with a stage, the number of finished entries
     and the total. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
-    torn = ["the last line has no line break, so it is not a decision"] if log.torn else []
+    torn = (
+        ["the last line has no line break, so it does not count as a decision"] if log.torn else []
+    )
     faults = [f"{LOG}: {each}" for each in torn]
     signatures = check_signatures(store, log, read_keepers(store, signers))
     faults += signatures.faults
@@ -119,7 +121,7 @@ def _check_record(store: Path, record: Record) -> None:
     folder = verified_folder(store, record.bundle, record.receipt)
     if record.decision != "refused" and receipt.tier is None:
         raise DataError(
-            f"{folder / RECEIPT}: refuses the bundle, but record {record.number} accepted it"
+            f"{folder / RECEIPT}: the receipt refuses the bundle, but record {record.number} accepted it"
         )
     if receipt.tier is None and not receipt.summary:
         return
@@ -154,15 +156,18 @@ def _check_summary(store: Path, record: Record) -> None:
 
 
 def _check_bundle(store: Path, record: Record) -> None:
-    """Raise DataError unless the bundle of a latest record exists, or was deleted according to the record."""
+    """Raise DataError unless a record's bundle is intact, or is absent because the record marks it as deleted.
+
+    `record` is the latest one about its bundle.
+    """
     folder = bundle_folder(store, record.bundle)
     gone = record.deleted
     if gone and folder.exists():
-        raise DataError(f"{folder}: exists, but record {record.number} marks it as deleted")
+        raise DataError(f"{folder}: not deleted, but record {record.number} marks it as deleted")
     if record.decision == "refused" or gone:
         return
     if not folder.is_dir():
-        raise DataError(f"{folder}: is missing; record {record.number} names it")
+        raise DataError(f"{folder}: missing; record {record.number} names it")
     with read_kept_bundle(store, record.bundle) as found:
         if found.digest != record.bundle:
             raise DataError(f"{folder}: its manifest's SHA-256 is {found.digest}")
@@ -181,7 +186,7 @@ def _unnamed(store: Path, log: Log) -> list[str]:
         if record.receipt:
             receipts.add(record.receipt)
             named[entry / VERIFIED / record.receipt] = {RECEIPT, RECEIPT_SIGNATURE, SCORES, SUMMARY}
-    linked = [f"{store / ENTRIES}: is a symbolic link"] if (store / ENTRIES).is_symlink() else []
+    linked = [f"{store / ENTRIES}: a symbolic link"] if (store / ENTRIES).is_symlink() else []
     unexpected = (_unexpected(folder, names) for folder, names in named.items())
     return [*linked, *chain.from_iterable(unexpected)]
 
@@ -189,26 +194,26 @@ def _unnamed(store: Path, log: Log) -> list[str]:
 def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_symlink():
-            yield f"{path}: is a symbolic link"
+            yield f"{path}: a symbolic link"
         elif path.name not in names:
-            yield f"{path}: is not named by the log"
+            yield f"{path}: not named by the log"
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the folders of the bundles that a record's receipt lists as sharing transcripts, except deleted ones."""
+    """Return the folders of the bundles that share transcripts according to a record's receipt, except deleted ones."""
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 
 
 def _verify(store: Path, record: Record, verifier: Verifier) -> None:
-    """Raise DataError unless verifying the bundle again gives exactly the stored files."""
+    """Raise DataError unless verifying the bundle again produces exactly the stored files."""
     stored = verified_folder(store, record.bundle, record.receipt)
     against = verified_against(store, record)
     if len(against) < len(duplicated(read_receipt(store, record))):
         raise DataError(
-            f"{stored / RECEIPT}: names a bundle with the same transcripts that has been "
+            f"{stored / RECEIPT}: the receipt names a bundle with the same transcripts that was "
             f"deleted, so the receipt cannot be reproduced; `colbench leaderboard rescore --only "
-            f"{record.bundle[:12]}` makes a receipt without it"
+            f"{record.bundle[:12]}` creates a receipt without that bundle"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)

@@ -1,4 +1,4 @@
-"""Entries as commits on branches of a leaderboard's repository: making one, and checking those of a pull request.
+"""Entries as commits on branches of a leaderboard's repository: making one, and checking those in a pull request.
 
 A commit is built directly from git objects, so that no hook, filter or line-end setting can change a byte of the
 bundle, and no working tree is touched. Names in a pull request are untrusted: they are compared and never run.
@@ -24,7 +24,7 @@ from colbench_leaderboard.store.git import Git, half_at, is_url, shown_url
 from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 
 PLAIN = "100644"
-"""Git's mode of a plain file."""
+"""Git's mode for a plain file."""
 COMMIT = re.compile(r"[0-9a-f]{40}")
 ENTRY = re.compile(rf"{ENTRIES}/([0-9a-f]{{64}})/{BUNDLE}/(.+)", re.ASCII)
 
@@ -61,7 +61,7 @@ def open_repository(to: str) -> Iterator[Path]:
 
 
 def commit_entry(bundle: Bundle, where: Path) -> Branch:
-    """Put a bundle on a new branch of a repository. Raises UserError if it already exists, or git fails."""
+    """Commit a bundle on a new branch. Raises UserError if the branch or the entry already exists, or if git fails."""
     git = Git(where)
     name, folder = _branch_name(bundle), f"{ENTRIES}/{bundle.digest}/{BUNDLE}"
     base = _head(git)
@@ -93,13 +93,13 @@ def push(branch: Branch, to: str) -> None:
 
 
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
-    """Return the digests of the entries that commit `head` adds since it branched off from commit `base`.
+    """Return the digests of the entries that commit `head` adds since its branch left commit `base`.
 
     Raises Refused if the commits do anything other than add plain files of bundles: `change.kind`, `change.path`,
     `change.mode`, `change.none`, `change.digest`; UserError if a commit is invalid.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
-        raise UserError("--added-since and --until are commits: 40 hexadecimal digits")
+        raise UserError("--added-since and --until: give commits of 40 hexadecimal digits")
     digests = set()
     for status, mode, path in _changes(Git(repository), base, head):
         found = ENTRY.fullmatch(path)
@@ -119,7 +119,7 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
 
 
 def _branch_name(bundle: Bundle) -> str:
-    """Return `submission/NAME-DIGEST`, in plain letters."""
+    """Return `submission/NAME-DIGEST`, in ASCII letters and digits."""
     name = re.sub(r"[^a-z0-9]+", "-", bundle.submission.name.lower()).strip("-")[:40]
     return f"submission/{name or 'entry'}-{bundle.digest[:12]}"
 
@@ -129,7 +129,7 @@ def _work_tree(folder: Path) -> Path:
     top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
     if top is None or top != folder.resolve():
         raise UserError(
-            f"--to {folder}: is not the top folder of a git working tree; give that folder"
+            f"--to {folder}: not the top folder of a git working tree; name the top folder"
         )
     return folder
 

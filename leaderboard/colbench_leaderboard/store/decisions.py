@@ -1,6 +1,6 @@
 """Decisions about bundles: the files that each puts into the store, and its record in the log.
 
-Files are written first and the record last, so that a killed process leaves no record without its files;
+Files are written first and the record last, so that a killed process leaves no record without files;
 `colbench leaderboard audit` names leftover files, and repeating the command completes the decision.
 """
 
@@ -39,7 +39,7 @@ def accept(
         receipt = _whole(verified, found.digest)
         if receipt.tier is None:
             raise UserError(
-                f"{bundle}: the receipt refuses it: {_reasons(receipt)}; record that with "
+                f"{bundle}: refused by its receipt: {_reasons(receipt)}; record the refusal with "
                 "`colbench leaderboard accept --refuse REASON`"
             )
         if not reruns:
@@ -81,7 +81,7 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
 
 
 def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
-    """Replace the scores of an entry after a change of the rules; None if nothing has changed."""
+    """Replace the scores of an entry after a change of the rules; return None if the receipt is the same."""
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "rescored")
@@ -113,13 +113,13 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
 
 
 def require_reason(reason: str, flag: str = "--reason") -> None:
-    """Raise UserError if a reason is empty."""
+    """Raise UserError if the reason is empty."""
     if not reason.strip():
         raise UserError(f"{flag}: give a reason, which is published")
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if other bundles share transcripts with this one, but its receipt does not report this.
+    """Raise UserError if other bundles share transcripts with this one, but this one's receipt does not report that.
 
     `against`: the folders of the other bundles.
     """
@@ -132,7 +132,7 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: was not verified against a current entry: {finding.message}; "
+                f"{verified / RECEIPT}: not verified against a current entry: {finding.message}; "
                 "leave out --verified, or verify the bundle --against that entry"
             )
 
@@ -159,7 +159,7 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
     folder = bundle_folder(store, bundle.digest)
     if folder.exists():
         if (existing := read_bundle(folder).digest) != bundle.digest:
-            raise DataError(f"{folder}: holds the bundle {existing}")
+            raise DataError(f"{folder}: contains another bundle, {existing}")
         return
     part = _part(folder)
     for name in sorted(bundle.files):
@@ -212,10 +212,12 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder. Raises an error unless it is complete and covers all dialogues of this bundle."""
+    """Return the receipt in a folder. Raises an error unless it is complete and covers all dialogues of the bundle."""
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
-        raise UserError(f"{verified / RECEIPT}: is about the bundle {receipt.bundle}, not {bundle}")
+        raise UserError(
+            f"{verified / RECEIPT}: belongs to bundle {receipt.bundle}, not to bundle {bundle}"
+        )
     if any(found.rule == "replay.sample" for found in receipt.findings):
         raise UserError(
             f"{verified / RECEIPT}: covers a sample (--replay); an entry must be verified on all "

@@ -1,4 +1,4 @@
-"""Reading the files of an entry in a store, each checked against the hash that the log, or its receipt, names."""
+"""Reading the files of an entry in a store; each is checked against the hash in the log or in the entry's receipt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Kind = TypeVar("Kind", Receipt, Summary)
 
 
 def read_kept_bundle(store: Path, bundle: str) -> Bundle:
-    """Open an entry's bundle in the store. Raises DataError that names its folder if it is damaged."""
+    """Open an entry's bundle in the store. Raises DataError, which names the folder, if the bundle is damaged."""
     folder = bundle_folder(store, bundle)
     try:
         return read_bundle(folder)
@@ -35,16 +35,16 @@ def read_kept_bundle(store: Path, bundle: str) -> Bundle:
 
 
 def read_receipt(store: Path, record: Record) -> Receipt:
-    """Return the receipt that a record names. Raises DataError if it is missing or does not match."""
+    """Return the receipt that a record names. Raises DataError if the receipt is missing or does not match."""
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
     receipt = parse(read_named(path, record.receipt), Receipt, path)
     if receipt.bundle != record.bundle:
-        raise DataError(f"{path}: is about the bundle {receipt.bundle}")
+        raise DataError(f"{path}: belongs to bundle {receipt.bundle}, not to this entry")
     return receipt
 
 
 def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
-    """Return the summary that a receipt names. Raises DataError if it is missing or does not match."""
+    """Return the summary that a receipt names. Raises DataError if the summary is missing or does not match."""
     path = verified_folder(store, record.bundle, record.receipt) / SUMMARY
     return parse(read_named(path, receipt.summary), Summary, path)
 
@@ -59,15 +59,15 @@ def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore
 
 
 def read_named(path: Path, digest: str) -> bytes:
-    """Return the content of a file with this SHA-256. Raises DataError if it is missing or has another hash."""
+    """Return the content of a file with this SHA-256. Raises DataError if the file is missing or has another hash."""
     content = read_plain(path)
     if (found := sha256(content)) != digest:
-        raise DataError(f"{path}: its SHA-256 is {found}, but it is named as {digest}")
+        raise DataError(f"{path}: its SHA-256 is {found}, but should be {digest}")
     return content
 
 
 def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
-    """Parse the content of a file. Raises DataError that names the file."""
+    """Parse the content of a file. Raises DataError, which names the file, if it is not valid."""
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
@@ -75,7 +75,7 @@ def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
 
 
 def parse_scores(content: bytes, path: Path) -> list[CellScore]:
-    """Parse the lines of a file of scores. Raises DataError that names file and line."""
+    """Parse the lines of a file of scores. Raises DataError, which names file and line, if a line is not valid."""
     decoder = msgspec.json.Decoder(CellScore)
     scores = []
     for number, line in enumerate(content.splitlines(), start=1):

@@ -1,7 +1,7 @@
-"""Running git safely in a stranger's repository: no hooks, no helpers named by its configuration, no shell.
+"""Running git safely in a stranger's repository: no hooks, no helpers from the repository's configuration, no shell.
 
 For an address that begins with `file://`, git runs a second process in that repository on this machine. The second
-process does not inherit the settings of the first, so they are passed to it as well.
+process does not inherit the settings of the first, so the settings are passed to it as well.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00
 
 
 class Git:
-    """Runs git in a repository, without a shell."""
+    """A runner of git commands in a repository, without a shell."""
 
     def __init__(self, repository: Path) -> None:
         self.repository = repository
@@ -43,7 +43,7 @@ class Git:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> str:
-        """Run a git command and return its output. Raises UserError with its error message if it fails."""
+        """Run a git command and return its output. Raises UserError with git's error message if the command fails."""
         done = self.attempt(words, stdin=stdin, environment=environment)
         if done.returncode:
             message = shown_url(done.stderr.decode("utf-8", "replace").replace("\r", "").strip())
@@ -57,7 +57,7 @@ class Git:
         stdin: bytes | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
-        """Run a git command and return the process, whether or not it failed."""
+        """Run a git command and return the finished process, whether or not the command failed."""
         command = [*_git(), "-C", str(self.repository), *words]
         try:
             return subprocess.run(  # noqa: S603 - a list of arguments, no shell
@@ -72,7 +72,7 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that runs git's second half with the settings of `Git` if the address is on this machine.
+    """Return the option that runs git's second process with the settings of `Git` if the address is on this machine.
 
     `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """
@@ -84,7 +84,7 @@ def _git() -> list[str]:
 
 
 def safe_environment() -> dict[str, str]:
-    """Return the environment without variables that redirect git, limited to files, ssh and https as transports."""
+    """Return the environment without variables that redirect git; transports are limited to files, ssh and https."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "https:ssh:file",

@@ -39,9 +39,9 @@ class Head(Struct, frozen=True, kw_only=True):
     time: str
     """Time of the last record."""
     follows: int
-    """Number of records at the previous signed head; 0 for the first signed head, and for one without a signature."""
+    """Number of records at the previous signed head; 0 for the first signed head, and for an unsigned head."""
     signature: str = ""
-    """"" if it is not signed."""
+    """The signature; "" if the head is not signed."""
 
     @property
     def statement(self) -> str:
@@ -58,7 +58,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
 
 def head_of(log: Log, follows: int = 0) -> Head:
-    """Return the unsigned head of a log. Raises DataError if the log has no record."""
+    """Return the unsigned head of a log. Raises DataError if the log has no records."""
     if not log.records:
         raise DataError("the log has no record and therefore no head")
     last = log.records[-1]
@@ -84,23 +84,23 @@ def read_heads(store: Path) -> list[Head]:
     """
     folder = store / HEADS
     if folder.is_symlink():
-        raise DataError(f"{folder}: is a symbolic link, which a store must not contain")
+        raise DataError(f"{folder}: a symbolic link, which a store must not contain")
     heads = []
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.name.startswith("."):
-            continue  # of a killed process
+            continue  # left by a killed process
         name = FILE.fullmatch(path.name)
         if name is None:
-            raise DataError(f"{path}: is not a head; `colbench leaderboard sign` writes N.txt")
+            raise DataError(f"{path}: not a head; `colbench leaderboard sign` writes N.txt")
         head = read_head(path)
         if head.records != int(name[1]):
-            raise DataError(f"{path}: is the head after {head.records} records")
+            raise DataError(f"{path}: contains the head after {head.records} records")
         heads.append(head)
     return sorted(heads, key=lambda head: head.records)
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log contains a head and only adds records after it; `name` names it in errors."""
+    """Raise DataError unless a log contains a head and only adds records after it; `name` is used in errors."""
     if head.records > len(log.records):
         raise DataError(
             f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "
@@ -112,7 +112,7 @@ def require_head(log: Log, head: Head, name: str) -> None:
             f"{log.head_after(head.records)}: it was rewritten"
         )
     if log.records[head.records - 1].time != head.time:
-        raise DataError(f"{name}: its time differs from record {head.records}")
+        raise DataError(f"{name}: its time differs from the time of record {head.records}")
 
 
 def require_signed(head: Head, keepers: Keepers, name: str) -> str:
@@ -121,7 +121,7 @@ def require_signed(head: Head, keepers: Keepers, name: str) -> str:
     Raises DataError if the head is not signed, or not by a keeper.
     """
     if not head.signature:
-        raise DataError(f"{name}: is not signed")
+        raise DataError(f"{name}: not signed")
     try:
         return keepers.signer(head.statement.encode(), head.signature, "colbench-head", head.time)
     except DataError as cause:

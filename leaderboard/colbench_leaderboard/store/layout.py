@@ -25,7 +25,7 @@ LOCK = ".lock"
 SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
-"""Number of a digest's digits that identify an entry on the site; no two accepted bundles share them."""
+"""Number of a digest's first digits that identify an entry on the site; no two accepted bundles share these digits."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
 """Decisions after which a bundle is on a board; their records name its current receipt."""
@@ -41,19 +41,19 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     number: int
     """Number of the record, from 1 without gaps."""
     previous: Digest
-    """SHA-256 of the line before without its line break; `FIRST` on the first line."""
+    """SHA-256 of the previous line without its line break; `FIRST` on the first line."""
     time: Time
-    """Time of the decision: UTC, ISO 8601, to the second, by the clock of the maintainer."""
+    """Time of the decision by the maintainer's clock: UTC, ISO 8601, to the second."""
     decision: Decision
     bundle: Digest
     receipt: DigestOrNone = ""
-    """SHA-256 of receipt.json; not for removed."""
+    """SHA-256 of receipt.json; not used for removed entries."""
     reason: Text = ""
     """Reason for the decision; not used for accepted entries."""
     reference_line: bool = False
-    """For accepted entries: shown unranked, as a reference line such as `blank`."""
+    """For accepted entries: True if the entry is shown unranked, as a reference line such as `blank`."""
     reruns: DigestOrNone = ""
-    """For accepted entries: the entry whose system the maintainers ran again.
+    """For an accepted rerun: the entry whose system the maintainers ran again.
 
     The rerun is not ranked; if its results agree, the original entry is T3.
     """
@@ -67,12 +67,12 @@ def entry_folder(store: Path, bundle: str) -> Path:
 
 
 def bundle_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry's bundle; raises as `entry_folder` does."""
+    """Return the folder of an entry's bundle; raises errors as `entry_folder` does."""
     return _unlinked(store, store / ENTRIES / bundle / BUNDLE)
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt with this hash; raises like `entry_folder`."""
+    """Return the folder of an entry's receipt with this hash; raises errors as `entry_folder` does."""
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

@@ -1,4 +1,4 @@
-"""The log of decisions: read with every check, appended to by one process at a time.
+"""The log of decisions: every line is checked on reading, and only one process at a time appends.
 
 Each line contains the hash of the previous line, so that no line can be changed, moved, added or removed without
 rewriting all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated
@@ -41,9 +41,9 @@ class Log(Struct, frozen=True, kw_only=True):
 
     records: tuple[Record, ...]
     head: str
-    """SHA-256 of the last line; `FIRST` for an empty log."""
+    """SHA-256 of the last line; `FIRST` if the log is empty."""
     torn: bool
-    """True if an incomplete line follows, which is not part of the log."""
+    """True if an incomplete line follows the last line; it is not part of the log."""
 
     def head_after(self, number: int) -> str:
         """Return the SHA-256 of the line of record `number`, from 1 to the number of records."""
@@ -54,7 +54,7 @@ class Log(Struct, frozen=True, kw_only=True):
         return {record.bundle: record for record in self.records}
 
     def standing(self) -> dict[str, Record]:
-        """Return for each bundle that is on a board the record that names its current receipt."""
+        """Return, for each bundle on a board, the record that names its current receipt."""
         return {
             bundle: record
             for bundle, record in self.latest().items()
@@ -65,7 +65,7 @@ class Log(Struct, frozen=True, kw_only=True):
 def read_log(store: Path, head: str | None = None) -> Log:
     """Read the log of a store.
 
-    `head`: a head noted earlier, whose line must still exist. Raises DataError that names line and reason if the log
+    `head`: a head saved earlier, whose line must still exist. Raises DataError, which names line and reason, if the log
     was tampered with.
     """
     try:
@@ -87,7 +87,7 @@ def read_log(store: Path, head: str | None = None) -> Log:
 
 
 def parse_log(content: bytes) -> Log:
-    """Parse a log. Raises DataError as `read_log` does."""
+    """Parse a log. Raises DataError if the log was tampered with, as `read_log` does."""
     *lines, rest = content.split(b"\n")
     head, records = FIRST, []
     before: dict[str, Record] = {}
@@ -103,7 +103,7 @@ def parse_log(content: bytes) -> Log:
 
 
 def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
-    """Raise Refused unless the record may come next; `before`, the last record by bundle, is updated."""
+    """Raise Refused unless the record may come next; update `before`, the last record of each bundle."""
 
     def require(condition: object, message: str) -> None:
         if not condition:
@@ -149,7 +149,7 @@ def _check(record: Record, number: int, head: str, before: dict[str, Record]) ->
 def _time() -> datetime:
     """Return the current time, or SOURCE_DATE_EPOCH, which makes builds of a store reproducible.
 
-    Raises UserError if that is not a number of seconds.
+    Raises UserError if SOURCE_DATE_EPOCH is not a number of seconds.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     if not epoch:
@@ -172,7 +172,7 @@ class LogWriter:
         """The current log."""
 
     def append(self, decision: Decision, bundle: str, **fields: str | bool) -> Record:
-        """Write a record. Raises DataError if it may not come next, UserError if it cannot be written."""
+        """Write a record. Raises DataError if the record may not come next, UserError if it cannot be written."""
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
@@ -189,7 +189,7 @@ class LogWriter:
         return record
 
     def _write(self, whole: bytes) -> None:
-        """Write the last line, replacing an incomplete line of a killed process."""
+        """Write the last line, replacing an incomplete line left by a killed process."""
         start = whole.rfind(b"\n", 0, -1) + 1
         try:
             os.ftruncate(self._file, start)
@@ -228,16 +228,16 @@ def writing(store: Path) -> Iterator[LogWriter]:
 
 
 def _require_one_name(path: Path, file: int) -> None:
-    """Raise DataError if the open log has a hard link, through which either file could change the other."""
+    """Raise DataError if the open log has a hard link, through which a change to one file would change the other."""
     if os.fstat(file).st_nlink != 1:
         raise DataError(
-            f"{path}: has another name (a hard link), so appending would change that file, too. "
+            f"{path}: the log has another name (a hard link), so appending would change that file, too. "
             f"Copy it: cp {path} {path}.new && mv {path}.new {path}"
         )
 
 
 def require_latest(log: Log, bundle: str, decision: Decision) -> None:
-    """Raise UserError unless this decision about a bundle is possible now."""
+    """Raise UserError unless a bundle's last decision allows this decision now."""
     last = log.latest().get(bundle)
     if decision not in AFTER[last.decision if last else ""]:
         state = f"was {last.decision} (record {last.number})" if last else "is not in the store"

@@ -20,16 +20,14 @@ def read_plain(path: Path, most: int | None = None) -> bytes:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as cause:
         if cause.errno == errno.ELOOP:
-            raise DataError(
-                f"{path}: is a symbolic link, which a store must not contain"
-            ) from cause
+            raise DataError(f"{path}: a symbolic link, which a store must not contain") from cause
         raise DataError(f"{path}: cannot be read: {cause.strerror}") from cause
     with os.fdopen(file, "rb") as opened:
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise DataError(f"{path}: is not a regular file")
+            raise DataError(f"{path}: not a regular file")
         content = opened.read() if most is None else opened.read(most + 1)
     if most is not None and len(content) > most:
-        raise DataError(f"{path}: has more than {most} bytes")
+        raise DataError(f"{path}: more than {most} bytes")
     return content
 
 
@@ -38,4 +36,4 @@ def require_no_links(store: Path, path: Path) -> None:
     way = path.relative_to(store)
     for part in (*reversed(way.parents[:-1]), way):
         if (store / part).is_symlink():
-            raise DataError(f"{store / part}: is a symbolic link, which a store must not contain")
+            raise DataError(f"{store / part}: a symbolic link, which a store must not contain")

@@ -27,10 +27,10 @@ WORKFLOWS = ".github/workflows"
 WORKFLOW = f"{WORKFLOWS}/verify-entries.yml"
 AUDIT_WORKFLOW = f"{WORKFLOWS}/audit-store.yml"
 PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", re.ASCII)
-"""The form of a package that is safe to pass to the workflow's shell."""
+"""The form of a package specifier that is safe to pass to the workflow's shell."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
-"""Git changes no line ending and runs no filter, because a bundle's digest is over its bytes."""
+"""Settings with which git changes no line ending and runs no filter: a bundle's digest is over its bytes."""
 IGNORED = ".gitignore"
 
 
@@ -47,7 +47,7 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
                 f"--packages {package}: give name and version, such as colbench-sql==1.0.0"
             )
     if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
-        raise UserError(f"{store}: is not empty; name a new folder")
+        raise UserError(f"{store}: not empty; name a new folder")
     (store / ENTRIES).mkdir(parents=True)
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")

@@ -4,7 +4,7 @@
     STORE/heads/N.txt                                    see `heads`
     STORE/entries/DIGEST/verified/RECEIPT/receipt.json.sig
 
-A store without `signers` is unsigned, and works the same.
+A store without `signers` is unsigned, but otherwise works in the same way.
 """
 
 from __future__ import annotations
@@ -39,44 +39,44 @@ from colbench_leaderboard.verify.receipt import RECEIPT
 
 
 class Signatures(Struct, frozen=True, kw_only=True):
-    """The signed parts of a store, and the faults of its signatures."""
+    """The signed parts of a store, and the faults in its signatures."""
 
     records: int
-    """Records that a valid signed head covers."""
+    """Number of records that a valid signed head covers."""
     keepers: tuple[str, ...]
     """Keepers who signed heads, in the order of their first signature."""
     faults: tuple[str, ...]
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures are accepted: those in the file `trusted`, or else those of the store.
+    """Return the keepers whose signatures are accepted: those in the file `trusted` or, if it is None, of the store.
 
-    None: the store names no keepers and is unsigned.
+    Returns None if the store names no keepers and so is unsigned.
     """
     path = trusted or store / SIGNERS
     return Keepers(path) if trusted or path.is_symlink() or path.exists() else None
 
 
 def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
-    """Check every signature in a store, and that all of its log is signed."""
+    """Check every signature in a store, and that the whole log is signed."""
     try:
         heads = read_heads(store)
     except UserError as error:
         return Signatures(records=0, keepers=(), faults=(str(error),))
     if keepers is None:
-        faults = [f"{store / SIGNERS}: is missing, but the log has signed heads"] if heads else []
+        faults = [f"{store / SIGNERS}: missing, but the log has signed heads"] if heads else []
         return Signatures(records=0, keepers=(), faults=tuple(faults))
     names: list[str] = []
     faults = [*_faults_of_heads(store, log, heads, keepers, names)]
     signed = heads[-1].records if heads and not faults else 0
     if signed < len(log.records):
-        faults.append(f"unsigned from record {signed + 1}: {_how(store)}")
+        faults.append(f"unsigned from record {signed + 1}; {_how(store)}")
     faults += _faults_of_receipts(store, log, keepers)
     return Signatures(records=signed, keepers=tuple(dict.fromkeys(names)), faults=tuple(faults))
 
 
 def sign_store(store: Path, key: Path) -> Head:
-    """Sign everything unsigned: first receipts, then the head of the log. Return the signed head.
+    """Sign everything that is unsigned: first receipts, then the head of the log. Return the signed head.
 
     Raises UserError if the store names no keepers, or the key is not one of theirs; DataError if the store contradicts
     earlier signatures.
@@ -84,8 +84,8 @@ def sign_store(store: Path, key: Path) -> Head:
     keepers = read_keepers(store)
     if keepers is None:
         raise UserError(
-            f"{store / SIGNERS}: the list of the keepers' public keys is missing; each line has "
-            f"a keeper's name, a space, and the content of {key}.pub"
+            f"{store / SIGNERS}: the list of the keepers' public keys is missing; create it with "
+            f"one line per keeper: the name, a space, and the content of {key}.pub"
         )
     with writing(store) as writer:
         log = writer.log
@@ -122,7 +122,7 @@ def newest_head(store: Path, log: Log) -> Head:
 def _faults_of_heads(
     store: Path, log: Log, heads: list[Head], keepers: Keepers, names: list[str]
 ) -> Iterator[str]:
-    """Yield a fault for each head that is not signed, missing or not of the log; add the signers to `names`."""
+    """Yield a fault for each head that is unsigned, missing or not from the log; add the signers to `names`."""
     before = 0
     for head in heads:
         name = str(_head_file(store, head))
@@ -132,7 +132,7 @@ def _faults_of_heads(
         except DataError as error:
             yield str(error)
         if head.follows != before:
-            yield f"{store / HEADS / f'{head.follows}.txt'}: is missing, but {name} follows it"
+            yield f"{store / HEADS / f'{head.follows}.txt'}: missing, but {name} follows it"
         before = head.records
 
 
@@ -143,7 +143,7 @@ def _faults_of_receipts(store: Path, log: Log, keepers: Keepers) -> Iterator[str
             signature = read_plain(path, 16 * KIB).decode("ascii", "replace")
             _require_signed_receipt(record, path, signature, keepers)
         except DataError as error:
-            yield f"{error}" if path.exists() else f"{path}: is missing: {_how(store)}"
+            yield f"{error}" if path.exists() else f"{path}: missing; {_how(store)}"
 
 
 def _receipts(store: Path, log: Log) -> Iterator[tuple[Record, Path]]:
@@ -173,7 +173,7 @@ def _require_signed_receipt(
 
 
 def _write_new(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and never over another."""
+    """Write a new file completely or not at all; never replace an existing file."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, "ascii")
     part.rename(path)
@@ -184,4 +184,4 @@ def _head_file(store: Path, head: Head) -> Path:
 
 
 def _how(store: Path) -> str:
-    return f"`colbench leaderboard sign {store} --key KEY` signs"
+    return f"sign with `colbench leaderboard sign {store} --key KEY`"

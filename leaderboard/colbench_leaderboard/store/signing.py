@@ -1,4 +1,4 @@
-"""Signatures by OpenSSH (`ssh-keygen -Y`), which a keeper can make and anybody can check without a network or account.
+"""Signatures by OpenSSH (`ssh-keygen -Y`), which keepers can make and anyone can check without a network or account.
 
 The keys of a store's keepers are in `STORE/signers`, an allowed-signers file: a line for each key, with the keeper's
 name first. See ALLOWED SIGNERS in ssh-keygen(1).
@@ -46,25 +46,25 @@ class Keepers:
             raise UserError(f"{path}: contains no key")
 
     def signer(self, content: bytes, signature: str, namespace: Namespace, time: str) -> str:
-        """Return the name of the keeper who signed.
+        """Return the name of the keeper who signed the content.
 
         `time`: ISO 8601, in UTC; the key must have been valid then. Raises DataError if the signature is not valid for
         this content, or was not made by a keeper.
         """
         if len(signature) > MOST_SIGNATURE or not SIGNATURE.fullmatch(signature):
-            raise DataError("is not a signature by ssh-keygen")
+            raise DataError("its signature was not made by ssh-keygen")
         with tempfile.TemporaryDirectory(prefix="colbench-signature-") as folder:
             file = Path(folder) / "signature"
             file.write_text(signature, "ascii")
             check = ["-s", str(file), "-f", str(self.path), f"-Overify-time={_digits(time)}"]
             found = _ssh_keygen(["-Y", "find-principals", *check], content)
             if found.returncode:
-                raise DataError(f"was signed by a key that is not in {self.path}")
+                raise DataError(f"its signature was made with a key that is not in {self.path}")
             name = found.stdout.decode("utf-8", "replace").split("\n")[0]
             checked = _ssh_keygen(["-Y", "verify", "-I", name, "-n", namespace, *check], content)
         if checked.returncode:
             raise DataError(
-                "has a signature of different content, or by a key that was not valid at that time"
+                "its signature is for different content, or was made with a key that was not valid at that time"
             )
         return printable(name)
 
@@ -76,7 +76,7 @@ def sign(content: bytes, key: Path, namespace: Namespace) -> str:
     ssh-keygen cannot sign with it.
     """
     if not key.is_file():
-        raise UserError(f"--key {key}: does not exist; create a key with `ssh-keygen -t ed25519`")
+        raise UserError(f"--key {key}: no such file; create a key with `ssh-keygen -t ed25519`")
     made = _ssh_keygen(["-Y", "sign", "-q", "-f", str(key), "-n", namespace], content)
     signature = made.stdout.decode("ascii", "replace")
     if made.returncode or not SIGNATURE.fullmatch(signature):

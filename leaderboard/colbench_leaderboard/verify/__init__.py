@@ -1,1 +1,1 @@
-"""Verifying a bundle: from transcripts and the receiver's own tasks to a receipt, offline and the same everywhere."""
+"""Verifying a bundle: from transcripts and the receiver's own tasks to a receipt that is the same everywhere."""

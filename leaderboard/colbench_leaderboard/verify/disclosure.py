@@ -1,10 +1,10 @@
 """The disclosure audit of a dialogue: which hidden facts its answer uses although the human never told them.
 
 The hidden facts of a task are its facts or, if it has none, the numbers and texts of its reference that the request
-lacks. A fact was told if one reply of the human contains its statement, all its numbers and texts, or most of its
-words. A model that plays the human may use other words, or just say "no": then a fact also counts as told if the
-keyless human would have told it in reply to the same message. An untold fact was used if the answer contains all its
-numbers and texts, or is right. `evidence` judges whether guessing explains what the answers of an entry use.
+lacks. A fact was told if one reply of the human contains the fact's statement, all its numbers and texts, or most of
+its words. A model that plays the human may use other words, or just say "no": then a fact also counts as told if the
+keyless human would have told it in reply to the same message. An untold fact was used if the answer contains all
+numbers and texts of the fact, or is right. `evidence` tests whether guessing explains the facts that answers use.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     untold: int
     used: int
     rates: tuple[float, ...]
-    """For each untold fact, the highest chance of guessing it."""
+    """For each untold fact, the highest probability of guessing it."""
     knew: bool
-    """True if the answer shows all hidden facts: it is right or, if unknown or the task has no facts, a copy."""
+    """True if the answer shows all hidden facts: it is right or, if that is unknown or there are no facts, a copy."""
     copied: bool
     """True if the answer is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
 
@@ -42,7 +42,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def guessed_share(self) -> float:
-        """Share of the hidden facts that guessing explains at most, on average."""
+        """Upper bound of the mean share of the hidden facts that guessing explains."""
         return sum(self.rates) / self.hidden if self.hidden else 0.0
 
     @property

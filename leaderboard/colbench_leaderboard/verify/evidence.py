@@ -1,10 +1,11 @@
-"""Tests of whether guessing explains the untold facts that an entry's answers use, each over all its dialogues.
+"""Tests of whether guessing explains the untold facts that an entry's answers use, each over all of its dialogues.
 
-*Right though untold.* An answer that needs untold facts is right by guessing with at most the product of their chances
-(`guessing`). How many are right is compared with the exact distribution of the number of successes in independent
-trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more untold facts
-are tested separately, so that a few improbable successes are not lost among many probable ones; so are trials, because
-the trials of a task are not independent. The smallest p-value counts, times the number of groups (Bonferroni).
+*Right though untold.* If an answer needs untold facts, guessing makes it right with at most the product of the facts'
+chances (`guessing`). The number of right answers is compared with the exact distribution of the number of successes in
+independent trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more
+untold facts are tested separately, so that a few improbable successes are not lost among many probable ones; so are
+trials, because the trials of a task are not independent. The result is the smallest p-value times the number of groups
+(Bonferroni).
 
 *Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances.
 The mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
@@ -23,22 +24,22 @@ from colbench_leaderboard.verify.disclosure import Disclosure
 from colbench_leaderboard.verify.findings import Findings
 
 ALPHA = 0.001
-"""Probability below which an entry is flagged, for each of the tests."""
+"""The p-value below which an entry is flagged, in each of the tests."""
 MANY = 3
-"""Number of untold facts from which dialogues are grouped together."""
+"""The number of untold facts at and above which dialogues form one group."""
 
 Group = tuple[int, int]
 """A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
 
 
 class _Dialogues:
-    """The dialogues of a group, in numbers."""
+    """The counts of a group of dialogues."""
 
     def __init__(self) -> None:
         self.chances = array("d")
-        """For each dialogue, the highest chance of guessing all untold facts."""
+        """For each dialogue, the highest probability of guessing all untold facts."""
         self.knew = self.copied = 0
-        """Answers that show all hidden facts: those that are right or nearly the reference (`Disclosure.knew`)."""
+        """The number of answers that show all hidden facts: those that are right, and copies (`Disclosure.knew`)."""
 
     def add(self, told: Disclosure) -> None:
         """Count a dialogue."""
@@ -57,11 +58,11 @@ class Excess(Struct, frozen=True, kw_only=True):
     count: int
     dialogues: int
     expected: float
-    """The answers that guessing explains at most, on average."""
+    """Upper bound of the mean number of answers that guessing explains."""
     untold: int
     """Number of untold facts in each dialogue; see `Group`."""
     p: float
-    """The probability that guessing gives as many, times the number of groups; 1 unless `count` is above `expected`."""
+    """The probability of as many answers by guessing, times the number of groups; 1 unless `count` > `expected`."""
 
     @property
     def points(self) -> str:
@@ -71,7 +72,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """Collects the disclosures in the dialogues of an entry, and tests them."""
+    """A collector of the disclosures in the dialogues of an entry, which tests them."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
@@ -105,7 +106,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group whose answers with all facts guessing explains least; None without untold facts."""
+        """Return the group whose answers guessing explains least; None if there are no untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
@@ -114,7 +115,7 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean share used untold in excess of guessing, and an upper bound of its probability."""
+        """Return the mean share of facts used untold in excess of guessing, and an upper bound of its probability."""
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0
         return mean, hoeffding_tail(mean, len(tasks))

@@ -1,7 +1,7 @@
-"""Rules for bundles, and the collection of their violations, limited to a readable number.
+"""Rules for bundles, and the collection of violations, limited to a readable number.
 
-docs/leaderboard.md explains the rules. The rules on the form of the files are all refusals, which the package `bundle`
-raises.
+docs/leaderboard.md explains the rules. All violations of rules on the files' format are refusals, which the package
+`bundle` raises.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def awaits_decision(finding: Finding) -> bool:
 
 
 class Findings:
-    """Collects findings in order."""
+    """A collection of findings, in order."""
 
     def __init__(self) -> None:
         self._found: list[Finding] = []
@@ -86,7 +86,7 @@ class Findings:
         )
 
     def refuse(self, refused: Refused) -> None:
-        """Add the error that ended reading."""
+        """Add the error that ended the reading of the bundle."""
         self._append(
             Finding(
                 rule=refused.rule,
@@ -109,7 +109,7 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings; each rule with more than `MOST` ends with one that states how many were left out."""
+        """Return the findings; for each rule with more than `MOST`, the last one states how many were left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

@@ -1,7 +1,7 @@
-"""The grid: every task of the receiver, every trial, exactly once; a cell that is absent or crashed counts 0.
+"""The grid: every trial of every task of the receiver, exactly once; an absent or crashed cell counts 0.
 
 Only the receiver can exclude a cell from the mean, and only for a task that its own scorer cannot judge. Reading the
-bundle has made sure that cells are sorted and unique.
+bundle has already ensured that cells are sorted and unique.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def tasks_hash(tasks: Sequence[Task]) -> str:
 
 
 class Grid:
-    """The required cells, and the set of those seen so far."""
+    """The required cells, and the cells seen so far."""
 
     def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
         self._tasks = {task.id: task for task in tasks}
@@ -62,14 +62,14 @@ class Grid:
         return None
 
     def missing(self) -> Iterator[tuple[Task, int]]:
-        """Yield the cells not seen so far, by task and trial."""
+        """Yield the cells that were not seen, by task and trial."""
         for name, task in sorted(self._tasks.items()):
             for trial in range(self._trials):
                 if trial not in self._seen[name]:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:
-        """Add a finding for each cell not seen so far."""
+        """Add a finding for each cell that was not seen."""
         for task, trial in self.missing():
             findings.add(
                 "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"
@@ -77,7 +77,7 @@ class Grid:
 
 
 def report_failure(cell: Cell, findings: Findings) -> None:
-    """Add a finding for a cell without an answer that blames another boundary than the agent's."""
+    """Add a finding for a cell without an answer that blames a boundary other than the agent's."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
         message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"

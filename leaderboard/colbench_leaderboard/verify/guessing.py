@@ -1,9 +1,9 @@
-"""Chances to guess a hidden decision, measured on the receiver's own tasks.
+"""Probabilities of guessing a hidden decision, measured on the receiver's own tasks.
 
 A guesser who knows how often each choice of a decision occurs takes the most frequent one. The share of tasks on which
 this choice is right is measured for each decision of each family, and shrunk toward one half by Laplace's rule of
-succession, so that a few tasks prove little. A decision that no installed package knows has at least two choices: its
-chance is one half.
+succession, so that a few tasks prove little. A decision that no installed package knows has at least two choices: the
+probability is one half.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from colbench.plugins import find_design
 from colbench.task import Fact, Task
 
 HALF = 0.5
-"""The chance of guessing a decision about which nothing is known."""
+"""The probability of guessing a decision about which nothing is known."""
 
 
 class GuessRates:
-    """The chances to guess the decisions of some tasks."""
+    """The probabilities of guessing the decisions of given tasks."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         choices: defaultdict[tuple[str, str], Counter[Hashable]] = defaultdict(Counter)
@@ -33,5 +33,5 @@ class GuessRates:
         }
 
     def rate(self, task: Task, fact: Fact) -> float:
-        """Return the highest chance to guess a fact of a task."""
+        """Return the highest probability of guessing a fact of a task."""
         return self._rates.get((task.family, fact.name), HALF)

@@ -1,4 +1,4 @@
-"""Judging dialogues: scoring the answer again, asking the human again, and the disclosure audit."""
+"""Judging dialogues: scoring the answer again, replaying the human, and the disclosure audit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.replay import replay
 from colbench_leaderboard.verify.scores import scored_cell
 
 AHEAD = 4
-"""Dialogues that are judged at once, for each worker."""
+"""Number of dialogues that are judged concurrently, per worker."""
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -35,19 +35,19 @@ class Judged(Struct, frozen=True, kw_only=True):
     score: CellScore | None
     """None if the scorer cannot judge the task."""
     scorer: str
-    """Name of the scorer; "" without an answer."""
+    """Name of the scorer; "" if there is no answer."""
     told: Disclosure | None
-    """Disclosure of the hidden facts; None without an answer."""
+    """Disclosure of the hidden facts; None if there is no answer."""
     replayed: bool
     """True if the human was asked again for its replies."""
     same: int
     """Number of replies that the human repeated."""
     differs: str
-    """Description of the first reply that the human did not repeat, or ""."""
+    """Description of the first reply that the human did not repeat; "" if there is none."""
 
 
 class Judge:
-    """Judges the dialogues of one domain with the resources of this machine."""
+    """A judge of the dialogues of one domain, which uses the resources of this machine."""
 
     def __init__(self, session: Session, domain: str, rates: GuessRates, *, keyless: bool) -> None:
         self._session, self._rates, self._keyless = session, rates, keyless
@@ -55,9 +55,9 @@ class Judge:
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """Yield the result of each dialogue in order; each comes with its task, and True to ask the human again.
+        """Yield the result of each dialogue in order; each cell comes with its task, and True to ask the human again.
 
-        Raises UserError if this machine fails.
+        Raises UserError if this machine cannot judge a dialogue.
         """
         waiting: deque[asyncio.Task[Judged]] = deque()
         try:
@@ -106,9 +106,9 @@ class Judge:
 async def judge(
     config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
 ) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain; `keyless`: the human of the dialogues is the keyless one.
+    """Start a judge for tasks of a domain; `keyless`: True if the human of the dialogues is the keyless one.
 
-    Raises UserError if this machine lacks something.
+    Raises UserError if this machine lacks something that the scorer needs.
     """
     session = Session(config, tasks=tasks, human=HUMAN)
     own = get_domain(domain)

@@ -1,4 +1,4 @@
-"""Checks of the lock: consistent with itself, with the receiver's tasks, and with the track."""
+"""Checks that the lock is consistent with itself, with the receiver's tasks, and with the track."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from colbench_leaderboard.verify.grid import tasks_hash
 from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
 MOST = {"trials": 100, "max_turns": 1000}
-"""Greatest values; the summary has a number for each trial and turn."""
+"""Maximum values of settings; the summary has a number for each trial and turn."""
 DEAREST = 1e6
-"""Greatest price, in US dollars for a million tokens."""
+"""Maximum price, in US dollars per million tokens."""
 LONGEST = 300
 """Maximum number of characters of one text in the lock."""
 OURS = "colbench itself"
-"""Stands for the package of a domain that comes with ColBench."""
+"""The package in messages about a domain that comes with ColBench."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -37,7 +37,7 @@ FORMS = {
     "python": r"\d+\.\d+\.\d+\w*\+?",
     "colbench": r"\d+(\.\d+)*[\w.+-]*",
 }
-"""Forms of the lock's own texts: a time in UTC, a commit, versions."""
+"""The forms of the lock's own texts: a time in UTC, a commit, versions."""
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
@@ -50,7 +50,7 @@ def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
 
 
 def selected(config: RunConfig, tasks: Sequence[Task], findings: Findings) -> list[Task]:
-    """Select the receiver's own tasks of the run by its `domain`, `task_ids` and `limit`."""
+    """Return the receiver's own tasks that the run's `domain`, `task_ids` and `limit` select."""
     try:
         return select(list(tasks), config)
     except UserError as cause:
@@ -139,7 +139,7 @@ def own_package(lock: Lock) -> str:
 
 
 def _domain_package(lock: Lock) -> Iterator[tuple[str, str]]:
-    """Compare the package of the run's domain with the receiver's own."""
+    """Compare the package of the run's domain with the receiver's own package."""
     made, own = lock.domain_package, own_package(lock)
     if made != own:
         domain = shown(lock.tasks.domain)

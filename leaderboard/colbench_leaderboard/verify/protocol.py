@@ -1,6 +1,6 @@
-"""Checks of the protocol: a transcript must be one that `colbench.dialogue` could have written.
+"""Checks of the protocol: `colbench.dialogue` could have written the transcript.
 
-The harness's own code derives from the agent's raw output again what the human saw and what is scored.
+The harness's own code derives the text that the human saw and the scored answer again from the agent's raw output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
 
 
 def flaws(rollout: Rollout, task: Task, max_turns: int) -> Iterator[Flaw]:
-    """Yield the flaws of a dialogue: everything that the harness would not have written."""
+    """Yield the flaws of a dialogue: everything in it that the harness would not have written."""
     if rollout.request != task.request:
         yield "protocol.request", "the first message is not the task's request"
     if len(rollout.turns) > max_turns:

@@ -4,7 +4,7 @@
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-They contain no time, machine or path. Values are rounded to `Metric.digits` first.
+The files contain no time, machine or path. Values are first rounded to `Metric.digits`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One violation of a rule."""
 
     rule: str
-    """Its short name, such as `grid.missing-cell`; docs/leaderboard.md lists all of them."""
+    """The rule's short name, such as `grid.missing-cell`; docs/leaderboard.md lists all rules."""
     severity: Severity
     file: str
     """Path of the file in the bundle; "" for the whole bundle."""
@@ -65,11 +65,11 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     failure: str = ""
     """The boundary of the failure that makes a cell count 0."""
     outcome: str = ""
-    """Why the answer could not be measured (`Score.outcome`): `varies` for a page that looks different at each load."""
+    """The reason why the answer could not be measured (`Score.outcome`), such as `varies` if a page's loads differ."""
     asking: dict[str, float] = {}
-    """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, where defined."""
+    """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, if defined."""
     by_turn: tuple[float, ...] = ()
-    """The value if the dialogue had ended after each turn; empty if the scorer does not judge turns."""
+    """For each turn, the value if the dialogue had ended there; empty if the scorer does not judge turns."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """The verdict."""
+    """The verdict on a bundle."""
 
     schema: str = SCHEMA
     bundle: str
@@ -104,7 +104,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     colbench: str
     """The version of ColBench that verified the bundle."""
     domain_package: str | UnsetType = UNSET
-    """Distribution and version of the domain that verified; not set for a domain of ColBench itself."""
+    """Distribution and version of the domain that verified the bundle; not set for a domain of ColBench itself."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str
@@ -112,7 +112,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     """The tier; None if the bundle is refused."""
     findings: tuple[Finding, ...]
     replayed: int
-    """Replies of the human that were generated again and are the same."""
+    """Number of the human's replies that were generated again and are the same."""
     scores: str
     """SHA-256 of scores.jsonl."""
     summary: str
@@ -135,7 +135,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
         return {SCORES: _lines(self.scores), SUMMARY: [canonical(self.summary)], **receipt}
 
     def write(self, folder: Path) -> None:
-        """Write the files, and remove those of an earlier verification. Raises UserError that names `--out`."""
+        """Write the files; remove those of an earlier verification. Raises UserError if a file cannot be written."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name in (SCORES, SUMMARY, RECEIPT):
@@ -148,7 +148,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def refused(bundle: str, tasks: str, findings: tuple[Finding, ...], *, package: str) -> Outcome:
-    """Return the outcome for a refused bundle; `package`: see `Receipt.domain_package`."""
+    """Return the outcome of a refused bundle; `package`: see `Receipt.domain_package`."""
     return Outcome(
         receipt=Receipt(
             bundle=bundle,
@@ -177,7 +177,7 @@ def accepted(
     summary: Summary,
     scores: Sequence[CellScore],
 ) -> Outcome:
-    """Return the outcome for an accepted bundle, which may have flags; `package`: see `Receipt.domain_package`."""
+    """Return the outcome of an accepted bundle, which may have flags; `package`: see `Receipt.domain_package`."""
     receipt = Receipt(
         bundle=bundle,
         colbench=__version__,

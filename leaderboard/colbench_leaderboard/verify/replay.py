@@ -33,7 +33,7 @@ def sample(
 ) -> frozenset[tuple[str, int]]:
     """Draw the cells (task and trial) whose human is asked again: `share` of them, rounded up.
 
-    The draw depends only on the bundle's digest, so everybody draws the same cells.
+    The draw depends only on the bundle's digest, so everyone draws the same cells.
     """
     drawn = sorted(cells, key=lambda cell: _lot(bundle, *cell))
     return frozenset(drawn[: math.ceil(round(share * len(drawn), 6))])
@@ -46,7 +46,8 @@ def _lot(bundle: str, task_id: str, trial: int) -> bytes:
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
     """Ask the human again for each reply of a dialogue.
 
-    Returns how many replies are the same, and a description of the first one that differs, or "". Raises RenderError.
+    Returns the number of equal replies, and a description of the first one that differs ("" if none does). Raises
+    RenderError if a page cannot be rendered.
     """
     dialogue = [Message(role="user", content=task.request)]
     for number, turn in enumerate(rollout.turns):

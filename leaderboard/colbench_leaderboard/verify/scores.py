@@ -1,6 +1,6 @@
 """The numbers of a bundle: a line of `scores.jsonl` for each cell, and their summary.
 
-The summary's means are over trials, then over tasks, with intervals by task.
+The summary's means are first over trials, then over tasks; intervals are over tasks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ABSENT = "absent"
 """The failure boundary of cells that the bundle lacks."""
 
 ASKING = ("ask_precision", "ask_recall", "ask_f1")
-"""Measures of the asking that an entry shows."""
+"""The measures of the questions that an entry shows."""
 Rows = list[list[CellScore]]
 """The cells of each task."""
 Measure = Callable[[CellScore], float]
@@ -46,9 +46,9 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 
 
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
-    """Return the line of a cell that was judged; it scores 0 without an answer.
+    """Return the line of a cell that was judged; a cell without an answer scores 0.
 
-    None if the receiver's own scorer cannot judge the task. `judges_turns`: the scorer also judges single turns.
+    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: the scorer also judges turns.
     """
     domain = get_domain(rollout.domain)
     score = rollout.scores.get("default")
@@ -76,7 +76,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return the measures of the questions, as far as they are defined."""
+    """Return those measures of the questions that are defined."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
@@ -95,7 +95,7 @@ def _rounded(value: float, domain: Domain) -> float:
 
 
 def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
-    """Yield the value of the last shown answer at each turn; 0 before the first."""
+    """Yield, for each turn, the value of the last answer shown by then; 0 before the first answer."""
     latest = 0.0
     for turn in rollout.turns:
         if turn.score and turn.score.value is not None:
@@ -104,7 +104,7 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's prompt and completion tokens as the bundle states them; None if a turn lacks them."""
+    """Return the agent's prompt and completion tokens as stated in the bundle; None if a turn lacks them."""
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):
@@ -120,7 +120,7 @@ def summarize(
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
 ) -> Summary:
-    """Summarize cells that are sorted by task; `undisclosed` contains a sequence of shares for each task."""
+    """Summarize cells that are sorted by task; `undisclosed` contains the sequence of shares of each task."""
     rows = [list(row) for _, row in groupby(cells, key=lambda cell: cell.task_id)]
     primary, success = get_domain(domain).primary, get_domain(domain).success
     digits = DIGITS if primary.digits is None else primary.digits
@@ -159,12 +159,12 @@ def summarize(
 
 
 def _success_by(turn: int) -> Measure:
-    """Return the measure of whether a cell had succeeded by a turn."""
+    """Return a measure that states whether a cell had succeeded by a turn."""
     return lambda cell: float(bool(cell.success) and cell.turns <= turn)
 
 
 def _value_by(turn: int) -> Measure:
-    """Return the measure of a cell's value at a turn."""
+    """Return a measure that states a cell's value at a turn."""
 
     def value(cell: CellScore) -> float:
         if cell.by_turn:

@@ -1,4 +1,4 @@
-"""Sets of neighboring parts of a sequence, which make finding near-copies fast."""
+"""Sets of neighboring parts of a sequence, with which near-copies are found quickly."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 Shingles = frozenset[int]
-"""Checksums of runs or pairs; the same on every machine."""
+"""Checksums of runs or pairs, which are the same on every machine."""
 
 
 def runs(parts: Sequence[str], size: int) -> Shingles:
-    """Return the runs of `size` parts; of a shorter sequence the whole."""
+    """Return the runs of `size` parts; if the sequence is shorter, return the whole sequence as a run."""
     starts = range(max(1, len(parts) - size + 1)) if parts else ()
     return _shingles(parts[start : start + size] for start in starts)
 

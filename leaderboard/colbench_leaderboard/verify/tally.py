@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Tally:
-    """Adds up judged dialogues, in order, and reports violations to `findings`."""
+    """A sum over judged dialogues, in order, which reports violations to `findings`."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -33,7 +33,7 @@ class Tally:
         self.scorer = ""
         """The name of the scorer."""
         self.same = 0
-        """Replies that the human gave again."""
+        """Number of replies that the human gave again."""
         self.replayed = 0
         """Number of dialogues whose human was asked again."""
 
@@ -53,7 +53,7 @@ class Tally:
             self._compare(judged, judged.told)
 
     def _shared(self, score: CellScore) -> CellScore:
-        """Return a score in which values that many scores have in common are stored once."""
+        """Return a score that shares values with other scores, so that equal values are stored once."""
         return replace(
             score,
             task_id=self._same(score.task_id),
@@ -92,7 +92,7 @@ class Tally:
 
     @property
     def scores(self) -> list[CellScore]:
-        """All cells that count, by task and trial."""
+        """The scores of all cells that count, by task and trial."""
         counting = (score for score in self._scores if score.task_id not in self._void)
         return sorted(counting, key=lambda score: (score.task_id, score.trial))
 

@@ -1,4 +1,4 @@
-"""Finding transcripts that occur more than once: in other bundles, word for word or nearly, or as trials of one task.
+"""Finding repeated transcripts: in other bundles, verbatim or nearly so, or as trials of one task.
 
 Two dialogues on a task are alike if they share half of the pairs of nearby words in the agent's questions, and nearly
 all runs of parts of the answers' syntax (`Domain.shape`). Comments, names, layout and a few added or removed words make
@@ -25,13 +25,13 @@ from colbench_leaderboard.verify.receipt import Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""Rules for entries that are mostly like another one, and for those that share some dialogues with it."""
+"""The rules for entries that mostly resemble another one, and for entries that share some dialogues with it."""
 MOSTLY, NOTED = 0.5, 0.1
-"""Shares of an entry's dialogues that must resemble another entry for a flag and for a note."""
+"""The shares of an entry's dialogues that must resemble another entry for a flag, and for a note."""
 HELD = 20_000
-"""Maximum number of transcripts of a bundle in memory while others are read."""
+"""Maximum number of a bundle's transcripts in memory while other bundles are read."""
 LEAST_WORDS = 20
-"""Words of the agent in a dialogue; with fewer, two agents may say the same by chance."""
+"""Minimum number of the agent's words in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
 """Maximum distance of the words in a pair, and number of parts of an answer's syntax in a run."""
@@ -40,10 +40,10 @@ SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
-    """The compared parts of a dialogue."""
+    """The parts of a dialogue that are compared."""
 
     exact: str
-    """Hash of all words that the human saw, and of the words of the answer."""
+    """Hash of all words that the human saw and of the words of the answer."""
     said: Sequence[Sequence[str]]
     """The words of each message of the agent."""
     domain: str
@@ -51,7 +51,7 @@ class Transcript(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def questions(self) -> Shingles:
-        """The pairs of close words in the messages."""
+        """The pairs of nearby words in the messages."""
         return frozenset().union(*(pairs(each, REACH) for each in self.said))
 
     @cached_property
@@ -81,7 +81,7 @@ def transcript(rollout: Rollout) -> Transcript | None:
 
 
 class Transcripts:
-    """Compares the transcripts of a bundle with each other and with those of other bundles."""
+    """A comparison of the transcripts of a bundle with each other and with those of other bundles."""
 
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Compare a bundle, given by its digest, with others.
@@ -153,7 +153,7 @@ class Transcripts:
         self._held = {}
 
     def _among(self, cells: Iterable[Cell]) -> Shared:
-        """Return the transcripts in memory that occur, verbatim or nearly, among other dialogues."""
+        """Return the counts of the transcripts in memory that occur, verbatim or nearly so, among other dialogues."""
         exact: set[int] = set()
         alike: set[int] = set()
         for cell in cells:
@@ -166,12 +166,12 @@ class Transcripts:
 
 
 class Shared(Struct, frozen=True, kw_only=True):
-    """How many transcripts two bundles share."""
+    """The transcripts that two bundles share."""
 
     exact: int
-    """Transcripts that are equal word for word."""
+    """Number of transcripts that are equal word for word."""
     alike: int
-    """Identical and nearly identical transcripts."""
+    """Number of identical and nearly identical transcripts."""
 
     def __add__(self, other: Shared) -> Shared:
         return Shared(exact=self.exact + other.exact, alike=self.alike + other.alike)
@@ -188,6 +188,6 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """Return the digests of the bundles that share transcripts according to a receipt, to verify against again."""
+    """Return the digests of the bundles that share transcripts according to a receipt; verify against these again."""
     named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

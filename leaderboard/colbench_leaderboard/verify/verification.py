@@ -1,4 +1,4 @@
-"""Verifying a bundle: its files are checked first; if they are valid, answers are run and the human is replayed.
+"""Verifying a bundle: files are checked first; if they are valid, answers are run and the human is replayed.
 
 Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a line of numbers for each cell, and the
 few dialogues being judged.
@@ -27,7 +27,7 @@ from colbench_leaderboard.verify.tally import Tally
 from colbench_leaderboard.verify.transcripts import Transcripts
 
 Seen = Callable[[str, int, int], None]
-"""Called with a stage, the number of finished items, and the total."""
+"""A function that is called with a stage, the number of finished items, and the total."""
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -36,15 +36,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     config: RunConfig = RunConfig()
     """Configuration of the scoring on this machine; its other fields are ignored."""
     replay: float = 1.0
-    """Share of the dialogues whose human is replayed."""
+    """Share of the dialogues in which the human is replayed."""
     against: tuple[Path, ...] = ()
-    """Other bundles, whose transcripts must not be the same."""
+    """Other bundles, whose transcripts must differ."""
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
     """Verify a bundle with the receiver's `own` tasks.
 
-    Raises UserError if it cannot be judged on this machine, which says nothing about the bundle.
+    Raises UserError if this machine cannot judge the bundle, which does not imply a fault in the bundle.
     """
     findings, package = Findings(), lock.own_package(bundle.lock)
     config = lock.run_config(bundle.lock, findings)

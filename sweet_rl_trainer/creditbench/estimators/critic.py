@@ -1,6 +1,7 @@
-"""Estimators by a critic that was trained by preferences between dialogues (SWEET-RL, arXiv 2503.15478).
+"""Estimators by a critic that was trained on preferences between dialogues (SWEET-RL, arXiv 2503.15478).
 
-ρ_i is the log-ratio of token i, log π_θ − log π_ref, each model told c; L are the tokens of the candidate.
+ρ_i is the log-ratio of token i, log π_θ − log π_ref, where both models are told c; L is the number of tokens of the
+candidate.
 
 | reading | score of a candidate |
 |---|---|
@@ -9,8 +10,8 @@
 | `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, over the number of their tokens |
 | `without c` | Σ ρ_i / L, where neither model is told c |
 
-A mean over turns, (earlier means + Σ ρ_i / L) / T, has the order of the first reading within a state; what differs is
-the critic that was trained so. A value head has one reading, Σ v_i / L.
+A mean over turns, (earlier means + Σ ρ_i / L) / T, gives the same order as the first reading within a state; only the
+critic, which was trained in that way, differs. A value head has one reading, Σ v_i / L.
 """
 
 from __future__ import annotations

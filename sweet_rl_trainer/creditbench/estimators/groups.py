@@ -7,10 +7,10 @@ candidate.
 | estimator | A of the candidate |
 |---|---|
 | `GRPO` | (R − mean R) / std R: one outcome for all turns (arXiv 2402.03300) |
-| `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; an answer: that alone |
+| `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; answers: A of GRPO |
 | `turn-level GRPO, unbiased` | R − w Φ(o_t), minus its mean over all dialogues (`train.grpo.credit`) |
 
-r_t is the share of the open decisions that the reply tells. Rewards include κ for each question. MT-GRPO: arXiv
+r_t is the share of the open decisions that the reply reveals. Rewards include κ for each question. MT-GRPO: arXiv
 2505.11821.
 """
 
@@ -45,13 +45,13 @@ class Dialogue(Struct, frozen=True):
     reward: float
     """Reward of its answer, minus κ for each question."""
     told: tuple[Facts, ...]
-    """Facts told by the reply to each question."""
+    """Facts revealed by the reply to each question."""
 
 
 Group = Sequence[Dialogue]
 """A dialogue with the candidate, then the others."""
 Advantage = Callable[[Sequence[Group], int, int], Sequence[float]]
-"""Returns A of the first dialogue of each group: the groups, the turn (from 0), the number of open decisions."""
+"""A function of the groups, the turn (from 0) and the number of open decisions: A of each group's first dialogue."""
 
 
 def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noqa: ARG001

@@ -1,6 +1,7 @@
 """Estimators by a language model that is not trained for them.
 
-a is the candidate, L its tokens, o the dialogue, o′ the dialogue with the human's reply, c the task's reference.
+a is the candidate, L its number of tokens, o the dialogue, o′ the dialogue with the human's reply, and c the task's
+reference.
 
 | estimator | of a question | of an answer |
 |---|---|---|
@@ -13,7 +14,7 @@ a is the candidate, L its tokens, o the dialogue, o′ the dialogue with the hum
 | `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
 Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model with more information, arXiv
-2601.20802 and 2605.24432. The published methods differ in the rest of the training.
+2601.20802 and 2605.24432. The published methods differ in the rest of their training.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def gain(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
-    """Return the same for the potential in units of the reward, fitted to the answers of all states.
+    """Return the advantages by the gain potential in units of the reward, fitted to the answers of all states.
 
     Raises UserError if the reward of answers does not increase with the potential.
     """
@@ -89,7 +90,7 @@ def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the line that states' answers are fitted to."""
+    """Return the line fitted to the answers of all states."""
     ends = [
         (_state(bench.task, state, policy), each.reward)
         for bench in benches
@@ -179,7 +180,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer after a question and a reply; it uses the choices that the real reply tells."""
+    """Return the answer after a question and a reply; it uses the choices that the real reply reveals."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}

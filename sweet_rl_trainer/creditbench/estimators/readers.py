@@ -1,4 +1,4 @@
-"""Models that read states and candidates: log-probabilities of replies, and sums over the replies before."""
+"""Models that read states and candidates: log-probabilities of replies, and sums over earlier replies."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Reader:
 
     @property
     def key(self) -> str:
-        """Identity of the weights and the system prompt."""
+        """The identity of the weights and the system prompt."""
         return digest([self.digest, self._system])
 
     @cached_property
@@ -93,7 +93,7 @@ class Reader:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """The model as the trainer's scorers are."""
+        """The model as a scorer of the trainer."""
         config = AutoConfig.from_pretrained(self._base, attn_implementation=ATTENTION)
         cache = ReferenceCache(self._cache, model=self.digest, precision=PRECISION)
         return Scorer(cache=cache, logprobs=self._read, share=can_share(config), score=self.score)
@@ -110,7 +110,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share their beginnings."""
+        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share a prefix."""
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 
@@ -124,7 +124,7 @@ def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the same after another first message of the human."""
+    """Return the candidates without c, after `opening` as the first message of the human."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 

@@ -17,7 +17,7 @@ COUNTS = (4, 16, 64)
 
 
 def returns(bench: Bench, count: int) -> list[Scores]:
-    """Return the mean reward of `count` continuations; fewer are the first of more."""
+    """Return the mean reward of `count` continuations; a smaller count uses the first ones of a larger count."""
     player = player_of(bench.task)
     return [
         tuple(_mean(player, state, each, count) for each in state.candidates)

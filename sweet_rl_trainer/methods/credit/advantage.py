@@ -1,4 +1,4 @@
-"""The credit of turns from a potential Φ, where the policy ends the dialogue by its answer.
+"""The credit of turns from a potential Φ, where the policy ends the dialogue by answering.
 
     A_t = Φ(o_{t+1}) − Φ(o_t) − κ      a question, t < T
     A_T = R − Φ(o_T)                   the last turn: the answer

@@ -1,16 +1,18 @@
-"""`facts`: the share of the task's tests that a guess passes, by the facts that the dialogue has told.
+"""`facts`: the share of the task's tests that a guess passes, given the facts that the dialogue has revealed.
 
     share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
-               K, the facts told by the request or a reply; the family's most frequent choice for all others
+               K (the facts revealed by the request or a reply), and the family's most frequent choice for all others
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
-Φ_0(o) is share(K): what an answer now would pass. Φ_p is what an answer would pass if each other fact is told before it
-with the chance p: the value of o for an agent that continues so. The sums telescope for every p, but one step ahead p
-matters: a test mostly needs several facts. At p = 0 most questions that settle one of many hidden facts change nothing
-and are worth less than an answer now; at p = 1/2 they are worth more (`test_facts`).
+Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass if
+each other fact were revealed before it with probability p: the value of o for an agent that continues in this way. The
+sums telescope for every p, but p matters one step ahead, because most tests need several facts. At p = 0, most
+questions that settle one of many hidden facts change nothing and are worth less than an answer now; at p = 1/2, they
+are worth more (`test_facts`).
 
-It is deterministic, needs no model, and is exact for tasks of the installed families: it reads the design that the
-human has in mind. The functions are the family's own code, which runs in this process, as when tasks are generated.
+The potential is deterministic, needs no model, and is exact for tasks of the installed families, because it reads the
+design that the human has in mind. The functions are the family's own code, which runs in this process, as when tasks
+are generated.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ from colbench_tasks.designs import FamilyDesign
 from sweet_rl_trainer.methods.credit.state import State
 
 TABLES = 4096
-"""Tasks whose shares are kept."""
+"""Maximum number of tasks whose shares are cached."""
 
 Facts = frozenset[str]
 """Names of hidden decisions."""
 
 
 class FactsPotential:
-    """Φ by the facts that were told; None for tasks whose decisions are not known."""
+    """The potential Φ from the revealed facts; None for tasks whose decisions are not known."""
 
     def __init__(self, *, told_later: float) -> None:
         """Create the potential; `told_later` is p."""
@@ -53,7 +55,7 @@ class FactsPotential:
 
 
 def facts_told(state: State) -> Facts:
-    """Return the decisions that the human's replies have told; see `colbench.asking.telling`."""
+    """Return the decisions that the human's replies have revealed; see `colbench.asking.telling`."""
     replies = zip(state.said, state.heard[1:], strict=True)
     return frozenset().union(*(_told(state.task, said, reply) for said, reply in replies))
 
@@ -64,7 +66,7 @@ def _told(task: Task, said: str, reply: str) -> Facts:
 
 
 class GuessTable:
-    """The share of a task's tests that a guess passes, by the known facts; each share is computed once."""
+    """A table of the share of a task's tests that a guess passes, by the known facts. Each share is computed once."""
 
     def __init__(self, task: Task, design: FamilyDesign) -> None:
         """Prepare the table. Raises DataError if a test of the task is not a call with literal arguments."""
@@ -73,7 +75,7 @@ class GuessTable:
         self._unusual = tuple(
             name for name in self.hidden if design.chosen[name] != design.usual[name]
         )
-        """Decisions that change the guess when they are told."""
+        """Decisions that change the guess when they are revealed."""
         self._design = design
         self._calls = [_arguments(task, call) for call in task.hidden.tests]
         self._stated = frozenset(design.chosen) - frozenset(self.hidden)
@@ -91,7 +93,7 @@ class GuessTable:
         return self._shares[facts]
 
     def expected(self, known: Collection[str], told_later: float) -> float:
-        """Return Φ_p if these decisions are known: each other one is told later with probability `told_later`."""
+        """Return Φ_p if these decisions are known: each other one is revealed later with probability `told_later`."""
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
             rest = [name for name in self._unusual if name not in facts]
@@ -103,7 +105,7 @@ class GuessTable:
         return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
-        """Return the share for every subset of the hidden decisions: 2 to the power of their number."""
+        """Return the share for each of the 2^n subsets of the n hidden decisions."""
         return {facts: self.share(facts) for facts in subsets(self.hidden)}
 
     def _outcomes(self, known: Facts) -> list[Any]:
@@ -115,7 +117,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the probability that exactly these of some facts are told, each with the same probability."""
+    """Return the probability that exactly `told` given facts out of `of` are revealed, each with probability `each`."""
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 
@@ -134,7 +136,7 @@ def guess_table(task: Task) -> GuessTable | None:
 
 
 def _arguments(task: Task, call: str) -> CodeType:
-    """Return code that creates a call's arguments, newly each time. Raises DataError unless they are literals."""
+    """Return code that creates new arguments for a call on each run. Raises DataError unless they are literals."""
     try:
         body = ast.parse(call, mode="eval").body
         assert isinstance(body, ast.Call)  # noqa: S101 - caught below
@@ -151,7 +153,7 @@ def _arguments(task: Task, call: str) -> CodeType:
 
 def _outcome(function: Any, arguments: CodeType) -> Any:
     try:
-        return function(*eval(arguments))  # noqa: S307 - literals alone
+        return function(*eval(arguments))  # noqa: S307 - only literals
     except Exception as cause:
         return type(cause)
 

@@ -2,12 +2,13 @@
 
     Φ(o) = (1/|c|) Σ_i log π_ref(c_i | o, c_{<i})
 
-c is the task's reference, read as the agent's answer to the dialogue: the prompt of the state o by the chat template,
-the answer marker, then c. The mean is over the tokens of c alone. This applies to any task with a reference, and needs
-no critic: only one forward pass per uncached state. The gain of a question, Φ(o_{t+1}) − Φ(o_t), is the information
-about c in the human's answer. PMI, log π(a|o,c) − log π(a|o), asks instead how well c predicts the question.
+c is the task's reference, read as the agent's answer to the dialogue: the chat template's prompt for the state o, the
+answer marker, and then c. The mean is over the tokens of c only. This potential applies to any task with a reference.
+It needs no critic, only one forward pass per uncached state. The gain of a question, Φ(o_{t+1}) − Φ(o_t), is the
+information about c in the human's answer. PMI, log π(a|o,c) − log π(a|o), instead measures how well c predicts the
+question.
 
-Nearest published: information gain as a turn's reward in IGPO (arXiv 2510.14967) and InfoPO (arXiv 2603.00656).
+Closest published work: information gain as a turn's reward in IGPO (arXiv 2510.14967) and InfoPO (arXiv 2603.00656).
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ MARKER = f"{ANSWER_MARKER}\n"
 
 
 class GainPotential:
-    """Φ by a reference model; None for states that are longer with c than a model may read."""
+    """The potential Φ from a reference model; None for a state that exceeds `max_length` tokens together with c."""
 
     def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
-        """Score by a model.
+        """Create the potential.
 
         Args:
-            reference: π_ref, and the cache that keeps its values by their content.
-            chat: Its tokenizer and template.
-            budget: Tokens of a row, the unit of memory.
-            max_length: Tokens of a state and c, at most.
+            reference: π_ref, with the cache that stores its values by content.
+            chat: The tokenizer and chat template of π_ref.
+            budget: Maximum number of tokens in a row, the unit of memory.
+            max_length: Maximum number of tokens of a state and c together.
         """
         self._reference = reference
         self._chat = chat
@@ -45,7 +46,7 @@ class GainPotential:
         self._max_length = max_length
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return Φ of each state, at most 0; common beginnings of a task's consecutive states are computed once."""
+        """Return Φ of each state, at most 0; common prefixes of a task's consecutive states are computed once."""
         examples = [told_example(state, self._chat) for state in states]
         fit = [number for number, each in enumerate(examples) if len(each.ids) <= self._max_length]
         groups = [
@@ -59,9 +60,9 @@ class GainPotential:
 
 
 def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
-    """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or one example.
+    """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or of one example.
 
-    The common beginning of an example and the previous one is counted once.
+    The common prefix of an example and the previous one is counted once.
     """
     from sweet_rl_trainer.model.packing import common_beginning
 

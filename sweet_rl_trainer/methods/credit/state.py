@@ -15,9 +15,9 @@ class State(Struct, frozen=True, kw_only=True):
     """A dialogue before one of the agent's turns: o in the formulas."""
 
     task: Task
-    """Only potentials read its hidden part; the agent sees the messages alone."""
+    """Only potentials read the hidden part of the task; the agent sees only the messages."""
     messages: tuple[Message, ...]
-    """The system message, if there is one, then human and agent in turn; the last message is the human's."""
+    """The system message, if any, then the human's and the agent's messages in turn, ending with the human's."""
 
     def after(self, said: str, heard: str) -> State:
         """Return the state after a reply, in the form that later prompts repeat, and the human's answer."""
@@ -42,7 +42,7 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 Potential = Callable[[Sequence[State]], list[float | None]]
-"""Φ: returns a number for each state, in their order; None where it is not defined.
+"""Φ: a function that returns a number for each state, in order; None where Φ is not defined.
 
 `facts.FactsPotential` and `gain.GainPotential` are potentials."""
 

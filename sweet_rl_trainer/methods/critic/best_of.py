@@ -30,8 +30,8 @@ def best_of_n(
 ) -> list[BestOf]:
     """Return the curve over `counts`, from the rewards and scores of each group's candidates, such as a task's answers.
 
-    It is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None: unbounded. Raises UserError for a
-    count below 1 or above the number of candidates of some group.
+    The estimate is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None if they are unbounded.
+    Raises UserError if a count is below 1 or above the number of candidates of a group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:
@@ -54,8 +54,8 @@ def best_of_n(
 def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
     """Return the expected reward of the highest score among `count` candidates drawn without replacement.
 
-    The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Equal
-    scores are drawn at random: each has the mean reward of its equals.
+    The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Ties
+    are broken at random, so each of several equal scores has their mean reward.
     """
     if len(rewards) != len(scores):
         raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")

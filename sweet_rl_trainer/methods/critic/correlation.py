@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Correlation(Struct, frozen=True, kw_only=True):
-    """Correlations of n pairs of numbers; None if one of the two is constant, or there are fewer than two."""
+    """Correlations of n pairs of numbers; None if either variable is constant, or there are fewer than two pairs."""
 
     pearson: float | None
     spearman: float | None
-    """Ties have the mean of their ranks."""
+    """Tied values have the mean of their ranks."""
     count: int
 
 

@@ -1,8 +1,8 @@
 """Diagnosis of a critic before an actor is trained on its scores.
 
-- `pair_accuracy`: how often it prefers the better of two dialogues, on held-out tasks.
+- `pair_accuracy`: how often the critic prefers the better of two dialogues, on held-out tasks.
 - `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. This happens to a
-  critic without normalization, and its actor's replies collapse (arXiv 2503.15478, Table 3).
+  critic without normalization, and then its actor's replies collapse (arXiv 2503.15478, Table 3).
 - `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
 - `states`: how often it prefers another question to the answer where everything is known.
 - `montecarlo`: how well it agrees with the rewards of continued dialogues.
@@ -109,7 +109,7 @@ def _lengths(scored: Scored) -> tuple[list[float], list[float]]:
 
 
 def alarms(diagnosis: Diagnosis) -> list[str]:
-    """Return the warnings before an actor is trained with this critic, a sentence each."""
+    """Return the warnings to give before an actor is trained with this critic, one sentence each."""
     return [
         *_unsure(diagnosis.accuracy, diagnosis.pairs),
         *_drawn("dialogues", "their number of turns", diagnosis.by_turns),

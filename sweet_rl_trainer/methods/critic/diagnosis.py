@@ -56,7 +56,7 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     continuations: Annotated[int, Meta(ge=0)] = 0
     """Dialogues continued after each of some candidates, for their Monte-Carlo returns; 0: none."""
     turns: Count = 50
-    """Turns at which candidates are continued."""
+    """Number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
     """Number of candidates for each of these turns."""
     agent: str = ""
@@ -181,7 +181,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     def curve(
         self, trajectories: Sequence[Trajectory], missing: dict[Part, str]
     ) -> DialogueCurve | None:
-        """Return best of N over complete dialogues."""
+        """Return the best-of-N curve over complete dialogues."""
         try:
             sides, _ = side_examples(
                 trajectories,
@@ -223,7 +223,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         return found
 
     def candidates(self, candidates: Sequence[Candidates]) -> list[Scored]:
-        """Return the scores of replies, computed in the way the critic was trained."""
+        """Return the scores of replies, computed in the way in which the critic was trained."""
         return score_candidates(
             candidates,
             self.chat,

@@ -35,7 +35,7 @@ class Returns(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """How scores go with returns among the candidates of a turn. Each task counts the same."""
+    """The agreement of scores with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
     """The share of pairs of candidates with different returns in which the better scores higher; ties count half."""
@@ -57,8 +57,8 @@ def sample_turns(
 ) -> list[tuple[Scored, list[int]]]:
     """Draw at most `turns` turns, and from each at most `candidates` scored candidates with different wordings.
 
-    They are returned as indices. `tasks` is keyed by task hash; a turn of an unknown task, or with fewer than two such
-    candidates, is not drawn. Raises UserError for fewer than one turn or two candidates.
+    The candidates are returned as indices. `tasks` is keyed by task hash; a turn of an unknown task, or with fewer than
+    two such candidates, is not drawn. Raises UserError if `turns` is below 1 or `candidates` below 2.
     """
     if turns < 1 or candidates < 2:
         raise UserError(
@@ -84,10 +84,10 @@ def compare(
     count: int,
     dropped: Counter[str] | None = None,
 ) -> list[Returns]:
-    """Return the returns of a sample (`sample_turns`), each from `count` continuations, next to the scores.
+    """Return the returns of a sample (`sample_turns`), each from `count` continuations, along with the scores.
 
-    A candidate none of whose continuations has a reward is left out and counted in `dropped`. Raises UserError for
-    fewer than one continuation.
+    A candidate none of whose continuations has a reward is left out and counted in `dropped`. Raises UserError if
+    `count` is below 1.
     """
     if count < 1:
         raise UserError(f"continuations: {count} per candidate; expected at least 1")

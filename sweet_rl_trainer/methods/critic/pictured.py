@@ -2,9 +2,9 @@
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
-The examples are pairs of dialogues as for every critic, written by the processor of the critic's own model. A pair has
-a row to itself, padded to the longer of its dialogues. Examples hold the pictures' digests, so another browser may make
-other examples; the key of the stage does not depend on the browser.
+The examples are pairs of dialogues as for every critic, written by the processor of the critic's own model. Each pair
+has its own row, padded to the longer of its dialogues. Examples contain the pictures' digests, so another browser may
+produce other examples; the key of the stage does not depend on the browser.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from sweet_rl_trainer.pipeline.stage import Amount, Job, Known
 SEEN = 11
 """Number of pictures in a dialogue for the estimate of memory: the hidden page, and one for each of ten turns."""
 PATCH = 14 * 14
-"""Edge of a patch in pixels."""
+"""Number of pixels in a patch."""
 Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]
-"""Makes the examples. Raises DataError if there are none to train on."""
+"""A function that makes the examples. Raises DataError if there are none to train on."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A diagnosis for people: a table."""
+"""A diagnosis as a human-readable table."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A critic that does so teaches its actor to keep asking and never to answer. A state is a turn of a held-out dialogue at
 which the human has stated every hidden decision of the task, in the words of its facts. So such states exist only if
-tasks have facts and the human uses their words, as the keyless one does.
+tasks have facts and the human uses their words, as the keyless human does.
 
 At each state the right answer, which is the marker and the task's reference, is compared with further questions: those
 that agents asked in other dialogues on the task or, if these are too few, on other tasks of its family. Private parts
@@ -41,7 +41,7 @@ class Preference(Struct, frozen=True, kw_only=True):
     mean: Interval
     """The share of states where the questions' mean score is above the answer's: about a half by chance."""
     best: Interval
-    """The share where the best question's is: n / (n + 1) of n questions by chance."""
+    """The share of states where the best question scores above the answer: by chance n / (n + 1) for n questions."""
     answer: float
     """The mean score of the right answers."""
     question: float
@@ -58,11 +58,11 @@ def known_states(
     seed: int = 0,
     dropped: Counter[str] | None = None,
 ) -> list[Candidates]:
-    """Return the states, each with the right answer as its first reply and up to `questions` questions as the others.
+    """Return the states, each with the right answer as the first reply and up to `questions` questions as the others.
 
-    `tasks` is keyed by task hash. The answer is put into a fence if most recorded answers are. Questions that the
-    dialogue has already asked do not count as further ones. Dialogues and turns without a state are counted in
-    `dropped`, by reason. Raises UserError for fewer than one question.
+    `tasks` is keyed by task hash. The answer is put into a code fence if most recorded answers are. Questions that the
+    dialogue has already asked are excluded. Dialogues and turns without a state are counted in `dropped`, by reason.
+    Raises UserError if `questions` is below 1.
     """
     if questions < 1:
         raise UserError(f"states: {questions} questions; expected at least 1")
@@ -140,7 +140,7 @@ def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
 
 
 def _fenced(trajectories: Sequence[Trajectory]) -> bool:
-    """Return True if most answers are in fences."""
+    """Return True if most answers are in code fences."""
     answers = [each.replies[-1] for each in trajectories if each.ended_by == "answer"]
     return 2 * sum("```" in answer.rpartition(ANSWER_MARKER)[2] for answer in answers) > len(
         answers
@@ -154,7 +154,7 @@ class _Question(Struct, frozen=True, kw_only=True):
 
 
 def _asked(trajectories: Sequence[Trajectory]) -> dict[str, list[_Question]]:
-    """Return, by task, the replies before the last turn, which answers or might have."""
+    """Return, by task, the replies of all turns but the last, whose reply may be an answer."""
     asked: dict[str, list[_Question]] = {}
     for each in trajectories:
         asked.setdefault(each.task_hash, []).extend(

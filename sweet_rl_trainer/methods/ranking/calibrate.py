@@ -2,8 +2,9 @@
 
 Preferences between dialogues show which questions are better, and which answers. They hardly show how an answer
 compares with a question: every dialogue has one answer, and the better of two has more questions, so a critic may favor
-questions in general. The outcomes of the recorded answers do show it: where a dialogue ended with a success it was time
-to answer, where it ended with a failure it mostly was not. The constant is chosen so that scores agree with this best.
+questions in general. The outcomes of recorded answers do show this: if a dialogue ended in success, it was time to
+answer; if it ended in failure, it usually was not. The constant is chosen so that scores agree best with these
+outcomes.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
     The offset is fitted to the last turns of answered dialogues that have both answers and other replies among their
-    candidates. With the offset, answers score above the others (by their means) where the dialogue succeeded and below
-    where it failed, in the greatest share of successes plus share of failures (balanced accuracy); among equally good
-    offsets, it is the middle of the widest range. None if all dialogues succeeded, all failed, or all scores are equal.
+    candidates. It maximizes the balanced accuracy: the share of successes where answers score above the other replies
+    (by their means), plus the share of failures where they score below. Among equally good offsets, it is the middle of
+    the widest range. None if all dialogues succeeded, all failed, or all scores are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)

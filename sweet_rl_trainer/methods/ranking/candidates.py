@@ -25,15 +25,15 @@ from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 
 class Sampler(Struct, frozen=True, kw_only=True):
-    """Source and settings of sampled replies. By default as in the paper."""
+    """The source and settings of sampled replies. The defaults are those of the paper."""
 
     model: str
-    """Identity of its weights: `model.digest.model_digest`, or the model's name on the server."""
+    """Identity of the model's weights: `model.digest.model_digest`, or the model's name on the server."""
     count: int = 16
     """Number N of candidates for each turn."""
     temperature: float = 1.0
     max_tokens: int = 1024
-    """New tokens of a reply, at most."""
+    """Maximum number of new tokens of a reply."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CandidateFile:
-    """The file of candidates found so far. Raises DataError naming file and line of a damaged one."""
+    """The file of candidates sampled so far. Raises DataError, which names the file and line, if a line is damaged."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -118,7 +118,10 @@ class Found:
 
 
 def _index(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield each key and the position of its line. Raises DataError naming file and line of a damaged one."""
+    """Yield each key and the position of its line.
+
+    Raises DataError, which names the file and line, if a line is damaged.
+    """
     for number, (start, line) in enumerate(places(path), 1):
         try:
             yield _decode(line).key, start

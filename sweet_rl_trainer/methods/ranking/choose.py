@@ -90,7 +90,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error that no pair is left of this many ranked turns."""
+    """Return the error that none of the ranked turns has a pair left; `turns` is their number."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"no pair of {turns} ranked turns remains for training ({reasons or 'none was given'})"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def places(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each whole line of a file, without its end, and its offset; nothing if there is no file."""
+    """Yield the offset of each complete line of a file and the line without its end; nothing if there is no file."""
     if not path.exists():
         return
     start = 0

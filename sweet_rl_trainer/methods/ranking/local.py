@@ -1,4 +1,4 @@
-"""Candidates from a model of transformers in this process: for machines without a server, and for small models."""
+"""Candidates from a transformers model in this process: for machines without a server, and for small models."""
 
 from __future__ import annotations
 

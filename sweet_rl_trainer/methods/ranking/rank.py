@@ -2,7 +2,7 @@
 
 FOLDER/scored.jsonl                        each turn's candidates with their scores
 FOLDER/train.msgpack, held_out.msgpack     the pairs (`data.files`)
-FOLDER/shown.json                          a few of them with their words (`pipeline.view`)
+FOLDER/shown.json                          a few of the pairs, as text (`pipeline.view`)
 
 A vision critic is shown the candidates' pages, whose pictures are stored next to those of its training.
 """
@@ -54,7 +54,7 @@ from sweet_rl_trainer.settings import Count, NotNegative, Share, TrainSettings
 
 CRITIC = "critic"
 SAY_ONCE = "blank"
-"""The agent that ends a dialogue after a candidate, at no price."""
+"""The agent that ends a dialogue after a candidate, at no cost."""
 Scale = Literal["fit", "none"]
 
 
@@ -67,7 +67,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cost: NotNegative = 0.01
     """κ, the price of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
-    """p of `facts`: the probability that a still hidden fact is told later (`credit.facts`). Ours."""
+    """p of `facts`: the probability that a still hidden fact is revealed later (`credit.facts`). Ours."""
     scale: Scale = "fit"
     """The unit of `facts` and `gain`: "fit" for that of the reward (`credit.scale`), "none" for their own. Ours."""
     pairs: Rule = "halves"
@@ -78,7 +78,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
-    """Tokens that are scored at once, the unit of memory."""
+    """Maximum number of tokens scored at once, the unit of memory."""
 
 
 class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,7 +147,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 class _Pairing:
-    """Writes the pairs of turns, one turn after another, and counts them."""
+    """A writer of the pairs of turns, one turn after another, which also counts them."""
 
     def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
         self._chat = chat
@@ -156,11 +156,11 @@ class _Pairing:
         self._actor = recipe.table(ActorSettings)
         self.turns = self.pairs = self.held_out = self.tokens = 0
         self._to_train = 0
-        """Turns of training tasks."""
+        """Number of turns of training tasks."""
         self.shown: list[ShownPair] = []
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()
-        """Reasons and numbers of dropped training turns."""
+        """Numbers of dropped training turns, by reason."""
 
     def written(
         self, turns: Iterable[Scored], train: files.Writer, held_out: files.Writer
@@ -322,7 +322,7 @@ def _by_consequences(
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
     """Yield the potential of a recipe's scores, and the potential of answers, to which rewards are fitted.
 
-    For `gain`, these are the same, and its reference is the model from which training starts.
+    For `gain`, both potentials are the same, and the reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":
@@ -353,11 +353,12 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset of answers, fitted to the training dialogues. Raises UserError if there are none."""
+    """Return the offset of answers, fitted to the training dialogues. Raises UserError if none can be fitted."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(
-            "rank.calibrate: the answered dialogues do not determine when to answer (successes, "
-            "failures and other candidates are needed); set it to false"
+            "rank.calibrate: no offset for answers can be fitted. This needs both successful and failed dialogues that "
+            "answered, with answers and other replies among the candidates of their last turns. Set "
+            "rank.calibrate = false, or add such dialogues."
         )
     return found

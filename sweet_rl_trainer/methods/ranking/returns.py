@@ -32,10 +32,10 @@ def score_by_returns(
     count: int,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the mean reward of `count` continuations after each candidate; the same words are continued once.
+    """Return the mean reward of `count` continuations after each candidate; equal candidates are continued only once.
 
-    `tasks` are by their hash. Turns of other tasks have None, and a candidate without any continuation that has a
-    reward has no score; both are counted in `dropped`.
+    `tasks` is keyed by task hash. Turns of other tasks get None. A candidate has no score if none of its continuations
+    has a reward. Both are counted in `dropped`.
     """
 
     def play(openings: list[Opening]) -> Sequence[Sequence[float]]:

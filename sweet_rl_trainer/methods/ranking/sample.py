@@ -37,26 +37,26 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The candidates of phase 2."""
 
     count: Annotated[int, Meta(ge=2)] = 16
-    """Replies for each turn. Paper."""
+    """Number of replies for each turn. Paper."""
     temperature: Positive = 1.0
     """Sampling temperature. Paper."""
     max_tokens: Count = 1024
-    """Tokens of a reply, at most. Paper."""
+    """Maximum number of tokens of a reply. Paper."""
     data_fraction: Fraction = 0.1
-    """Share of the trajectories, at whose turns replies are sampled. Paper."""
+    """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
     """Also sample at the last turn of every other dialogue that answered, so that answers are compared everywhere.
 
     Ours.
     """
     server: str = IN_PROCESS
-    """Where to sample: `in-process` with transformers, or `vllm` on a server started for this, or `MODEL@URL`.
+    """Where to sample: `in-process` with transformers, or `vllm` on a server started for this purpose, or `MODEL@URL`.
 
     A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
     """
     record_tokens: bool = True
-    """Keep the tokens that the server sampled; false if it returns none: replies are then tokenized again."""
+    """Keep the tokens that the server sampled. False if the server returns none; replies are then tokenized again."""
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64
@@ -85,7 +85,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the server is set in the recipe's table."""
+    """Sample at these turns, write the candidates, and return a summary; the recipe's `[sample]` sets the server."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),

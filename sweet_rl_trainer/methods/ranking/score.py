@@ -9,7 +9,7 @@
 | `released` | log π_θ(h,t|o,c) / (H + L − 1) − log π_ref(a|o) / L: the released code |
 | `value` | Σ v(a|o,c) / L of a value model (`model.value_head`), without a reference |
 | `value-unprivileged` | Σ v(a|o) / L |
-| `returns` | without a model: the mean reward of dialogues continued after it (`ranking.returns`) |
+| `returns` | without a model: the mean reward of dialogues continued after the reply (`ranking.returns`) |
 | `facts`, `gain` | the change of a potential by the human's answer to the reply (`ranking.consequences`) |
 
 `released` is the sum of A and `pmi`, plus a bonus for short replies caused by its unequal denominators. Its first mean
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.model.packing import Group
 
 TURNS = 256
-"""Turns whose candidates are in memory together."""
+"""Number of turns whose candidates are in memory at the same time."""
 
 Preset = Literal[
     "critic",
@@ -141,7 +141,9 @@ def score_turns(
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
-        raise UserError(f"scores {preset!r}: expected one of {', '.join(models_only)} for models")
+        raise UserError(
+            f"scores {preset!r}: expected one of {', '.join(models_only)} (scores by models)"
+        )
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
     for term in TERMS[preset]:
@@ -177,11 +179,11 @@ def _batches(
 
 def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
     if model is None:
-        raise UserError(f"scores {preset!r} need a {term.of}, which is missing")
+        raise UserError(f"scores {preset!r} require a {term.of}, but none was given")
     if model.score != term.score:
         raise UserError(
             f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
-            f"choose {'value' if model.score == 'value' else 'critic'}, or another model"
+            f"choose {'value' if model.score == 'value' else 'critic'}, or use another model"
         )
     return model
 
@@ -251,7 +253,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many tokens at the end of a prompt belong to the header; text before may affect the first."""
+    """Return how many tokens at the end of a prompt belong to the header; the text before it may affect the first."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -275,7 +277,7 @@ def _fitting(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """Return the first values minus the second, if there are second ones."""
+    """Return the first values minus the second values, if given."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

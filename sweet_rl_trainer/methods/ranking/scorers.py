@@ -1,7 +1,7 @@
 """The two models of a ranking, critic and reference; only one is in memory at a time.
 
-They are loaded and run as in training, and values are kept in the training's cache: so reference values from training
-are not computed again, and an untrained critic scores 0.
+They are loaded and run as in training, and their values are stored in the training cache. So reference values from
+training are not computed again, and the scores of an untrained critic are 0.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache, arithmetic
 from sweet_rl_trainer.train.scorer import Scorer
 
 ATTENTION = "sdpa"
-"""The model that can compute common beginnings of candidates once."""
+"""The attention implementation that can compute the candidates' common prefix once."""
 
 
 class Scorers:
-    """Scorers with `base` and with the critic trained from it, available inside `with`.
+    """The scorers with `base` and with the critic trained from it, available inside `with`.
 
-    Afterwards their memory is freed, including the accelerator's, because vLLM and trainings are separate processes
-    that need it.
+    On exit, their memory is freed, including the accelerator's, because vLLM and training run in separate processes
+    that need the memory.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Scorers:
     ) -> None:
         """Prepare the scorers.
 
-        For a critic that sees, `pictures` is the folder of its pictures, and `base` its model.
+        For a critic that sees pages, `pictures` is the folder of its pictures, and `base` is the model it starts from.
         """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora
@@ -68,11 +68,11 @@ class Scorers:
         self._unload()
 
     def reference(self) -> Scorer:
-        """Return the scorer by the model that training started from."""
+        """Return the scorer that uses the model from which training started."""
         return self._scorer(self._base, "log-ratio")
 
     def critic(self, trained: Path) -> Scorer:
-        """Return the scorer by a trained critic."""
+        """Return the scorer that uses a trained critic."""
         return self._scorer(trained, self._settings.score)
 
     def _scorer(self, folder: Path, score: Score) -> Scorer:

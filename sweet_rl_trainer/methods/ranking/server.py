@@ -32,12 +32,12 @@ async def sample_from_server(
 ) -> Found:
     """Return the candidates of the turns, in order; candidates in the file are not requested again.
 
-    `chat` must already be entered. With `tokens` the ids of prompts and replies are recorded, which vLLM returns since
+    `chat` must already be open. With `tokens`, the ids of prompts and replies are recorded, which vLLM returns since
     0.10.2; without it, replies are tokenized again for scoring, and one that was cut at `max_tokens` gets an end token.
     The server renders the messages with its own template: if a trajectory's recorded prompts have another format,
     record tokens or sample in-process. Turns whose context is too long for the server are left out and counted in
-    `dropped`. Raises EndpointError if the server does not answer after all retries, UserError if it refuses requests or
-    returns no tokens; finished candidates are kept.
+    `dropped`. Raises EndpointError if the server does not answer after all retries, and UserError if it refuses
+    requests or returns no tokens; finished candidates are kept.
     """
     asker = _Asker(chat, sampler, tokens)
     keys = [asker.key(turn) for turn in turns]
@@ -71,7 +71,7 @@ class _Asker:
         return self._sampler.key({"messages": context, "tokens": self._tokens})
 
     async def ask(self, turns: dict[str, Turn], done: Callable[[str, Record | None], None]) -> None:
-        """Call `done` with each turn's candidates, or with None where its context is too long."""
+        """Call `done` with each turn's candidates, or with None if the turn's context is too long."""
 
         async def settle(key: str, turn: Turn) -> None:
             try:

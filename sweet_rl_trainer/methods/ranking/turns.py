@@ -90,8 +90,8 @@ def turns_of(
     """Return all turns of a share of the trajectories, in their order.
 
     With `all_answers`, also return the turns at which the other trajectories answered. The share is rounded up to a
-    whole trajectory, and a greater one contains every smaller one. (The paper takes about a tenth, since turn-wise DPO
-    overfits.) Raises UserError for a share outside (0, 1].
+    whole trajectory, and a larger share includes the trajectories of every smaller one. (The paper takes about a tenth,
+    since turn-wise DPO overfits.) Raises UserError if the share is outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
@@ -122,7 +122,8 @@ def encode_candidates(
     """Return each reply after the same prompt, as tokens.
 
     `privileged` is the template that states c before the prompt, if any; a custom encoder states c itself. Raises
-    DataError naming the turn if recorded tokens come from another tokenizer, or a reply cannot be encoded exactly.
+    DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
+    exactly.
     """
     if not isinstance(chat, Chat):
         return _encoded(candidates, chat, token_weights)

@@ -23,7 +23,7 @@ class Sight:
     """Pictures of pages for a critic: rendered as the human sees them, shrunk, and stored in a folder."""
 
     def __init__(self, settings: VisionSettings, domain: str, base: Path, folder: Path) -> None:
-        """Prepare the camera. `base` is the folder of the critic's model, `folder` that of the pictures."""
+        """Prepare the camera. `base` is the folder of the critic's model, and `folder` is that of the pictures."""
         processor = load_processor(base)
         album = Album(folder, processor.image_processor, max_pixels=settings.max_pixels)
         self._camera = Camera(domain, album)
@@ -51,7 +51,7 @@ def _pages(candidates: Candidates) -> Iterator[str]:
 
 
 def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
-    """Return a chat for counting tokens without a browser: every picture counts as the largest."""
+    """Return a chat for counting tokens without a browser: every picture counts as one of maximum size."""
     processor = load_processor(base)
     album = Album(Path(), processor.image_processor, max_pixels=settings.max_pixels)
     largest = Picture(name="", tokens=album.most_tokens)
@@ -61,6 +61,6 @@ def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
 def problems(settings: VisionSettings, domain: str) -> Iterator[str]:
     """Yield conflicts with the domain or the settings."""
     if not get_domain(domain).pictured:
-        yield f"critic.vision: the human sees no pictures in the domain {domain}; leave it out"
+        yield f"critic.vision: the human sees no pictures in the domain {domain}; remove critic.vision"
     if settings.max_pixels < 4 * 28 * 28:
         yield f"critic.vision.max_pixels {settings.max_pixels}: expected {4 * 28 * 28} or more"

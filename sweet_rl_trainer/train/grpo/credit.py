@@ -4,7 +4,7 @@
     G_t     = r_t + … + r_T = R − w Φ(s_t)
     A_{i,t} = G_{i,t} − (1/n) Σ_j G_{j,t}        over all n dialogues j of the group
 
-R is the dialogue's reward and Φ(s_t) the share of the task's hidden facts that the human has told before turn t
+R is the dialogue's reward, and Φ(s_t) is the share of the task's hidden facts that the human has revealed before turn t
 (`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized for every w and Φ (shaping by a
 potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its end, G_{j,t} = R_j − w
 Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R; without facts, all turns
@@ -14,7 +14,7 @@ Unbiased, up to a constant factor that belongs to the learning rate:
 
     E[(1/n) Σ_i Σ_t A_{i,t} ∇ log π(a_{i,t} | s_{i,t})] = (1 − 1/n) ∇ E[R]
 
-1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of these has a
+1. A_{i,t} = (1 − 1/n) (G_{i,t} − b), where b is the mean of G_{j,t} over the other dialogues j ≠ i. Each of them has a
    value for each t, so the factor is the same for all turns, and b does not depend on dialogue i at all.
 2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}, and E[∇ log π(a | s) | s] = 0: both vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
@@ -30,8 +30,8 @@ have GRPO's advantages, and rewards of late turns would not be centered.
 
 Φ affects the variance, never the bias. It lowers the variance to the extent that w Φ(s) follows the expected reward in
 s, so the best w is about the slope of that reward over the share of facts told. This slope is between 0 (facts do not
-help) and 1 (only facts matter); the default is halfway. If a human tells a fact in words other than its statement, Φ
-does not count it.
+help) and 1 (only facts matter); the default is halfway. If a human reveals a fact in words other than its statement,
+Φ does not count it.
 
 `scale` and `loss` of the settings apply as in GRPO: only "none" with "dr_grpo" in the first of the iterations is
 exactly unbiased. "group" and "batch" divide by one standard deviation for all turns (`_deviation`), and the other

@@ -20,7 +20,7 @@ from colbench.task import Task
 
 
 class Environment:
-    """A session for some tasks with its own event loop; while it is entered, dialogues can be run.
+    """A session for some tasks with its own event loop: a context manager that can run dialogues while it is open.
 
     `config` defines the human, the turns, and other settings of `colbench eval`; its agent, tasks and trials are
     ignored. The constructor raises UserError in the same cases as `colbench eval`.
@@ -57,11 +57,12 @@ class Environment:
     def play(
         self, tasks: Sequence[Task], agent: AbstractAsyncContextManager[Any], *, name: str
     ) -> list[Rollout]:
-        """Return a scored dialogue on each task, all at once, in the order of the tasks; keys are `name` and a number.
+        """Run dialogues on all tasks at once, and return them in the order of the tasks, with their scores.
 
-        `agent` is a StatefulAgent that returns its tokens, and is entered for these dialogues. A dialogue in which the
-        agent failed has the score 0, and one in which the human or the scorer failed has none. Raises UserError, and
-        EndpointError if a model server does not respond.
+        The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens, and
+        is open during these dialogues. A dialogue in which the agent failed has the score 0, and one in which the human
+        or the scorer failed has none. Raises EndpointError if a model server does not respond, and UserError if it
+        refuses requests.
         """
         cells = [
             Cell(task=task, trial=n, key=f"{name}.{n:05d}", seed=derive_seed("grpo", name, n))

@@ -1,7 +1,7 @@
 """The model in training, as an agent of the harness that keeps the tokens of its dialogue.
 
 If the chat template allows it, a dialogue is one sequence: each prompt is the previous prompt, the model's reply, and
-what the template writes after a reply (the end of the turn, the human's words, the beginning of the next turn). So no
+what the template writes after a reply (the end of the turn, the human's words, the start of the next turn). So no
 reply is tokenized again. One thing differs from `colbench eval`: private parts stay in the prompts.
 
 If the template does not keep a reply (for example, it strips earlier thoughts) or does not continue its own prompts,
@@ -31,7 +31,7 @@ class Said(Struct, frozen=True, kw_only=True):
 
 
 class Sampler(Protocol):
-    """A source of replies; entered for the dialogues of one step."""
+    """A source of replies: an async context manager that is open for the dialogues of one step."""
 
     async def __aenter__(self) -> Sampler: ...
 
@@ -126,7 +126,10 @@ def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
 
 
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
-    """Return the text that the template writes between the last reply and the next; the last message is the human's."""
+    """Return the tokens that the template writes between the last reply and the next one.
+
+    The last message is the human's.
+    """
     rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
     return ids

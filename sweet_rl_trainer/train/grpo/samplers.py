@@ -29,10 +29,10 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """Samples for all dialogues at once, as soon as all unfinished dialogues wait for a reply.
+    """A sampler for all dialogues at once, which starts as soon as all unfinished dialogues wait for a reply.
 
     `generate` returns a reply of at most `room` tokens for each prompt, and runs in its own thread. The dialogues in a
-    round and their order do not depend on timing. Leaving the context raises any error of `generate`.
+    round and their order do not depend on timing. Exiting the context raises any error of `generate`.
     """
 
     def __init__(self, generate: Generate, *, dialogues: int, room: float) -> None:
@@ -88,7 +88,7 @@ class Rounds:
 
 
 def in_process(model: Any, chat: Chat, settings: GrpoSettings, *, dialogues: int) -> Rounds:
-    """Sample from a model of transformers, with the generator that training has seeded."""
+    """Return a sampler that uses a transformers model, and the random generator that training has seeded."""
 
     def generate(prompts: list[list[int]]) -> list[list[int]]:
         return _generate(model, chat, settings, prompts)
@@ -131,7 +131,7 @@ class _Completion(Struct):
 
 
 class Server:
-    """Samples from a vLLM server, at most `concurrency` replies at a time.
+    """A sampler that uses a vLLM server, for at most `concurrency` replies at a time.
 
     `model` is the server's name for the model.
     """

@@ -15,7 +15,7 @@ from colbench.rollout import Rollout
 from sweet_rl_trainer.data.tokens import OUTSIDE, Tokens, TurnTokens, arrange
 
 Part = tuple[int, int]
-"""The lengths of a sequence's two parts: up to its first reply, and from there on."""
+"""The lengths of a sequence's two parts: up to its first reply, and the rest."""
 
 
 class DialogueRow(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
 def dialogue_row(rollout: Rollout) -> DialogueRow:
     """Return the row of a dialogue whose turns have recorded tokens.
 
-    Raises DataError, or EndpointError if a server was the cause, if the agent sent nothing.
+    Raises DataError if the agent sent nothing, or EndpointError if a server was the cause.
     """
     turns = [turn.sampled for turn in rollout.turns if turn.sampled]
     if not turns:

@@ -24,7 +24,7 @@ Scale = Literal["group", "batch", "none"]
 
 
 class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a GRPO training. The dialogues themselves are configured by `colbench.config.RunConfig`."""
+    """Settings for GRPO training. The dialogues are configured by `colbench.config.RunConfig`."""
 
     group_size: Group = 8
     """G: number of dialogues on each task, whose rewards are compared with each other. TRL; paper 64."""
@@ -54,7 +54,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     The two differ for tasks with facts (`credit`). TRL, paper: dialogue.
     """
     facts_weight: NotNegative = 0.5
-    """The weight of the share of facts told in the credit of turns. 0: turns have the credit of their dialogue.
+    """The weight of the share of facts told in the credit of turns. If 0, turns have the credit of their dialogue.
 
     Ours.
     """
@@ -62,10 +62,10 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     temperature: Positive = 1.0
     """Temperature of sampling, and of the trained log-probabilities. TRL, and the agent of the harness."""
     max_new_tokens: Count = 1024
-    """Maximum tokens of one reply. As in the harness's agent."""
+    """Maximum number of tokens of a reply. As in the harness's agent."""
     server: str | None = None
-    """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None: in this
-    process. See `samplers`."""
+    """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None to sample
+    in this process. See `samplers`."""
 
     adam: tuple[Share, Share] = (0.9, 0.999)
     """β₁ and β₂. TRL."""
@@ -74,7 +74,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     clip: Positive = 1.0
     """The norm that gradients are clipped to. TRL."""
     optimizer: str = "adamw_torch_fused"
-    """Any that transformers knows by name. TRL."""
+    """The name of any optimizer in transformers. TRL."""
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. TRL."""
     gradient_checkpointing: bool = True
@@ -103,7 +103,7 @@ def trl_missing() -> str:
 
 
 def require_trl() -> None:
-    """Raise UserError naming the extra where TRL is not installed."""
+    """Raise UserError, which names the extra to install, if TRL is not installed."""
     if lack := trl_missing():
         raise UserError(lack)
 
@@ -117,10 +117,10 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
         ("save_every", settings.save_every, settings.iterations, "iterations"),
     ):
         if value % part:
-            raise UserError(f"{name} {value}: it must be a multiple of {of}, {part}")
+            raise UserError(f"{name} {value}: must be a multiple of {of}, {part}")
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(
             f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} "
-            f"tasks, but there are only {tasks}; lower it, or give more tasks"
+            f"tasks, but there are only {tasks}; lower batch_size, or give more tasks"
         )

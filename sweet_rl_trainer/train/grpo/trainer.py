@@ -22,12 +22,15 @@ Forward = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
 class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
-    """TRL's GRPO trainer with dialogues as rows. `hold` is called with each batch of dialogues."""
+    """TRL's GRPO trainer, where each row of a batch is a dialogue.
+
+    The caller must pass the sequences of each batch of dialogues to `hold`.
+    """
 
     _parts: Tensor
 
     def hold(self, parts: Sequence[Sequence[Part]]) -> None:
-        """Keep the sequences of the rows that are being made."""
+        """Store the sequences of the rows of the current batch."""
         each = [torch.tensor(row, dtype=torch.long) for row in parts]
         self._parts = pad_sequence(each, batch_first=True)
 

@@ -53,7 +53,7 @@ SEQUENCES = "sequences"
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
-    """The content of `run.json`. A run resumes only with the same."""
+    """The content of `run.json`. A run resumes only if this content is the same."""
 
     settings: GrpoSettings
     environment: str
@@ -130,13 +130,13 @@ def _check_model(model: Any, settings: GrpoSettings) -> None:
     if settings.beta and not (source and Path(source).is_dir()):
         raise UserError(
             f"beta {settings.beta}: TRL loads the reference from the folder that the model was "
-            f"loaded from, and this model was loaded from {source or 'none'}; load it from a "
-            "folder, or train without beta"
+            f"loaded from, but this model was loaded from {source or 'no folder'}; load it from a "
+            "folder, or set beta to 0"
         )
 
 
 class _Run:
-    """Callbacks of TRL: dialogues and their rewards."""
+    """The functions that TRL calls to run dialogues and to get their rewards."""
 
     environment: Environment
 
@@ -159,7 +159,7 @@ class _Run:
             continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
-        """Run a dialogue on each task with these ids; return tokens, masks and rewards in TRL's form."""
+        """Run a dialogue on each task with one of these ids; return tokens, masks and rewards in TRL's format."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]
@@ -195,7 +195,7 @@ class _Run:
     def reward(
         self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
     ) -> list[float | None]:
-        """Return the results of `rollouts`, and log its other measures."""
+        """Return the rewards from `rollouts`, and log the other measures of the dialogues."""
         for name, value in self.measured.items():
             log_metric(name, value)
         return reward
@@ -278,7 +278,7 @@ def _as_we_know() -> Iterator[None]:
 def arguments(settings: GrpoSettings, folder: Path) -> Any:
     """Build TRL's GRPOConfig.
 
-    Raises UserError for a library that is not installed, or a value that TRL does not know.
+    Raises UserError if a library is not installed, or TRL rejects a value.
     """
     from trl import GRPOConfig
 

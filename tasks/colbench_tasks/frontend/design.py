@@ -9,7 +9,7 @@ from msgspec import Struct
 from colbench_tasks.frontend.decisions import Choices
 
 Place = Literal["page", "card", "accent", "white", "black"]
-"""The ground of an element: the page, a box, the main color, or always white or black."""
+"""The background of an element: the page, a box, the main color, or always white or black."""
 
 CORNERS = {
     "sharp": ("", ""),
@@ -36,7 +36,7 @@ TITLE = {
     "text-5xl": "text-2xl",
     "text-6xl": "text-3xl",
 }
-"""The size of a section's title, by the size of the headline."""
+"""The size of section titles, by the size of the headline."""
 
 
 class Design(Struct, frozen=True, kw_only=True):
@@ -72,13 +72,13 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def accent(self) -> str:
-        """Return classes for an area with the main color as background, and for the text on it."""
+        """Return CSS classes for an area with the main color as background, and for the text on it."""
         ink = "text-gray-900" if self.tone == "300" else "text-white"
         return f"bg-{self.hue}-{self.tone} {ink}"
 
     @property
     def deep(self) -> str:
-        """Return classes for a ground in a very dark shade of the main color."""
+        """Return CSS classes for a background in a very dark shade of the main color."""
         return f"bg-{self.hue}-900 text-white"
 
     @property
@@ -97,7 +97,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def header(self) -> str:
-        """Return classes for the ground of the name and the links."""
+        """Return CSS classes for the background of the name and the links."""
         line = "border-gray-600" if self.dark else "border-gray-400"
         edge = "border-r" if self.navigation == "side" else "border-b"
         return {
@@ -153,7 +153,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def heading(self) -> str:
-        """Return classes for the letters of headings."""
+        """Return classes for the typeface of headings."""
         return "font-bold font-serif" if self.typeface == "mixed" else "font-bold"
 
     @property
@@ -173,7 +173,7 @@ class Design(Struct, frozen=True, kw_only=True):
         return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
 
     def shows_accent(self, html: str) -> bool:
-        """Return True if an element of a page is filled, or has an edge, in the main color."""
+        """Return True if an element of a page has a background or an edge in the main color."""
         return any(f"{what}-{self.hue}-{self.tone}" in html for what in ("bg", "border"))
 
     def _on_dark(self, place: Place) -> bool:
@@ -186,11 +186,11 @@ class Design(Struct, frozen=True, kw_only=True):
         }[place]
 
     def muted(self, place: Place = "page") -> str:
-        """Return classes for the color of less important words."""
+        """Return classes for the color of less important text."""
         return "text-gray-300" if self._on_dark(place) else "text-gray-600"
 
     def strong(self, place: Place = "page") -> str:
-        """Return classes for words in the main color."""
+        """Return classes for text in the main color."""
         return f"text-{self.hue}-{'300' if self._on_dark(place) else '700'}"
 
     def button(self, place: Place = "page") -> str:
@@ -231,7 +231,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if everything is visible: nothing dark on black, no gray where a fact mentions a tint."""
+    """Return True if everything is visible: nothing dark on black, and no gray where a fact mentions a tint."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

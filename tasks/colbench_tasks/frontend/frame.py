@@ -13,13 +13,13 @@ BAR: dict[str, Place] = {
     "black": "black",
     "plain": "page",
 }
-"""The ground of a button in the bar."""
+"""The background of a button in the bar."""
 
 
 def framed(subject: Subject, design: Design, main: str) -> str:
     """Build the content of the body: the main part between navigation and footer, or next to the navigation.
 
-    An inner element is stretched and not the body: without a doctype the body would be no higher than the window.
+    An inner element is stretched, not the body: without a doctype, the body would not be taller than the window.
     """
     if design.navigation != "side":
         parts = _bar(subject, design), main, footer(subject, design)

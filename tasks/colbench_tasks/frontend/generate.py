@@ -1,7 +1,7 @@
-"""Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are nearly alike.
+"""Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are near-duplicates.
 
 Two pages of a kind never have the same main color, background, bar, navigation, opening and sections. Pages without a
-visible main color are skipped, as are pages that share too many lines with another one. Designs and requests are on one
+visible main color are skipped, as are pages that share too many lines with another. Designs and requests are on one
 side of the split between training and test (`colbench_tasks.splits`).
 """
 
@@ -65,7 +65,7 @@ FURTHER = (
 )
 BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
 ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typeface", "footer"))
-"""Decisions that show on every page."""
+"""Decisions that are visible on every page."""
 FACE = ("accent", "ground", "bar", "navigation", "opening")
 TRIES = 1000
 """Maximum number of attempts to draw a design, or a request, on the right side of the split."""
@@ -84,17 +84,17 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def used(self) -> frozenset[str]:
-        """Return the names of the decisions that show on this page."""
+        """Return the names of the decisions that are visible on this page."""
         return _used(self.kind, self.sections, self.choices)
 
     @property
     def face(self) -> str:
-        """Return a text that identifies the design at first sight."""
+        """Return a text that identifies the part of the design that is visible at first glance (`FACE`)."""
         return _key(self.kind, self.sections, self.choices, self.used.intersection(FACE))
 
     @property
     def order(self) -> str:
-        """Return the parts of the page in words, from top to bottom."""
+        """Return a description of the page's parts, from top to bottom."""
         parts = [section.says for section in self.sections]
         if self.kind.opens:
             parts.insert(0, "a title" if self.design.opening == "plain" else "an opening")
@@ -154,7 +154,7 @@ def alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _draft(random: Random, kind: Kind, split: Split) -> Draft:
-    """Draw a page whose design is on this side."""
+    """Draw a page whose design is on this side of the split."""
     subject = draw_subject(random, random.choice(kind.trades), kind.titles)
     plan = random.choice(kind.plans)
     others = [section for section in kind.extras if section not in plan]
@@ -196,7 +196,7 @@ def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]
 
 
 def _request(random: Random, draft: Draft, split: Split) -> str:
-    """Draw a request that is on this side."""
+    """Draw a request that is on this side of the split."""
     subject = draft.subject
     one, other = (item.name for item in subject.items[:2])
     for _ in range(TRIES):

@@ -1,4 +1,4 @@
-"""A kind of page, and the short notation in which `kinds` defines them."""
+"""A kind of page, and the short notation in which the module `kinds` defines kinds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kind(Struct, frozen=True, kw_only=True):
     opens: bool
     """True if an opening precedes the plan; False if the plan contains the headline."""
     trades: tuple[Trade, ...]
-    """The trades that would request such a page."""
+    """The trades whose businesses request such a page."""
 
 
 def kind(

@@ -25,12 +25,12 @@ def words(tag: str, classes: str, text: str, **attributes: str) -> str:
 
 
 def photo(number: int, width: int, height: int) -> str:
-    """Return the address of a photo of a size in pixels, at the host that the official rows use."""
+    """Return the address of a photo with a size in pixels, on the host that the official rows use."""
     return f"https://picsum.photos/id/{number}/{width}/{height}"
 
 
 def picture(number: int, width: int, height: int, classes: str, alt: str) -> str:
-    """Build an image of a size in pixels."""
+    """Build an image element with a size in pixels."""
     return _head("img", classes, {"src": photo(number, width, height), "alt": alt})
 
 

@@ -96,7 +96,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     numbers: tuple[int, ...]
     """Values for charts and lists, each from 15 to 98."""
     variant: int
-    """Selects among wordings."""
+    """A number that selects among wordings."""
 
     def pick(self, wordings: str) -> str:
         """Return one of several wordings, which are separated by ` / `."""

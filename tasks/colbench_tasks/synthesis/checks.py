@@ -17,7 +17,7 @@ LONGEST_CALLS = 10_000
 
 
 def check_function(reference: str, signature: str) -> ast.FunctionDef:
-    """Return the function of a reference. Raises RejectedError unless its name and parameters fit the signature."""
+    """Return the function of a reference. Raises RejectedError unless name and parameters match the signature."""
     function = _function(reference, "the reference")
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
     if _head(function) != _head(asked):
@@ -53,7 +53,7 @@ def parse(source: str, reason: Reason) -> ast.Module:
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
-    """Return the function that a source consists of."""
+    """Return the function that a source consists of. Raises RejectedError if the source contains anything else."""
     match parse(source, "not_a_function").body:
         case [ast.FunctionDef() as function]:
             given = function.args

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHINGLE = 3
-"""The number of words, or tokens of code, in a run."""
+"""The number of words, or of tokens of code, in a run."""
 SAME_REQUEST = 0.5
-"""No two of 400 official requests have more than 0.33 in common."""
+"""Similarity threshold for requests. No two of 400 official requests have more than 0.33 in common."""
 SAME_CODE = 0.8
 """Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
-"""Values in a band. Of sets exactly at the threshold 1.6 % and 0.3 % are missed, at 0.1 more 0.01 % or fewer."""
+"""Values in a band. Of sets exactly at the threshold, 1.6 % and 0.3 % are missed; 0.1 above it, at most 0.01 %."""
 PRIME = 2**31 - 1
-"""Products of two smaller numbers fit into 64 bits."""
+"""A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")
 TOKEN = re.compile(r"\w+|[^\w\s]")
 Shingle = tuple[str, ...]
@@ -60,7 +60,7 @@ class NearDuplicates:
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Return the task of which this one is a near-duplicate, with the reason; empty if there is none."""
+        """Return the reason why a task is a near-duplicate, which names the other task; "" if it is not."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request is {found[1]:.0%} the same as {found[0]}"
@@ -71,7 +71,7 @@ class NearDuplicates:
 class _Index:
     """Sets of shingles by name, and the bands of their MinHashes.
 
-    Sets with the share s in common agree in some band with the probability 1 - (1 - s^rows)^(FUNCTIONS/rows).
+    Sets with similarity s agree in at least one band with probability 1 - (1 - s^rows)^(FUNCTIONS/rows).
     """
 
     def __init__(self, threshold: float, rows: int) -> None:
@@ -86,7 +86,7 @@ class _Index:
         self._sets.append((name, shingles))
 
     def nearest(self, shingles: frozenset[Shingle]) -> tuple[str, float] | None:
-        """Return the most similar set with its similarity, if this reaches the threshold; the first one wins a tie."""
+        """Return the most similar set and the similarity, if it reaches the threshold; the first set wins a tie."""
         candidates = {n for band in self._bands(shingles) for n in self._holders.get(band, ())}
         best, likeness = "", 0.0
         for name, other in (self._sets[n] for n in sorted(candidates)):
@@ -129,7 +129,7 @@ def request_shingles(request: str) -> frozenset[Shingle]:
 
 
 def code_shingles(source: str) -> frozenset[Shingle]:
-    """Return the runs of tokens of normalized code; code that is not Python is not normalized."""
+    """Return the runs of tokens of a source; code that is not valid Python is not normalized."""
     with suppress(RejectedError, RecursionError):
         source = ast.unparse(_Renamed().visit(parse(source, "not_a_function")))
     return _shingles(TOKEN.findall(source))

@@ -17,7 +17,7 @@ from colbench_tasks.synthesis.checks import check_calls, check_function
 from colbench_tasks.synthesis.duplicates import NearDuplicates
 
 LONGEST_TEXT = 4_000
-"""The largest number of characters of a seed text in the prompt."""
+"""Maximum number of characters of a seed text in the prompt."""
 LONGEST_REQUEST = 4_000
 LONGEST_CODE = 10_000
 """Maximum number of characters of a reference, and of all calls in total."""
@@ -54,14 +54,14 @@ class BackendRecipe:
         return schema
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages to the model."""
+        """Return the messages for the model."""
         return [
             Message(role="system", content=self.prompt),
             Message(role="user", content=f"The text:\n\n{clean(text)[:LONGEST_TEXT]}"),
         ]
 
     def read(self, reply: str) -> Task:
-        """Read the task from a reply, without running it. Raises RejectedError if the reply is malformed."""
+        """Read the task from a reply, without running its code. Raises RejectedError if the reply is malformed."""
         draft = _decode(reply)
         function = check_function(draft.reference, draft.signature)
         check_calls(draft.calls, function)

@@ -258,7 +258,7 @@ def test_the_json_has_every_number(played, capsys):
         (["{a}", "/nowhere"], "/nowhere is not a run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),
         (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: the folder"),
-        (["{a}", "{b}", "--html", "."], "--html .: is a folder; name a file in it"),
+        (["{a}", "{b}", "--html", "."], "--html .: not a file but a folder; name a file in it"),
     ],
 )
 def test_mistakes_are_named_with_their_fix(played, capsys, words, message):

@@ -162,7 +162,7 @@ def test_a_failing_run_stops_no_other_and_the_exit_code_says_so(write, tmp_path,
 
 def test_a_run_s_folder_is_not_taken_for_that_of_a_sweep(write, played, capsys):
     assert sweep(write(FILE), played["guesser"].path) == 2
-    assert "is the folder of a run" in capsys.readouterr().err
+    assert ": the folder of a run; name another folder" in capsys.readouterr().err
 
 
 SLOW = """

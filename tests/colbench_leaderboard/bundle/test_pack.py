@@ -119,7 +119,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     with (mixed / "rollouts.jsonl").open("a") as file:
         file.write(json.dumps(other) + "\n")
     said = refused(mixed, meta, capsys)
-    assert "1 of a different configuration than run.json" in said
+    assert "1 with another configuration than run.json" in said
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_is_no_run_or_has_no_metadata_is_said(run, meta, tmp_path, capsys):
     assert pack(tmp_path, meta) == 2
     assert "is not a run folder" in capsys.readouterr().err
     assert main(["submit", "pack", str(run)]) == 2
-    assert "--meta is missing" in capsys.readouterr().err
+    assert "--meta FILE is missing" in capsys.readouterr().err
     assert pack(run, tmp_path / "none.toml") == 2
     assert "none.toml cannot be read" in capsys.readouterr().err
 

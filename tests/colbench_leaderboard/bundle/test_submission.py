@@ -20,7 +20,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS, read_submission, t
         ("models", "score = 0.9\nmodels", "`score`: scores are not submitted"),
         ("models", "[results]\nmodels", "`results`: scores are not submitted"),
         ('tools = "none"', 'tools = "none"\nsuccessRate = 1', "`disclosures.successRate`: scores are not"),
-        ("models", "colour = 1\nmodels", "unknown key `colour`; known are name, organization"),
+        ("models", "colour = 1\nmodels", "unknown key `colour`; known keys: name, organization"),
         ('tools = "none"', "", "not answered:\n  disclosures.tools: tools besides its model"),
         ('name = "Guesser"', 'name = ""', "not answered:\n  name: name of the system"),
         ('"open"', '"best"', '`track` ("standard" (bundled'),

@@ -320,7 +320,7 @@ def test_a_build_that_fails_leaves_the_site_before(tmp_path, stores):
     bundle = standings.boards[0].rows[0].bundle
     scores = next((made.folder / "entries" / bundle).rglob(SCORES))
     scores.write_bytes(scores.read_bytes().replace(b'"turns":', b'"turns": '))
-    with pytest.raises(DataError, match="named as"):
+    with pytest.raises(DataError, match="but should be"):
         build(made.folder, standings, out, [])
     assert sorted(path for path in out.rglob("*")) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
@@ -440,5 +440,5 @@ def test_a_site_is_served_to_this_machine(site):
 
 @pytest.mark.parametrize("port", [-1, 70000])
 def test_an_invalid_port_is_refused(site, port):
-    with pytest.raises(UserError, match="a port is a number from 0 to 65535"):
+    with pytest.raises(UserError, match="expected a number from 0 to 65535"):
         server(site, port)

@@ -49,7 +49,7 @@ def test_build_refuses_a_path_without_a_store_and_a_folder_of_something_else(
     assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path)]) == 2
     assert "contains something other than a site" in capsys.readouterr().err
     assert main(["leaderboard", "build", str(small[0]), "--serve", "--port", "99999"]) == 2
-    assert "a port is a number from 0 to 65535" in capsys.readouterr().err
+    assert "expected a number from 0 to 65535" in capsys.readouterr().err
 
 
 def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, small):
@@ -71,7 +71,10 @@ def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, 
 
 def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
     (tmp_path / "file").write_text("")
-    for place, said in (("file", "is a file; name a folder"), ("file/site", "cannot be written")):
+    for place, said in (
+        ("file", "a file, not a folder; name a folder"),
+        ("file/site", "cannot be written"),
+    ):
         assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path / place)]) == 2
         assert said in capsys.readouterr().err
 

@@ -65,14 +65,14 @@ def another_manifest(store, one, record):
 
 def missing_bundle(store, one, record):
     shutil.rmtree(bundle_folder(store, one.digest))
-    return rf"bundle: is missing; record {record.number} names it"
+    return rf"bundle: missing; record {record.number} names it"
 
 
 def changed(name):
     def attack(store, one, record):
         path = verified_folder(store, one.digest, record.receipt) / name
         path.write_bytes(path.read_bytes().replace(b"1", b"0"))
-        return rf"{name}: its SHA-256 is \w+, but it is named as"
+        return rf"{name}: its SHA-256 is \w+, but should be"
 
     return attack
 
@@ -90,12 +90,12 @@ def earlier_receipt_gone(store, one, record):
 
 def stranger(store, one, record):
     (store / ENTRIES / ("f" * 64)).mkdir()
-    return rf"{'f' * 64}: is not named by the log"
+    return rf"{'f' * 64}: not named by the log"
 
 
 def stranger_beside_the_bundle(store, one, record):
     (entry_folder(store, one.digest) / "notes.txt").touch()
-    return r"notes\.txt: is not named by the log"
+    return r"notes\.txt: not named by the log"
 
 
 def stranger_in_the_bundle(store, one, record):
@@ -105,20 +105,20 @@ def stranger_in_the_bundle(store, one, record):
 
 def stranger_receipt(store, one, record):
     (verified_folder(store, one.digest, record.receipt).parent / "0").mkdir()
-    return r"verified/0: is not named by the log"
+    return r"verified/0: not named by the log"
 
 
 def link(store, one, record):
     folder = bundle_folder(store, one.digest)
     folder.rename(store / "elsewhere")
     folder.symlink_to(store / "elsewhere")
-    return r"bundle: is a symbolic link"
+    return r"bundle: a symbolic link"
 
 
 def refused_bundle_kept(store, one, record):
     refused = next(r.bundle for r in audit_records(store) if r.decision == "refused")
     shutil.copytree(bundle_folder(store, one.digest), bundle_folder(store, refused))
-    return r"bundle: is not named by the log"
+    return r"bundle: not named by the log"
 
 
 def deleted_bundle_kept(store, one, record):

@@ -170,7 +170,7 @@ def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken
     capsys.readouterr()
     take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
     assert main(take) == 2
-    assert "was not verified against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
+    assert "not verified against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 
@@ -241,7 +241,7 @@ MISTAKES = [
     ),
     (["build", "nowhere"], "--out is missing"),
     (["build", "nowhere", "--out", "site", "--port", "0"], "--port: requires --serve"),
-    (["init", "."], "is not empty"),
+    (["init", "."], "not empty"),
 ]
 
 
@@ -258,7 +258,7 @@ def test_a_mistake_is_named_in_a_line(tmp_path, monkeypatch, capsys, action, mes
 @pytest.mark.parametrize(("old", "new"), MOVED.items())
 def test_an_old_spelling_names_the_new_one(old, new, capsys):
     assert main([*old.split(), "anything", "--out", "somewhere"]) == 2
-    assert capsys.readouterr().err == f"colbench {old}: is now `{new}`\n"
+    assert capsys.readouterr().err == f"colbench {old}: replaced by `{new}`\n"
 
 
 @pytest.mark.parametrize("group", ["leaderboard", "submit"])

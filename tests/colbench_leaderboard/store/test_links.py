@@ -41,7 +41,7 @@ def test_a_link_in_a_store_is_a_fault_although_what_it_leads_to_is_right(
     assert audit(store).faults == ()
     moved(PLACES[place](store, record), tmp_path / "elsewhere")
     faults = audit(store).faults
-    assert any("is a symbolic link" in fault for fault in faults), faults
+    assert any("a symbolic link" in fault for fault in faults), faults
 
 
 @pytest.mark.parametrize("place", ["entries", "the entry", "its receipts"])
@@ -56,7 +56,7 @@ def test_nothing_is_written_through_a_link(store, entrant, tmp_path, place):
         (store / ENTRIES).rmdir()
     link[place].parent.mkdir(parents=True, exist_ok=True)
     link[place].symlink_to(outside)
-    with pytest.raises(DataError, match="is a symbolic link"):
+    with pytest.raises(DataError, match="a symbolic link"):
         accept(store, one.bundle, one.verified)
     assert list(outside.iterdir()) == []
 
@@ -65,6 +65,6 @@ def test_nothing_is_deleted_through_a_link(store, entrant, tmp_path):
     one = entrant()
     record = accept(store, one.bundle, one.verified)
     moved(entry_folder(store, record.bundle), tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="is a symbolic link"):
+    with pytest.raises(DataError, match="a symbolic link"):
         remove(store, one.digest, "asked for", delete=True)
     assert (tmp_path / "elsewhere" / "bundle" / "submission.json").is_file()

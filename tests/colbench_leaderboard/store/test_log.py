@@ -255,7 +255,7 @@ def test_a_log_that_is_a_link_is_not_written_through(store, tmp_path):
     os.symlink(tmp_path / "elsewhere", store / LOG)
     with pytest.raises(DataError), writing(store):
         pass
-    with pytest.raises(DataError, match=r"log\.jsonl: is a symbolic link"):
+    with pytest.raises(DataError, match=r"log\.jsonl: a symbolic link"):
         read_log(store)
 
 
@@ -274,7 +274,7 @@ def test_a_log_with_another_name_is_read_but_not_written(store, log, tmp_path):
 def test_a_log_that_is_a_pipe_is_refused_and_nobody_waits_for_it(store):
     (store / LOG).unlink()
     os.mkfifo(store / LOG)
-    with pytest.raises(DataError, match="is not a regular file"):
+    with pytest.raises(DataError, match="not a regular file"):
         read_log(store)
 
 

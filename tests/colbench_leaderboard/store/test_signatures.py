@@ -92,12 +92,12 @@ def rewritten(store, keys):
 
 def without_a_head(store, keys):
     (store / HEADS / "1.txt").unlink()
-    return r"heads/1\.txt: is missing, but .*heads/3\.txt follows it"
+    return r"heads/1\.txt: missing, but .*heads/3\.txt follows it"
 
 
 def without_the_last_head(store, keys):
     (store / HEADS / "3.txt").unlink()
-    return "unsigned from record 2: `colbench leaderboard sign"
+    return "unsigned from record 2; sign with `colbench leaderboard sign"
 
 
 def appended(store, keys):
@@ -108,12 +108,12 @@ def appended(store, keys):
 def changed_statement(store, keys):
     path = store / HEADS / "3.txt"
     path.write_text(path.read_text().replace("follows: 1", "follows: 0"))
-    return r"heads/3\.txt: has a signature of different content"
+    return r"heads/3\.txt: its signature is for different content"
 
 
 def signed_by_a_stranger(store, keys):
     (store / SIGNERS).write_text(signers(keys, "stranger"))
-    return r"heads/1\.txt: was signed by a key that is not in .*signers"
+    return r"heads/1\.txt: its signature was made with a key that is not in .*signers"
 
 
 def another_kind_of_signature(store, keys):
@@ -121,59 +121,59 @@ def another_kind_of_signature(store, keys):
     words = ["ssh-keygen", "-Y", "sign", "-q", "-f", keys / "keeper", "-n", "colbench-receipt"]
     made = subprocess.run(words, input=statement.encode(), capture_output=True, check=True)
     (store / HEADS / "3.txt").write_text(statement + made.stdout.decode())
-    return r"heads/3\.txt: has a signature of different content"
+    return r"heads/3\.txt: its signature is for different content"
 
 
 def a_key_that_was_not_valid(store, keys):
     options = 'valid-before="20200101" '
     (store / SIGNERS).write_text(signers(keys, "keeper", options=options))
-    return r"heads/1\.txt: (has a signature|was signed by)"
+    return r"heads/1\.txt: its signature (is for|was made with)"
 
 
 def without_a_receipts_signature(store, keys):
     receipt_signature(store).unlink()
-    return r"receipt\.json\.sig: is missing"
+    return r"receipt\.json\.sig: missing"
 
 
 def with_that_of_another_receipt(store, keys):
     other = read_log(store).records[1]
     theirs = verified_folder(store, other.bundle, other.receipt) / "receipt.json.sig"
     shutil.copyfile(theirs, receipt_signature(store))
-    return r"receipt\.json\.sig: has a signature of different content"
+    return r"receipt\.json\.sig: its signature is for different content"
 
 
 def without_signers(store, keys):
     (store / SIGNERS).unlink()
-    return "signers: is missing, but the log has signed heads"
+    return "signers: missing, but the log has signed heads"
 
 
 def something_else_among_the_heads(store, keys):
     (store / HEADS / "notes").touch()
-    return "heads/notes: is not a head"
+    return "heads/notes: not a head"
 
 
 def a_head_under_another_number(store, keys):
     (store / HEADS / "3.txt").rename(store / HEADS / "2.txt")
-    return r"heads/2\.txt: is the head after 3 records"
+    return r"heads/2\.txt: contains the head after 3 records"
 
 
 def a_head_that_is_a_link(store, keys):
     (store / HEADS / "3.txt").rename(store / "3.txt")
     (store / HEADS / "3.txt").symlink_to(store / "3.txt")
-    return r"heads/3\.txt: is a symbolic link"
+    return r"heads/3\.txt: a symbolic link"
 
 
 def heads_that_are_elsewhere(store, keys):
     (store / HEADS).rename(store / "others")
     (store / HEADS).symlink_to(store / "others")
-    return "heads: is a symbolic link"
+    return "heads: a symbolic link"
 
 
 def a_link_for_a_receipts_signature(store, keys):
     path = receipt_signature(store)
     path.rename(store / "signature")
     path.symlink_to(store / "signature")
-    return r"receipt\.json\.sig: is a symbolic link"
+    return r"receipt\.json\.sig: a symbolic link"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_store_that_was_written_again_is_whole_but_for_those_who_know_its_keep
     assert main(["leaderboard", "audit", str(again)]) == 0
     capsys.readouterr()
     assert main(["leaderboard", "audit", str(again), *known]) == 1
-    assert "was signed by a key that is not in" in capsys.readouterr().out
+    assert "its signature was made with a key that is not in" in capsys.readouterr().out
 
 
 def test_a_published_head_shows_what_the_store_itself_cannot(
@@ -256,7 +256,7 @@ def test_a_head_is_read_as_it_was_posted(signed, tmp_path):
     path.write_text("\n\n" + newest_head(signed, read_log(signed)).text.replace("\n", "\r\n"))
     assert read_head(path) == read_heads(signed)[-1]
     path.write_text(path.read_text() + "See you!\n")
-    with pytest.raises(DataError, match=r"not a log head|is not a signature"):
+    with pytest.raises(DataError, match=r"not a log head|signature was not made by"):
         Keepers(signed / SIGNERS).signer(b"", read_head(path).signature, "colbench-head", "2026")
 
 
@@ -298,8 +298,11 @@ def test_a_store_is_begun_with_its_keepers_and_signed_as_it_decides(
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("stranger", r"--key .*stranger: was signed by a key that is not in .*signers"),
-        ("nowhere", r"--key .*nowhere: does not exist; create a key with `ssh-keygen -t ed25519`"),
+        (
+            "stranger",
+            r"--key .*stranger: its signature was made with a key that is not in .*signers",
+        ),
+        ("nowhere", r"--key .*nowhere: no such file; create a key with `ssh-keygen -t ed25519`"),
         ("rubbish", r"--key .*rubbish: cannot sign: "),
     ],
 )

@@ -86,12 +86,12 @@ def test_help_is_there(words, capfd):
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_old_command_of_a_stage_names_the_new_one(stage, fails):
     said = fails(stage, "tiny-cpu", "--dry-run")
-    assert said == f"sweet-rl {stage}: is now `sweet-rl run RECIPE --until {stage}`"
+    assert said == f"sweet-rl {stage}: replaced by `sweet-rl run RECIPE --until {stage}`"
 
 
 @pytest.mark.parametrize(("former", "present"), [("recipes", "show"), ("reproduce", "study")])
 def test_a_former_command_names_the_present_one(former, present, fails):
-    assert fails(former, "--quick") == f"sweet-rl {former}: is now `sweet-rl {present}`"
+    assert fails(former, "--quick") == f"sweet-rl {former}: replaced by `sweet-rl {present}`"
 
 
 def test_an_unknown_command_names_the_present_ones_alone(capfd):
@@ -172,7 +172,7 @@ def test_dialogues_that_are_all_too_long_are_counted(fails, small_recipe, tmp_pa
     said = fails(
         "run", small_recipe, *CRITIC, "--out", tmp_path / "out", "--set", "critic.max_length=10"
     )
-    assert "none remains for training (longer than 10 tokens: " in said
+    assert "remains for training (longer than 10 tokens: " in said
 
 
 def test_a_tokenizer_without_a_chat_template_is_named(fails, small_recipe, small_model, tmp_path):
@@ -239,7 +239,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recip
     (critic / "run").mkdir(parents=True)
     (critic / "run" / "notes.txt").write_text("mine")
     said = fails("run", small_recipe, *CRITIC, "--out", out)
-    assert said == f"{critic}: training stopped with code 2, see above"
+    assert said == f"{critic}: training stopped with code 2; see above"
     assert [path.name for path in (critic / "run").iterdir()] == ["notes.txt"]
 
 
@@ -252,7 +252,7 @@ def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capf
     assert "Traceback" not in said
     assert "is not finite; in the batch: " in said
     assert "lower the learning rate" in said
-    assert "training stopped with code 2, see above" in said
+    assert "training stopped with code 2; see above" in said
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -313,7 +313,7 @@ def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
     said = fails("study", "--world", world, "--out", tmp_path / "out")
-    assert said.endswith("out: is a file; name a new folder or the folder of the study")
+    assert said.endswith("out is a file; name a new folder or the folder of the study")
 
 
 def test_without_its_libraries_the_program_says_what_to_install():

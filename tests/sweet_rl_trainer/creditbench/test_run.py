@@ -119,7 +119,7 @@ def test_monte_carlo_values_cover_the_exact_ones(finished):
     ("words", "message"),
     [
         (["--critic", "SWEET"], "--critic SWEET: expected NAME=FOLDER"),
-        (["--critic", "SWEET=nowhere"], "--critic: give --policy, the model"),
+        (["--critic", "SWEET=nowhere"], "--critic: requires --policy, the model"),
         (["--policy", "nowhere"], "--policy nowhere: no such folder"),
         (["--number", "0"], "--number 0: must be at least 1"),
         (["--tasks", "bundled:frontend"], "--tasks bundled:frontend: no task"),

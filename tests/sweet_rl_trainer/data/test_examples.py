@@ -106,7 +106,7 @@ def test_what_is_too_long_is_left_out_whole_and_counted(chat, trajectory):
     assert taken.rejected.trajectory == fine.id
     assert report.dropped == {f"longer than {limit} tokens": 1}
     assert (report.taken, report.longest) == (1, limit)
-    said = rf"of 2 pairs none remains for training \(longer than {limit - 1} tokens: 2\)"
+    said = rf"none of 2 pairs remains for training \(longer than {limit - 1} tokens: 2\)"
     with pytest.raises(DataError, match=said):
         pair_examples(pairs, chat, "sum", max_length=limit - 1)
 
@@ -140,9 +140,9 @@ def test_successes_are_those_with_the_reward_and_the_rest_is_counted(chat, traje
     assert [side.trajectory for side in taken] == [dialogues[0].id]
     assert report.dropped == {"a reward below 1": 2}
     assert len(success_examples(dialogues, chat, at_least=0.9, max_length=1000)[0]) == 2
-    with pytest.raises(DataError, match=r"of 2 dialogues none remains .*a reward below 1: 2"):
+    with pytest.raises(DataError, match=r"none of 2 dialogues remains .*a reward below 1: 2"):
         success_examples(dialogues[1:], chat, max_length=1000)
-    with pytest.raises(DataError, match=r"of 0 pairs none remains for training \(none was given"):
+    with pytest.raises(DataError, match=r"none of 0 pairs remains for training \(none was given"):
         pair_examples([], chat, "sum", max_length=1000)
 
 

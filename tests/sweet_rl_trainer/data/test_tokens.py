@@ -195,7 +195,10 @@ def test_sentence_pieces_are_aligned_too(tokenizer, trajectory):
 def test_what_a_tokenizer_cannot_write_is_refused(tokenizer, trajectory):
     fast = tokenizer("mistral", pieces=True)
     dialogue = trajectory(HEARD[:2], ("Is the last day late?", "漢字"))
-    with pytest.raises(DataError, match="dialogue-.*, turn 2: tiny-mistral cannot write the reply"):
+    with pytest.raises(
+        DataError,
+        match="dialogue-.*, turn 2: the tokenizer of tiny-mistral cannot represent the reply",
+    ):
         encode(dialogue, Chat(fast))
 
 

@@ -216,5 +216,7 @@ def test_results_of_a_base_with_other_weights_are_refused(tmp_path, make, small_
     shutil.copytree(small_model, base.folder(tmp_path) / MODEL)
     report = Report(stage=base.name, key=base.key, settings={}, inputs={}, seconds=1.0, said={})
     (base.folder(tmp_path) / DONE).write_bytes(msgspec.json.encode(report))
-    with pytest.raises(UserError, match="belong to the base 0123, but the base made now is"):
+    with pytest.raises(
+        UserError, match="belong to base model 0123, but this machine produced base model"
+    ):
         list(run("quick", world, tmp_path, seeds=2))

@@ -337,7 +337,7 @@ def test_pairs_with_pictures_have_a_row_each_and_share_nothing(pairs):
     examples, _ = pairs
     packer = Packer(examples, None, TrainSettings(**SETTINGS))
     assert sorted(numbers for numbers, _ in packer.bins([0, 1], seed=0)) == [[0], [1]]
-    with pytest.raises(ValueError, match="cannot share beginnings"):
+    with pytest.raises(ValueError, match="cannot share prefixes"):
         lay_out([[examples[0].chosen.examples]], share=True)
 
 
@@ -393,5 +393,5 @@ def test_a_missing_picture_is_named(pairs, pixels, tmp_path):
     examples, _ = pairs
     row = lay_out([[examples[0].chosen.examples]])
     (tmp_path / "pictures" / f"{row.pictures[0]}.png").unlink()
-    with pytest.raises(DataError, match="delete the stages critic-data and rank"):
+    with pytest.raises(DataError, match="delete the folders of the stages critic-data and rank"):
         pixels.of(row)

@@ -87,7 +87,7 @@ ACTIONS: dict[tuple[str, int], str] = {
     ("sort", 0): "you sort {self}",
     ("update", 1): "you put {0} into {self}",
 }
-"""Methods called for their effects instead of their values."""
+"""Methods that are called for their effects and not for their values."""
 
 TESTS: dict[str, tuple[str, str]] = {
     "startswith": ("{self} starts with {0}", "{self} does not start with {0}"),

@@ -1,4 +1,4 @@
-"""The kinds of question a piece of code answers, and the words such questions are asked with."""
+"""The kinds of questions that a piece of code answers, and the words used in such questions."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ ERROR_WORDS = (
 
 
 def telling(text: str) -> list[str]:
-    """Return stems of the words of a text that distinguish it from others.
+    """Return the stems of the words that distinguish a text from other texts.
 
     Even a common longer word ("current") may be what distinguishes two variables.
     """
@@ -103,7 +103,7 @@ def asked(text: str) -> dict[str, frozenset[str]]:
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """Return the kinds of question that statements under conditions answer."""
+    """Return the kinds of questions that statements, under the conditions `tests`, answer."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

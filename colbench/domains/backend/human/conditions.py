@@ -59,7 +59,7 @@ VERBS = {"has", "have", "is", "are", "can", "needs", "contains", "exceeds"}
 
 
 def state(node: ast.expr, speaker: Says, *, negated: bool = False) -> str:
-    """Say a condition as a clause; its opposite if `negated`."""
+    """Phrase a condition as a clause, or its opposite if `negated`."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return state(inner, speaker, negated=not negated)
@@ -258,7 +258,7 @@ def _quantified(
 
 
 def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
-    """Say a value used as a condition: a flag, or something that exists or not."""
+    """Phrase a value used as a condition: a flag, or something that may or may not exist."""
     words = split_words(node.id) if isinstance(node, ast.Name) else []
     flag = _flag(words, negated) if len(words) > 1 else ""
     if flag:
@@ -270,7 +270,7 @@ def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
 
 
 def _flag(words: list[str], negated: bool) -> str:
-    """Say `is_double_bogey`, `card_has_port`, `video_disabled` as sentences."""
+    """Phrase a flag such as `is_double_bogey`, `card_has_port` or `video_disabled` as a sentence."""
     denied = " not" if negated else ""
     head, *rest = words
     if head in ("is", "are"):

@@ -1,7 +1,7 @@
-"""A reference taken apart: every decision in it as one sentence, with the words a question about it may use.
+"""The facts of a reference: each of its decisions as one sentence, with the words that a question about it may use.
 
-The reference is parsed and never run. Conditions keep their outcomes, branches and loops their context, tables their
-entries.
+The reference is parsed and never run. The facts of conditions include the outcomes, those of branches and loops the
+context, and those of tables the entries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CodeFact(Struct, frozen=True, kw_only=True):
     terms: dict[str, float]
     """Stems of the words that the fact is about, and how distinctive each is."""
     concepts: frozenset[str]
-    """The kinds of question that the fact answers; see `concepts`."""
+    """The kinds of questions that the fact answers; see `concepts`."""
 
 
 class Context(Struct, frozen=True):
@@ -50,7 +50,7 @@ class Context(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def code_facts(source: str) -> tuple[CodeFact, ...]:
-    """Return the facts of a reference, in its order. Raises SimulatorError if it is not Python."""
+    """Return the facts of a reference, in source order. Raises SimulatorError if the reference is not valid Python."""
     tree = _parse(source)
     facts: dict[str, CodeFact] = {}
     try:
@@ -71,7 +71,7 @@ def _parse(source: str) -> ast.Module:
 
 
 class _Reader:
-    """Walks statements and yields facts; `speaker` knows the loop variables in scope."""
+    """A reader of statements that yields their facts; its `speaker` knows the loop variables in scope."""
 
     def __init__(
         self, speaker: Speaker, returns: str = "it returns", grown: frozenset[str] = frozenset()
@@ -178,7 +178,7 @@ class _Reader:
                 yield from self._entries(node, table)
 
     def _entries(self, node: ast.stmt, table: ast.Dict) -> Iterator[CodeFact]:
-        """Yield each entry of a table separately, so that a question about one entry does not get all of them."""
+        """Yield each entry of a table separately, so that a question about one entry is answered with that entry."""
         owner = [node.targets[0]] if isinstance(node, ast.Assign) else []
         whole = f" of {self._speaker.say(owner[0])}" if owner else ""
         for key, value in zip(table.keys, table.values, strict=True):
@@ -216,7 +216,7 @@ def _fits(nodes: Sequence[ast.stmt], clause: Callable[[ast.stmt], str]) -> bool:
 
 
 def _grown(function: FUNCTION) -> frozenset[str]:
-    """Return the variables that a function changes step by step."""
+    """Return the variables that a function updates with augmented assignment, such as `total += x`."""
     return frozenset(
         node.target.id
         for node in ast.walk(function)
@@ -225,7 +225,7 @@ def _grown(function: FUNCTION) -> frozenset[str]:
 
 
 def _is_empty(node: ast.stmt) -> bool:
-    """Return True if a statement only makes an empty list or table, to be filled later."""
+    """Return True if a statement only creates an empty list or table, to be filled later."""
     match node:
         case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[])):
             return True
@@ -235,7 +235,7 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Return True if a statement always leaves the block, so later code runs only if its condition fails."""
+    """Return True if a statement always leaves its block, so that later code runs only if the condition was false."""
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):
@@ -251,7 +251,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Describe the context in words, consecutive conditions joined; only the innermost if the text is too long."""
+    """Describe the context in words, joining consecutive conditions; if that is too long, only the innermost part."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 

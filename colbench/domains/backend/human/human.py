@@ -1,8 +1,8 @@
-"""The keyless human for rows without facts: reads the reference code, and tells the one decision that is asked for.
+"""The keyless human for tasks without facts, who reads the reference code and reveals the decision that is asked for.
 
-Each question of the agent's last message is compared with every fact of the reference by its words and by the kind of
-thing it asks for (a threshold, an order, an error). The best facts are told if they match well enough, at most two. The
-code is never run and never quoted.
+Each question in the agent's last message is compared with every fact of the reference: by its words, and by the kind of
+thing that it asks for (a threshold, an order, an error). The human says the best facts, at most two, if they match well
+enough. The code is never run and never quoted.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ GOOD_ENOUGH = 0.4
 """Minimum share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
-"""Weights of an unmatched word of a question: a word unknown to the task, and a word of the request."""
+"""Weights of an unmatched word of a question: for a word unknown to the task, and for a word of the request."""
 BY_SYNONYM = 0.6
 BY_CONCEPT = 0.7
 AGREEMENT = 0.05
-"""Bonus for each further matching concept word, to distinguish facts that match equally well otherwise."""
+"""Bonus for each further matching concept word, to distinguish facts that otherwise match equally well."""
 OFF_CONCEPT = 0.4
-"""Remaining share of a match if the question asks for something special that the fact is not about."""
+"""Factor on a match if the question asks for a specific concept that the fact does not concern."""
 OFF_TOPIC = 0.5
 """Factor on a match if the fact concerns none of the things that the question names."""
 SHAPE_UNASKED = 0.5
-"""The remaining share of a match with a parameter's format when the question does not ask about formats."""
+"""Factor on a match with a parameter's format if the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
-"""Matches questions about behavior instead of definitions."""
+"""Pattern of questions about behavior instead of definitions."""
 ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})
 NEUTRAL = frozenset(
     map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
@@ -55,12 +55,12 @@ NAME_LENGTH = 60
 
 
 class CodeHuman:
-    """Answers from `task.hidden.reference`; the same question to the same task gets the same answer."""
+    """A human who answers from `task.hidden.reference`. The same question about the same task gets the same answer."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
         """Return the human's answer to the agent's last message.
 
-        Raises SimulatorError if the reference is not Python, or if there is no message of the agent.
+        Raises SimulatorError if the reference is not valid Python, or if there is no message from the agent.
         """
         said = next((m.content for m in reversed(dialogue) if m.role == "assistant"), None)
         if said is None:
@@ -69,7 +69,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return the human's reply to a message: one fact per question, at most two, or a reply that it does not know."""
+    """Return the human's reply to a message: one fact per question, at most two facts, or that it does not know."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -81,9 +81,9 @@ def answer(task: Task, said: str) -> str:
 
 
 def decisions(task: Task) -> tuple[Fact, ...]:
-    """Estimate the decisions behind a task from its reference: one per sentence, named by its first words.
+    """Estimate the decisions behind a task from its reference: one decision per sentence, named by its first words.
 
-    Empty if the reference is not Python.
+    Empty if the reference is not valid Python.
     """
     try:
         return _decisions(task.hidden.reference)
@@ -116,7 +116,7 @@ def _parts(said: str) -> list[str]:
 
 
 def _found(task: Task, parts: Sequence[str]) -> dict[str, None]:
-    """Return the sentences of the decisions that the parts ask for, each once, in their order."""
+    """Return the sentences of the decisions that the parts ask for, each once, in the order of the parts."""
     matcher = _matcher(task.hidden.reference, task.request)
     found = (matcher.best(part) for part in parts[:MOST_QUESTIONS])
     return dict.fromkeys(fact.sentence for fact in found if fact)
@@ -128,7 +128,7 @@ def _matcher(reference: str, request: str) -> _Matcher:
 
 
 class _Matcher:
-    """Finds the fact that a question is about."""
+    """A finder of the fact that a question is about."""
 
     def __init__(self, facts: Sequence[CodeFact], request: str) -> None:
         self._facts = facts
@@ -137,7 +137,7 @@ class _Matcher:
         self._kinds = Counter(concept for fact in facts for concept in fact.concepts)
 
     def best(self, question: str) -> CodeFact | None:
-        """Return the fact that a question is about; the earlier one wins a tie; None if there is no such fact."""
+        """Return the fact that a question is about, or None if there is none; on a tie, the earlier fact."""
         kinds = self._asked(question)
         words = self._words(question)
         plain = (word for word in words if word in self._spread or word not in CONCEPTS)
@@ -149,10 +149,10 @@ class _Matcher:
         return self._facts[scores.index(best)] if whole and best >= GOOD_ENOUGH * whole else None
 
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
-        """Return the concept words of a question.
+        """Return the words of a question that stand for concepts, each with its concepts.
 
-        A word that names something in this reference is not a concept, unless the concept is in `SPECIFIC`. The
-        question how the result is calculated asks for the formula, if there is one, and not for the kind of result.
+        A word that names something in this reference does not count, unless its concept is in `SPECIFIC`. A question
+        about how the result is calculated asks for the formula, if there is one, and not for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {
@@ -165,7 +165,7 @@ class _Matcher:
         return found
 
     def _words(self, question: str) -> list[str]:
-        """Return the words of a question that count: telling in general, or in this reference."""
+        """Return the words of a question that count: those that are distinctive in general or in this reference."""
         general = [word for word in content(question) if word not in NEUTRAL]
         here = [word for word in telling(question) if word in self._spread]
         return list(dict.fromkeys((*general, *here)))

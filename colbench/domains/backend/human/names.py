@@ -44,7 +44,7 @@ def split_words(identifier: str) -> list[str]:
 
 
 def spoken(identifier: str) -> str:
-    """Say an identifier as words, common abbreviations spelled out."""
+    """Phrase an identifier as words, with common abbreviations spelled out."""
     words = split_words(identifier)
     if not words:
         return identifier
@@ -56,7 +56,7 @@ def spoken(identifier: str) -> str:
 
 
 def the(identifier: str) -> str:
-    """Say an identifier as a noun phrase."""
+    """Phrase an identifier as a noun phrase."""
     words = split_words(identifier)
     if len(words) > 1 and words[0] in FLAGS:
         return f'the "{" ".join(words)}" flag'
@@ -90,7 +90,7 @@ def singular(phrase: str) -> str:
 
 
 def be(phrase: str, *, negated: bool = False) -> str:
-    """Return the verb "to be" that fits a noun phrase."""
+    """Return the form of "to be" that agrees with a noun phrase."""
     return ("are" if is_plural(phrase) else "is") + (" not" if negated else "")
 
 
@@ -105,7 +105,7 @@ def quoted(text: str) -> str:
 
 
 def number(value: float) -> str:
-    """Format a number as short as possible without rounding."""
+    """Format a number as briefly as possible without rounding."""
     short = f"{value:g}"
     text = short if "e" not in short and float(short) == value else repr(value)
     return f"minus {text[1:]}" if text.startswith("-") else text
@@ -119,7 +119,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """Format a clause as a sentence with a capital letter and a period; one that is too long ends in "and so on"."""
+    """Format a clause as a sentence with a capital letter and a period; if it is too long, it ends in "and so on"."""
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

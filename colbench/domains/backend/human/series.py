@@ -12,7 +12,7 @@ ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth", 4: "fifth", -1: "l
 FROM_ZERO = "the position (counting from 0)"
 FROM_ONE = "the position (counting from 1)"
 SHORT_NAME = 2
-"""Variables with no more letters mean little by themselves."""
+"""Length up to which a variable's name says little by itself."""
 
 
 def called(func: ast.expr) -> str:
@@ -115,7 +115,7 @@ def _is_plain_filter(node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> boo
 
 
 def for_each(speaker: Says, target: ast.expr, source: ast.expr) -> str:
-    """Say the head of a loop: "for each name and weight in the entries"."""
+    """Phrase the head of a loop: "for each name and weight in the entries"."""
     inner = speaker.loop(target, source)
     match source, target:
         case ast.Call(func=ast.Name(id="enumerate"), args=[counted, *_]), ast.Tuple(elts=[_, item]):
@@ -174,4 +174,4 @@ SPECIAL: dict[str, Callable[[Says, ast.Call], str]] = {
     "min": _extreme,
     "sorted": _sorted,
 }
-"""Functions that need more than a template; they return "" if theirs does not apply."""
+"""Functions that need more than a template, each with its describer, which returns "" if it does not apply."""

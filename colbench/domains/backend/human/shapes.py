@@ -10,7 +10,7 @@ from colbench.domains.backend.human.words import Speaker
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Shape = tuple[str, tuple[ast.AST, ...], frozenset[str]]
-"""A clause, the nodes it is about, and the concepts it answers."""
+"""A clause, the nodes that it describes, and the concepts that it answers."""
 TEXT_METHODS = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "encode")
 METHOD_KINDS = {
     **dict.fromkeys(TEXT_METHODS, "a text"),
@@ -21,7 +21,7 @@ MOST = 8
 
 
 def defaults(function: Function) -> Iterator[Shape]:
-    """Yield the values of parameters that are not given."""
+    """Yield the default values of parameters."""
     parameters = function.args.args
     given = function.args.defaults
     for parameter, value in zip(parameters[len(parameters) - len(given) :], given, strict=True):
@@ -34,7 +34,7 @@ def defaults(function: Function) -> Iterator[Shape]:
 
 
 def inputs(function: Function) -> Iterator[Shape]:
-    """Yield the shape and the values of each parameter, as far as its uses show them."""
+    """Yield the shape and the values of each parameter, as far as the code shows them."""
     for parameter in function.args.args:
         subject = the(parameter.arg)
         shape = _shape(function, parameter.arg)
@@ -48,7 +48,7 @@ def inputs(function: Function) -> Iterator[Shape]:
 
 
 def outputs(function: Function) -> Iterator[Shape]:
-    """Yield the kinds of value that the function returns."""
+    """Yield the kinds of values that the function returns."""
     values = [value for value in _returned(function) if value is not None]
     kinds = list(dict.fromkeys(_kind(value, function) for value in values))
     labels = list(dict.fromkeys(_labels(values)))
@@ -155,7 +155,7 @@ def _kind_of_variable(name: str, function: Function, depth: int) -> str:
 
 
 def _compared(function: Function, name: str) -> list[str]:
-    """Return the texts that a parameter is compared with."""
+    """Return the strings that a parameter is compared with."""
     found: list[str] = []
     for node in _in_order(function):
         match node:
@@ -216,7 +216,7 @@ def _list_of(target: ast.expr, function: Function) -> str:
 
 
 def _keys(function: Function, name: str) -> list[str]:
-    """Return the text keys that are looked up in a variable."""
+    """Return the string keys that are looked up in a variable."""
     found: dict[str, None] = {}
     for node in _in_order(function):
         match node:

@@ -1,4 +1,4 @@
-"""The interface of the speaker that joins the parts of a paraphrase."""
+"""The interface of the speaker who joins the parts of a paraphrase."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Protocol
 
 
 class Says(Protocol):
-    """Describes expressions in words; see `words.Speaker`."""
+    """A speaker who describes expressions in words; see `words.Speaker`."""
 
     names: dict[str, str]
 
     def say(self, node: ast.AST) -> str:
-        """Say an expression as a noun phrase."""
+        """Phrase an expression as a noun phrase."""
         ...
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """Say a condition as a clause, or its opposite."""
+        """Phrase a condition as a clause, or its opposite if `negated`."""
         ...
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:
-        """Say each expression."""
+        """Phrase each expression."""
         ...
 
     def bare(self, node: ast.expr) -> str:
-        """Say a noun phrase without its article."""
+        """Phrase an expression as a noun phrase without its article."""
         ...
 
     def knowing(self, names: Mapping[str, str]) -> Says:
-        """Return a speaker that knows phrases for more variables."""
+        """Return a speaker who also knows these phrases for variables."""
         ...
 
     def loop(self, target: ast.expr, source: ast.expr) -> Says:
-        """Return a speaker that knows the meaning of a loop's short variables."""
+        """Return a speaker who knows what a loop's short variable names stand for."""
         ...

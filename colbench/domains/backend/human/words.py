@@ -1,4 +1,4 @@
-"""Python expressions as a person would say them: `Speaker.say` gives a noun phrase, `state` a clause.
+"""Python expressions as a person would say them: `Speaker.say` returns a noun phrase, `Speaker.state` a clause.
 
 Expressions without a rule are paraphrased with the words in them; code itself is never quoted.
 """
@@ -60,22 +60,22 @@ TRAILING = frozenset(
 
 
 class Speaker:
-    """Describes expressions in words; `names` maps variables with unclear names to phrases."""
+    """A speaker who describes expressions in words; `names` maps variables with unclear names to phrases."""
 
     def __init__(self, names: Mapping[str, str] | None = None) -> None:
         self.names = dict(names or {})
 
     def knowing(self, names: Mapping[str, str]) -> Speaker:
-        """Return a speaker that knows more phrases."""
+        """Return a speaker who also knows these phrases for variables."""
         return Speaker({**self.names, **names})
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """Say a condition as a clause, or its opposite."""
+        """Phrase a condition as a clause, or its opposite if `negated`."""
         return state(node, self, negated=negated)
 
     @singledispatchmethod
     def say(self, node: ast.AST) -> str:
-        """Say an expression as a noun phrase; an expression without a rule by its words."""
+        """Phrase an expression as a noun phrase; an expression without a rule is paraphrased with its words."""
         words = (word for part in ast.unparse(node).split() for word in split_words(part))
         return " ".join(words) or "something"
 
@@ -168,13 +168,13 @@ class Speaker:
         return f"all of {self.say(node.value)}"
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:
-        """Say each expression."""
+        """Phrase each expression."""
         return [self.say(node) for node in nodes]
 
     def operand(self, node: ast.expr, rank: int = TIGHTEST) -> str:
-        """Say an expression as part of another: bracketed if the words alone could be misread.
+        """Phrase an expression as part of another one, in parentheses if the words alone could be misread.
 
-        Arithmetic that binds at least as tightly as `rank` stays without brackets.
+        Arithmetic that binds at least as tightly as `rank` gets no parentheses.
         """
         said = self.say(node)
         trailing = isinstance(node, ast.Call) and called(node.func) in TRAILING
@@ -182,7 +182,7 @@ class Speaker:
         return f"({said})" if trailing or (isinstance(node, LOOSE) and not tight) else said
 
     def whose(self, node: ast.expr) -> str:
-        """Say an expression as a possessor: "the player's"."""
+        """Phrase an expression as a possessor: "the player's"."""
         phrase = self.say(node)
         if phrase == "it":
             return "its"
@@ -191,11 +191,11 @@ class Speaker:
         return f"{phrase}'" if phrase.endswith("s") else f"{phrase}'s"
 
     def bare(self, node: ast.expr) -> str:
-        """Say a noun phrase without its article."""
+        """Phrase an expression as a noun phrase without its article."""
         return self.say(node).removeprefix("the ")
 
     def loop(self, target: ast.expr, source: ast.expr) -> Speaker:
-        """Return a speaker that knows the meaning of short loop variables."""
+        """Return a speaker who knows what a loop's short variable names stand for."""
         return self.knowing(loop_names(self, target, source))
 
     def _piece(self, node: ast.expr) -> str:
@@ -296,7 +296,7 @@ def _special_arithmetic(speaker: Speaker, node: ast.BinOp) -> str:
 
 
 def _average(speaker: Speaker, node: ast.BinOp) -> str:
-    """Say `sum(x) / len(x)` as the average of x."""
+    """Phrase `sum(x) / len(x)` as the average of x."""
     match node:
         case ast.BinOp(
             left=ast.Call(func=ast.Name(id="sum"), args=[total]),

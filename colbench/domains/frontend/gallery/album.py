@@ -1,6 +1,6 @@
 """The pictures of a run: read from the store of renders, reduced in size, and kept next to the report.
 
-A picture is made once; if it exists, the store is not read.
+A picture is created once. If it exists, the store is not read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from colbench.errors import UserError
 from colbench.pages.store import RenderStore, render_key
 
 NAME = 24
-"""Hexadecimal digits of a render's key in the name of its file."""
+"""Number of hexadecimal digits of a render's key in its file name."""
 LOST = (
     "This page has no picture: rendering took too long or crashed the browser, or the render was "
     "lost. `colbench score {run}` renders the pages of finished dialogues again."
@@ -42,7 +42,8 @@ class Shot(Struct, frozen=True, kw_only=True):
 class Album:
     """The pictures of one run's pages, in the default viewport.
 
-    `folder`: the run's folder; the pictures are in its subfolder `gallery/`. `environment`: as recorded in `run.json`.
+    `folder`: the run's folder, whose subfolder `gallery/` contains the pictures. `environment`: as recorded in
+    `run.json`.
     """
 
     def __init__(self, folder: Path, store: RenderStore, environment: str) -> None:
@@ -53,7 +54,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if the pictures of a pair and of its difference exist, or can be made from stored renders."""
+        """Return True if the pictures of a pair and its difference exist or can be created from stored renders."""
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:
@@ -62,10 +63,10 @@ class Album:
         return made or all(self._store.get(key) for key in keys)
 
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
-        """Make the pictures of these pages, and pictures of the differences in these pairs of target and page.
+        """Create the pictures of these pages, and pictures of the differences of these pairs of target and page.
 
-        They replace the pictures that the album returned before. Uses every core. Raises UserError if they cannot be
-        written.
+        They replace the pictures that the album returned before. All cores are used. Raises UserError if the pictures
+        cannot be written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
@@ -102,7 +103,7 @@ class Album:
         return self._kept(pair, pictures.difference)
 
     def _kept(self, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """Return the picture made from the renders of these keys; make it unless it exists."""
+        """Return the picture composed of the renders with these keys, creating its file if it does not exist."""
         name = _name(*keys)
         path = self._folder / name
         if not path.exists():

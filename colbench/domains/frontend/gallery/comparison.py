@@ -1,4 +1,4 @@
-"""Target, page and difference as pictures, for the viewer and for the leaderboard's site."""
+"""Pictures of target, page and difference, for the viewer and for the leaderboard's site."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PageComparison:
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:
-        """Return target, page and difference; parts that were not rendered have a note instead of a picture."""
+        """Return target, page and difference; a page that was not rendered has a note instead of a picture."""
         target = target_page(task.hidden.reference)
         pages = [target] if page is None else [target, page]
         self._album.take(pages, [(target, page)] if page is not None else [])

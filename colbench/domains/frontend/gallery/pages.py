@@ -1,6 +1,6 @@
-"""`gallery.html`: for each dialogue the target, every page that was shown, and the differences of the last one.
+"""`gallery.html`: for each dialogue the target, every page that was shown, and the differences of the last page.
 
-The pages of agents come in as pictures and as escaped text, never as markup. There is no script.
+Agents' pages are included as pictures and as escaped text, never as markup. The gallery contains no script.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEAR = 10
 Row = Sequence[Rollout | None]
 """The planned dialogues on a task; None for an unfinished one."""
 WORDS = 300
-"""Maximum number of characters to show of a message without a page."""
+"""Maximum number of characters shown of a message without a page."""
 
 
 class Picture(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     shot: Shot
     metrics: str = ""
     note: str = ""
-    """Why there may be no picture."""
+    """An explanation, in case there is no picture."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -74,12 +74,12 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 def page_name(number: int) -> str:
-    """Return the file of a page of the gallery, from 1."""
+    """Return the file name of a page of the gallery; pages are numbered from 1."""
     return "gallery.html" if number == 1 else f"gallery-{number}.html"
 
 
 class Gallery(Mapping[str, str]):
-    """The pages of a gallery as HTML, by file name; each is built on access, after its pictures are made."""
+    """The pages of a gallery as HTML, by file name. Each page is built on access, after its pictures are created."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """`rollouts`: for each task its finished dialogues. `metrics` and `floors` are the domain's."""
+        """Set up the gallery. `rollouts`: the finished dialogues of each task. `metrics`, `floors`: the domain's."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors
@@ -129,7 +129,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def address(self, place: int) -> str:
-        """Return the address of the task at an index, counted from 0."""
+        """Return the address of the task at an index that counts from 0."""
         return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
     def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:

@@ -1,4 +1,4 @@
-"""Small pictures for the gallery: a page as a thumbnail, and how two pages differ."""
+"""Small pictures for the gallery: thumbnails of pages, and differences of two pages."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ WIDTH = 640
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
 """WebP options; see Pillow's manual."""
 FADING = 0.6
-"""How far the areas of a difference are faded to white, so that its colors stand out."""
+"""Share by which the areas of a difference are faded to white, so that the colors of the difference stand out."""
 CONTRAST = 3
 """Factor by which a difference is amplified for display."""
 NEAR = 4
-"""Radius in pixels of the surroundings that a point is compared with."""
+"""Radius in pixels of the surroundings with which a point is compared."""
 DETAIL = 8
-"""Gray levels by which one page must stand out from its background more than the other to be assigned a difference."""
+"""Number of gray levels by which one page must stand out more than the other for a difference to be assigned to it."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colors of areas that only the target has, that only the final page has, and that differ in color."""
 
@@ -30,11 +30,11 @@ def thumbnail(picture: bytes) -> bytes:
 
 
 def difference(target: bytes, final: bytes) -> bytes:
-    """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller one.
+    """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller page.
 
-    Points are pale gray where both agree. Elsewhere the color is `TARGET` if something stands out on the target only,
-    `FINAL` if on the final page only, and `BOTH` if on neither more than on the other, as in an area of another color.
-    Below its end a page counts as white.
+    Points are pale gray where both pages agree. Elsewhere the color is `TARGET` if something stands out only on the
+    target, `FINAL` if only on the final page, and `BOTH` if it stands out equally on both, as in an area of another
+    color. Below its end, a page counts as white.
     """
     from PIL import Image, ImageChops
 
@@ -54,7 +54,7 @@ def difference(target: bytes, final: bytes) -> bytes:
 
 
 def size_of(picture: bytes) -> tuple[int, int]:
-    """Return width and height in pixels."""
+    """Return a picture's width and height in pixels."""
     from PIL import Image
 
     with Image.open(BytesIO(picture)) as image:
@@ -78,7 +78,7 @@ def _extended(image: Image, size: tuple[int, int]) -> Image:
 
 
 def _detail(image: Image) -> Image:
-    """Return how far each point stands out from its surroundings, in levels of gray."""
+    """Return how far each point stands out from its surroundings, in gray levels."""
     from PIL import ImageChops, ImageFilter
 
     return _strongest(ImageChops.difference(image, image.filter(ImageFilter.BoxBlur(NEAR))))

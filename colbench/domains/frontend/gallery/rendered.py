@@ -1,4 +1,4 @@
-"""Pictures of the pages of a dialogue, rendered when they are first viewed."""
+"""Pictures of the pages of a dialogue, which are rendered when they are first viewed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WORKERS = 2
 
 
 class RenderedPages:
-    """Target, page and difference of every turn with a page.
+    """Pictures of target, page and difference for every turn with a page.
 
-    They come from the run's renders in the user's store or, if these were deleted, from a browser that starts with the
+    They are created from the run's renders in the user's store. If those were deleted, a browser is started for the
     first page that needs it. Pictures are kept in `gallery/` in the run's folder.
     """
 
@@ -47,13 +47,14 @@ class RenderedPages:
         self._renderer: Renderer | None = None
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, with a page."""
+        """Return the numbers of the turns with a page, counted from 1."""
         return [n for n, (_, page) in enumerate(shown_pages(rollout), start=1) if page]
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
         """Return the pictures of the page of a turn.
 
-        Raises UserError without a browser, or if the browser fails or the pictures cannot be written.
+        Raises UserError if the turn shows no page, there is no browser, the browser fails, or the pictures cannot be
+        written.
         """
         page = [page for _, page in shown_pages(rollout)][turn - 1]
         if page is None:
@@ -76,7 +77,7 @@ class RenderedPages:
         return found if same else _noted(found)
 
     async def _started(self) -> Renderer:
-        """Return the renderer, which is started once."""
+        """Return the renderer; start it on the first call."""
         from colbench.sandbox.browser import Renderer
 
         async with self._starting:

@@ -15,7 +15,7 @@ from colbench.domains.frontend.human.words import quote
 from colbench.pages.render import Block
 
 JUST_SEEN = 2.5
-"""Color distance that a person notices side by side."""
+"""Minimum color distance that a person notices between two colors side by side."""
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
 _WIDE = 0.5
@@ -42,7 +42,7 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """Name the wanted color; if the present one has the same name, add whether it is lighter or darker."""
+    """Return the name of the wanted color; `a little lighter` or `darker` if the current color has the same name."""
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"
@@ -90,12 +90,12 @@ def _on_picture(pair: Pair, scene: Scene) -> bool:
 
 
 def _share(area: float, page: Page) -> float:
-    """Return the root of its share of a window, at most 1."""
+    """Return the square root of the area's share of a window, at most 1."""
     return min(1.0, sqrt(area / (max(1, page.width) * 720)))
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of areas that are empty on one page; on the other they may contain something."""
+    """Yield differences of areas that are empty on one page; on the other page they may contain something."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)
@@ -135,7 +135,7 @@ def _is_empty(area: Block, page: Page) -> bool:
 
 
 def _overlap(one: Block, other: Block) -> float:
-    """Return the overlap of two sizes, 0 to 1; 0 unless both are at about the same position on the page."""
+    """Return the overlap of two blocks' sizes, 0 to 1; 0 unless both are at about the same position on the page."""
     width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
     apart = abs(one.y - other.y) / 2000
     tall = min(one.height, other.height) / max(1, one.height, other.height)

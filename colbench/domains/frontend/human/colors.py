@@ -25,7 +25,7 @@ NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
 }
 """The colors of the names; the hues are Tailwind's, which most pages use."""
 _GREYISH, _GREY = 0.06, 0.005
-"""Chroma above which a color has a named hue; higher for dark colors."""
+"""Chroma limits of gray: above the limit a color has a named hue; the limit is higher for dark colors."""
 _GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))
 
 Lab = tuple[float, float, float]
@@ -33,7 +33,7 @@ Lab = tuple[float, float, float]
 
 @lru_cache(maxsize=4096)
 def name(color: str) -> str:
-    """Return the color name that fits `#rrggbb` best: mainly by hue, then by lightness and strength."""
+    """Return the color name that fits `#rrggbb` best: mainly by hue, then by lightness and chroma."""
     lightness, a, b = oklab(color)
     grey = math.hypot(a, b) < _GREYISH * (1 - lightness) + _GREY
     names = _GREYS if grey else sorted(NAMES.keys() - set(_GREYS))
@@ -49,7 +49,7 @@ def _unlike(one: str, other: str) -> float:
 
 @lru_cache(maxsize=65536)
 def distance(one: str, other: str) -> float:
-    """Return how different two colors look: Euclidean in Oklab, times 100; about 2 is just noticeable."""
+    """Return how different two colors look: 100 times their Euclidean distance in Oklab; about 2 is just noticeable."""
     return 100 * math.dist(oklab(one), oklab(other))
 
 

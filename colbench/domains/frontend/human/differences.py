@@ -19,11 +19,11 @@ from colbench.pages.render import Render
 
 _SAME_HEIGHT = 0.03
 _REST = 0.3
-"""Weight of further differences of a group relative to its first."""
+"""Weight of further differences of a group relative to the first one."""
 
 
 def differences(target: Render, made: Render) -> list[Difference]:
-    """Return what a person would say about the agent's page; nothing if both look alike.
+    """Return the differences that a person would mention about the agent's page; none if both pages look the same.
 
     Of related differences only the first is reported. The height of the page is reported only if nothing else differs.
     """

@@ -1,4 +1,4 @@
-"""Outcomes of the differences that the human pointed out, on the agent's next page."""
+"""Outcomes, on the agent's next page, of the differences that the human pointed out."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def all_followed(
 ) -> list[Followed | None]:
     """Return, for each turn, the outcomes of the differences that the reply to its page names word for word.
 
-    `pages` has the page of each turn, None for a turn without one. None is returned for a turn whose reply names no
-    difference or is not followed by a page. On a page that cannot be rendered, every outcome is worse.
+    `pages` has the page of each turn, None for a turn without a page. The result is None for a turn whose reply names
+    no difference or is not followed by a page. If that page cannot be rendered, every outcome is `worse`.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -50,9 +50,9 @@ def _followed(
 
 
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
-    """Return the outcome of a difference, given the remaining ones.
+    """Return the outcome of a difference, given the remaining differences.
 
-    If its subject is now missing altogether, the outcome is worse.
+    If the subject of the difference is now missing altogether, the outcome is `worse`.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

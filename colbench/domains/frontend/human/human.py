@@ -1,4 +1,4 @@
-"""The keyless human for pages: compares the layouts of two pages and describes the differences."""
+"""The keyless human for pages, who compares the layouts of two pages and describes the differences."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _AGAIN = 0.6
 
 
 class PageHuman:
-    """Reports the most noticeable differences between the agent's page and the target, four at a time.
+    """A human who reports the most noticeable differences between the agent's page and the target, four at a time.
 
-    Deterministic. Differences that were mentioned before and remain get a lower priority each time, so that the human
-    also reports the others. The forms of the sentences are in docs/frontend.md.
+    The replies are deterministic. Differences that were mentioned before and remain get a lower priority each time, so
+    that the human also reports the others. docs/frontend.md lists the forms of the sentences.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class PageHuman:
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the answer to the agent's last message, with the picture of the page in it.
+        """Return the answer to the agent's last message, with a picture of that message's page.
 
         Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
         """

@@ -20,7 +20,7 @@ _SAME_SIZE = 0.06
 """Share of its width or height by which a picture may differ unnoticed; fields and buttons may differ by more."""
 _SAME_FIELD = 0.3
 _BEFORE = 2
-"""Words that are quoted before a difference."""
+"""Number of words that are quoted before a difference."""
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
@@ -54,7 +54,7 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _further_on(theirs: str, mine: str) -> str:
-    """Return where the wanted text differs, for two long texts with the same beginning, from two words before."""
+    """Describe how two long texts with a common prefix differ; the quote starts two words before the difference."""
     words, others = theirs.split(), mine.split()
     alike = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), None)
     if alike is None and len(words) <= len(others):
@@ -120,7 +120,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Yield differences of pictures, fields and buttons; a button's size depends mostly on its text."""
+    """Yield differences in size of pictures, fields and buttons; a button's size depends mostly on its text."""
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):
         return

@@ -1,4 +1,4 @@
-"""Matching the blocks of the agent's page with the blocks of the target."""
+"""The matching of the blocks of the agent's page with the blocks of the target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.pages.render import Block
 Band = tuple[Block, ...]
 
 SAME_TEXT = 0.75
-"""Similarity above which two texts count as the same text, slightly changed."""
+"""Similarity above which two texts count as the same text, perhaps slightly changed."""
 _UNRELATED = 0.25
 """Similarity that two texts have by chance."""
 _SAME_PLACE = 0.45
@@ -43,12 +43,12 @@ class Pair(Struct, frozen=True, kw_only=True):
 
 
 class Matching(Struct, frozen=True, kw_only=True):
-    """The outcome of each block."""
+    """The pairs of matching blocks of two pages, and the blocks without a match."""
 
     bands: tuple[tuple[Pair, ...], ...]
     """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""
     moved: tuple[Pair, ...]
-    """Blocks with the same text in quite another place."""
+    """Blocks with the same text in a very different place."""
     backdrops: tuple[Pair, ...]
     """Pictures with texts on them, on at least one of the pages."""
     missing: tuple[Block, ...]
@@ -56,12 +56,12 @@ class Matching(Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Return all pairs."""
+        """All pairs."""
         return tuple(pair for band in self.bands for pair in band) + self.moved
 
 
 def match(target: Page, made: Page) -> Matching:
-    """Match bands from top to bottom, blocks within aligned bands, then the rest by its text."""
+    """Match bands from top to bottom, then blocks within aligned bands, then the remaining blocks by their text."""
     partner = dict(_align(target, made))
     bands: list[tuple[Pair, ...]] = []
     for at, band in enumerate(target.bands):
@@ -88,7 +88,7 @@ def match(target: Page, made: Page) -> Matching:
 
 
 def similarity(one: str, other: str) -> float:
-    """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words, or letter pairs."""
+    """Return the similarity of two texts, 0 to 1: Dice's coefficient (Dice 1945) over words or letter pairs."""
     if one == other:
         return 1.0
     long = min(one.count(" "), other.count(" ")) > _SHORT_WORDS
@@ -164,7 +164,7 @@ def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
-    """Return the best pairs first; each block once. Of repeated texts, the first is paired with the first."""
+    """Return pairs of blocks, best pairs first, each block once. Repeated texts are paired in order."""
     scores = {
         (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
     }
@@ -195,7 +195,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if both are near their target positions, relative to the nearest blocks."""
+    """Return True if the agent's block is near its target position, relative to the nearest pair found."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -221,7 +221,7 @@ def _backdrops(
 def _greedy(
     scored: Iterable[tuple[float, int, int, int]], theirs: Sequence[Block], mine: Sequence[Block]
 ) -> list[Pair]:
-    """Return the pairs with the smallest scores first; each block once."""
+    """Return the pairs in order of increasing score, each block once."""
     pairs: list[Pair] = []
     rows, columns = set(), set()
     for _, _, i, j in sorted(scored):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from colbench.pages.render import Block, Render
 
 SCREEN = 720
-"""Height of a window, pixels."""
+"""Height of a window in pixels."""
 MOST_BLOCKS = 400
 """Maximum number of blocks; the largest ones are used."""
 _OVERLAP = 0.3
@@ -32,33 +32,33 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def content(self) -> tuple[Block, ...]:
-        """Return all blocks except areas and backdrops."""
+        """All blocks except areas and backdrops."""
         return tuple(block for band in self.bands for block in band)
 
     @cached_property
     def texts(self) -> frozenset[str]:
-        """Return all text on the page, without names of pictures."""
+        """All texts on the page, without names of pictures."""
         return frozenset(block.text for block in self.content if block.kind != "picture")
 
     @cached_property
     def title(self) -> Block | None:
-        """Return the largest heading, the first of equal ones."""
+        """The largest heading, or the first of several equally large ones; None if there is no heading."""
         headings = [block for block in self.content if block.kind == "heading"]
         return max(headings, key=lambda block: block.font_size, default=None)
 
     @cached_property
     def last(self) -> Block | None:
-        """Return the text that stands alone at the end, if any."""
+        """The text that stands alone at the end; None if there is no such text."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 
     def behind(self, block: Block) -> Block | None:
-        """Return the smallest area that holds a block, if any."""
+        """Return the smallest area that contains a block; None if there is no such area."""
         return min((area for area in self.areas if holds(area, block)), key=area_of, default=None)
 
 
 def take_in(render: Render) -> Page:
-    """Read the page that was rendered."""
+    """Return the page that was rendered, with its blocks sorted into bands, areas and backdrops."""
     blocks = render.blocks
     if len(blocks) > MOST_BLOCKS:
         largest = sorted(range(len(blocks)), key=lambda at: (-area_of(blocks[at]), at))
@@ -93,7 +93,7 @@ def _bands(blocks: Iterable[Block]) -> tuple[tuple[Block, ...], ...]:
 
 
 def _reading(block: Block) -> tuple[int, int]:
-    """Return the reading position: lines of about the same height, from left to right."""
+    """Return a sort key for reading order: by lines of about the same height, then from left to right."""
     return (round((block.y + block.height / 2) / 24), block.x)
 
 
@@ -105,17 +105,17 @@ def holds(area: Block, block: Block) -> bool:
 
 
 def middle(block: Block) -> tuple[float, float]:
-    """Return its middle, in pixels."""
+    """Return the center of a block, in pixels."""
     return block.x + block.width / 2, block.y + block.height / 2
 
 
 def area_of(block: Block) -> int:
-    """Return its area in square pixels."""
+    """Return the area of a block in square pixels."""
     return block.width * block.height
 
 
 def weight(block: Block, page: Page) -> float:
-    """Return how much a block attracts the eye: about the square root of its share of a window, 0 to 1."""
+    """Return how much a block attracts the eye, 0 to 1: about the square root of its share of a window."""
     share = area_of(block) / (max(1, page.width) * SCREEN)
     louder = 1.3 if block.kind == "heading" else 1.0
     return min(1.0, math.sqrt(share) * louder)

@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap between a block and another above it."""
+    """Return the gap between a block and another block above it."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

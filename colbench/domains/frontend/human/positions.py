@@ -13,7 +13,7 @@ from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Block
 
 _SEEN = 10
-"""Minimum offset in pixels that a person would notice."""
+"""Offset in pixels above which a person notices it."""
 _FAR = 300.0
 _CENTRED = 0.02
 _NARROW = 0.9
@@ -21,7 +21,7 @@ _ALIGNED = {"center": "centred", "left": "left-aligned", "right": "right-aligned
 
 
 def position_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of pairs: other places, alignments across the page, gaps between bands."""
+    """Yield differences in the positions of pairs: other places, alignments across the page, gaps between bands."""
     for pair in scene.matching.moved:
         yield _difference(scene, pair, scene.wanted_place(pair.theirs), _FAR, "")
     for at, band in enumerate(scene.matching.bands):
@@ -32,7 +32,7 @@ def position_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def _whole(scene: Scene, at: int, band: Sequence[Pair]) -> bool:
-    """Return True if nothing is missing or surplus in a band that would have moved the rest of the band."""
+    """Return True if a band has no missing or surplus block that would have moved the rest of the band."""
     missing = {id(block) for block in scene.matching.missing}
     top = min((pair.mine.y for pair in band), default=0)
     bottom = max((pair.mine.y + pair.mine.height for pair in band), default=0)
@@ -67,7 +67,10 @@ def _across(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]
 
 
 def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
-    """Return how far to the right a block should move: the smallest offset of its edges and its middle."""
+    """Return how far to the right a block should move.
+
+    This is the offset of its left edge, right edge or middle, whichever is closest to 0.
+    """
     scale = scene.mine.width / scene.theirs.width
     left, right = theirs.x * scale - mine.x, (theirs.x + theirs.width) * scale - mine.x - mine.width
     return min((left, right, (left + right) / 2), key=abs)
@@ -105,7 +108,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield bands closer to the one above, or farther from it, if nothing is missing or surplus in between."""
+    """Yield bands too close to the band above or too far from it, if nothing is missing or surplus in between."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}

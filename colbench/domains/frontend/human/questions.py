@@ -1,4 +1,4 @@
-"""The human's replies without a page: answers to questions, or a first description."""
+"""The human's replies to messages without a page: answers to questions, or a first description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Answer the agent's questions briefly, or name the most noticeable parts of the target not yet mentioned."""
+    """Answer the agent's questions briefly, or name the most noticeable parts of the target not mentioned yet."""
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

@@ -21,15 +21,15 @@ class Difference(Struct, frozen=True, kw_only=True):
     """One difference that a person would mention."""
 
     severity: float
-    """How noticeable the difference is to the eye; about 1 for half a window."""
+    """How noticeable the difference is; about 1 for half a window."""
     sentence: str
     aspect: Aspect
     subjects: frozenset[str]
-    """The difference's blocks, as `identify` names them: of the target, or of the agent's page if they are surplus."""
+    """The difference's blocks, named by `identify`: blocks of the target or, if surplus, of the agent's page."""
     group: str = ""
-    """Differences of one group belong together: only the first is mentioned."""
+    """The group of the difference. Differences of one group belong together, and only the first is mentioned."""
     rewords: str = ""
-    """The text that should be changed to another one."""
+    """The text that should be replaced with another one."""
     about: str = ""
     """The text that the difference concerns."""
 
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """Return pairs whose text identifies a position on both pages: the same text, occurring only once."""
+        """The pairs whose text identifies a position on both pages: the same text, occurring only once."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair
@@ -55,11 +55,11 @@ class Scene:
         )
 
     def wanted_place(self, block: Block) -> str:
-        """Describe the position of a target block relative to blocks on both pages."""
+        """Describe the position of a target block relative to blocks that are on both pages."""
         return place(block, self.theirs, [pair.theirs for pair in self.common])
 
     def place(self, block: Block) -> str:
-        """Say where a block of the agent's page is."""
+        """Describe the position of a block of the agent's page."""
         return place(block, self.mine, [pair.mine for pair in self.common])
 
     def called(self, block: Block) -> str:
@@ -70,7 +70,7 @@ class Scene:
 
 
 def identify(*blocks: Block) -> frozenset[str]:
-    """Return names of blocks that are the same on every page where the blocks are."""
+    """Return names of blocks that are the same on every page that contains the blocks."""
     return frozenset(f"{block.kind} {block.x} {block.y}" for block in blocks)
 
 

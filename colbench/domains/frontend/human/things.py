@@ -15,7 +15,7 @@ from colbench.pages.render import Block
 MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
 _FIRST = 0.05
-"""Priority of the top of the page over its end."""
+"""Bonus in priority for the top of the page over its end."""
 _FEW = 3
 _SHORT = 30
 """Maximum characters of a text in a row, and of a text that names columns."""
@@ -139,7 +139,7 @@ def article(word: str) -> str:
 
 
 def _row(group: Sequence[Block]) -> Block:
-    """Return one block that encloses all of them."""
+    """Return one block that encloses all blocks of a group."""
     left, top = min(block.x for block in group), min(block.y for block in group)
     right = max(block.x + block.width for block in group)
     bottom = max(block.y + block.height for block in group)
@@ -147,7 +147,7 @@ def _row(group: Sequence[Block]) -> Block:
 
 
 def _looks(block: Block, page: Page) -> str:
-    """Describe size and colors if they are unusual."""
+    """Describe a block's size and colors if they are unusual."""
     words = size(block) if block.kind != "button" else ""
     own_ground = distance(block.background, page.background) > _SEEN
     if own_ground or distance(block.color, "#000000") > _DARK:

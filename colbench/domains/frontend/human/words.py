@@ -1,4 +1,4 @@
-"""Quoting texts and naming the things on a page as a person would."""
+"""Texts and things on a page, quoted and named as a person would."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIZES = (
 
 
 def quote(text: str) -> str:
-    """Quote in straight quotation marks; a long text ends in … at a word."""
+    """Quote a text in straight quotation marks; a long text is cut after a word and ends in …."""
     plain = " ".join(text.replace('"', "'").split())
     if len(plain) <= QUOTED_CHARS:
         return f'"{plain}"'
@@ -34,7 +34,7 @@ def quote(text: str) -> str:
 
 
 def size(block: Block) -> str:
-    """Return `large text` and the like; nothing for normal text."""
+    """Return a phrase such as `large text`; "" for text of normal size."""
     for most, word in _SIZES:
         if block.font_size <= most:
             return f"{word} text" if word else ""
@@ -42,6 +42,6 @@ def size(block: Block) -> str:
 
 
 def roughly(pixels: float) -> int:
-    """Round as a person would say it."""
+    """Round a number of pixels as a person would say it."""
     step = 5 if abs(pixels) < 100 else 10
     return max(step, round(abs(pixels) / step) * step)

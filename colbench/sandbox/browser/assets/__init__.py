@@ -1,4 +1,4 @@
-"""Assets that a page gets from the package instead of the network: Tailwind, pictures, fonts.
+"""Assets that a page gets from this package instead of the network: Tailwind, pictures, fonts.
 
 `prepare` prepares a page for the browser, `respond` answers the page's requests, and `fonts_environment` restricts the
 browser to the vendored fonts. See docs/frontend.md.

@@ -1,12 +1,12 @@
 """Addresses that a page may request, and the responses.
 
-- Tailwind's stylesheet, versions 0 to 2, from whatever host: 2.2.19. Later versions have no stylesheet to link, so such
-  a link fails as it would on the web.
-- Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). The latter
-  has no official package; the npm package `tailwindcss-cdn` has a copy of what the address serves, so pages look as
+- Tailwind's stylesheet, versions 0 to 2, from any host: the response is version 2.2.19. Later versions have no
+  stylesheet to link, so such a link fails as it would on the web.
+- Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). There is no official
+  package of the latter. The npm package `tailwindcss-cdn` has a copy of what the address serves, so that pages look as
   their author saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
-- Pictures of placeholder services, drawn here: see `pictures`.
-- Google's font stylesheets: empty, the page falls back to the vendored fonts.
+- Pictures of placeholder services, which are drawn here: see `pictures`.
+- Google's font stylesheets: the response is empty, so the page falls back to the vendored fonts.
 
 Everything else is refused, including Bootstrap and icon fonts, which none of the released pages uses.
 """
@@ -39,7 +39,7 @@ _MOST_CHARACTERS = 2048
 
 
 class Asset(Struct, frozen=True, kw_only=True):
-    """An answer to a request of a page."""
+    """A response to a page's request."""
 
     body: bytes
     content_type: str
@@ -85,7 +85,7 @@ def _script(address: SplitResult) -> str | None:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a web address; one without a scheme (`//host/path`) is a web address, too."""
+    """Split a web address; an address without a scheme (`//host/path`) is also a web address."""
     if len(url) > _MOST_CHARACTERS:
         return None
     try:

@@ -1,7 +1,7 @@
 """Drawn pictures: landscapes that replace photos, and labeled boxes.
 
-The same arguments give the same pixels: only integers and a hash are used, no clock or random numbers. Pictures have a
-palette, which is several times faster to draw and compress than true color.
+The same arguments give the same pixels: only integers and a hash are used, and neither a clock nor random numbers.
+Pictures have a palette, which is several times faster to draw and compress than true color.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Color = tuple[int, int, int]
 
 @lru_cache(maxsize=_KEPT)
 def photo(subject: str, width: int, height: int, gray: bool) -> bytes:
-    """Draw a landscape, with colors and forms of its own for this subject, as a PNG of this size."""
+    """Draw a landscape as a PNG of this size, with colors and shapes specific to this subject."""
     from PIL import Image, ImageDraw
 
     chance = blake2b(subject.encode("utf-8", "replace"), digest_size=16).digest()
@@ -68,7 +68,7 @@ def _mixed(first: Color, second: Color, share: float) -> Color:
 
 @lru_cache(maxsize=_KEPT)
 def box(text: str, width: int, height: int, background: str, color: str) -> bytes:
-    """Draw centered text in one color, as large as fits (up to an eighth of the width); colors as `#rrggbb`."""
+    """Draw centered text in one color, as large as fits (up to an eighth of the width). Colors are `#rrggbb`."""
     from PIL import Image, ImageColor, ImageDraw
 
     back, front = ImageColor.getrgb(background)[:3], ImageColor.getrgb(color)[:3]

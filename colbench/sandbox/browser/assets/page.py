@@ -2,8 +2,8 @@
 
 A link to Tailwind's stylesheet becomes a style element in the same place, which keeps the order of the cascade. A
 Tailwind script is requested from one known address. A refresh that stays on the same page is removed, and frames get a
-sandbox in which nothing refreshes, because a refresh might occur before or after the picture. Everything else in the
-page is unchanged; links in comments and in text (`<textarea>`, `<script>`) are not links.
+sandbox in which nothing refreshes, because a refresh might occur before or after the picture is taken. Everything else
+in the page is unchanged. Links in comments and in text (`<textarea>`, `<script>`) do not count as links.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ SCRIPT_READY = """new Promise(resolve => {
   };
   look(20);
 })"""
-"""A JavaScript expression: a promise kept when the Tailwind script has made its styles, or after a second without any.
-A script that fails (`@apply` of an unknown class) makes none, and the page stays without, as on the web."""
+"""A JavaScript expression: a promise that resolves when the Tailwind script has created its styles, or after one second
+without styles.
+
+A script that fails (`@apply` of an unknown class) creates no styles, and the page remains unstyled, as on the web.
+"""
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' http: https:; img-src http: https: data:; "
@@ -49,10 +52,10 @@ _MARKUP = re.compile(
 )
 """Parts that may contain or be a link or a script.
 
-Each alternative ends at the end of the page at the latest: linear time.
+Each alternative ends at the end of the page at the latest, so matching takes linear time.
 """
 _MOST_INLINED = 4
-"""Maximum number of links that become styles; further ones stay links, so that pages do not grow a thousandfold."""
+"""Maximum number of links that become styles. Further links are kept, so that pages do not grow a thousandfold."""
 _MOST_CONFIGS = 8
 """Maximum number of configuration scripts that may run; one is usual, and each takes space in a header."""
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?""")
@@ -61,14 +64,15 @@ _CONFIG = re.compile(
     (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n\u2028\u2029]*+|/\*.*?\*/|[\w\s$.,:;{}\[\]-])*+""",
     re.S | re.X,
 )
-"""A configuration with only data: without parentheses, backticks and another `=`, it calls and sets nothing."""
+"""A configuration that contains only data: without parentheses, backticks and another `=`, it calls and sets nothing.
+"""
 
 
 _FRAME = re.compile(r"\A<iframe", re.I)
 _SANDBOXED = r'\g<0> sandbox="allow-same-origin"'
-"""The first of several attributes with the same name counts.
+"""A frame's tag with a sandbox in which nothing refreshes itself, also in nested frames.
 
-In such a frame and inside it, nothing refreshes itself.
+The attribute comes first because the first of several attributes with the same name counts.
 """
 _REFRESH = re.compile(r"""\s*[\d.]*\s*[;,\s]\s*(?:url\s*=)?\s*["']?([^"']*)""", re.I)
 """Time and target of a refresh, in the `content` of a meta element."""
@@ -81,7 +85,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
     needs_script: bool
     """True if the page must run with JavaScript, for the Tailwind script and nothing else."""
     csp: str
-    """Value of the Content-Security-Policy header to send with it."""
+    """Value of the Content-Security-Policy header to send with the page."""
 
 
 def prepare(page: str) -> Prepared:
@@ -146,7 +150,7 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a tag by name in lower case; the first of a name counts, as in a browser."""
+    """Return the attributes of a tag by lowercase name; the first of several equal names counts, as in a browser."""
     found: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(text):
         quoted = value[:1] in {'"', "'"}

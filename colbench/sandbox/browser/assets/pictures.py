@@ -48,7 +48,7 @@ _BOXES = {
     "fakeimg.pl": ("#cccccc", "#909090"),
     "placeholder.pics": ("#dedede", "#555555"),
 }
-"""Hosts of labeled boxes: background and text color where the address gives none."""
+"""Hosts of labeled boxes, with the background and text colors used if the address gives none."""
 _NAMED = re.compile(r"/(?:id|seed)/[^/]*")
 _PHOTO_SIZE = re.compile(r"/([0-9]{1,5})(?:[x/]([0-9]{1,5}))?(?![0-9a-z])", re.I)
 _BOX_SIZE = re.compile(r"/([0-9]{1,5})(?:x([0-9]{1,5}))?(?![0-9a-z])", re.I)
@@ -78,12 +78,12 @@ def picture(address: SplitResult) -> bytes | None:
 
 
 def _found_size(found: re.Match[str] | None) -> tuple[int, int] | None:
-    """Read a size: `/300/200` or `/300x200`; `/300` is a square."""
+    """Parse a size: `/300/200` or `/300x200`; `/300` is a square."""
     return (int(found[1]), int(found[2] or found[1])) if found else None
 
 
 def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
-    """Read a size: `w=300&h=200`; if one is missing, the photo is 3:2."""
+    """Parse a size such as `w=300&h=200`; if one of the two is missing, the photo is 3:2."""
     size = [0, 0]
     for name, value in query.items():
         if name in _SIZE_NAMES and re.fullmatch("[0-9]{1,5}", value):
@@ -99,13 +99,13 @@ def _subject(query: dict[str, str]) -> str:
 
 
 def _capped(width: int, height: int) -> tuple[int, int]:
-    """Return this size, or the largest of its proportions that is allowed."""
+    """Return this size or, if it is too large, the largest allowed size with the same proportions."""
     scale = min(1.0, LONGEST_SIDE / max(width, height, 1))
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
 def _colors(named: list[str], default: tuple[str, str]) -> tuple[str, str]:
-    """Return background and text color named in the path, such as `fff`, `336699`, `orange`."""
+    """Return the background and text colors named in the path, such as `fff`, `336699` or `orange`."""
     from PIL import ImageColor
 
     colors = list(default)

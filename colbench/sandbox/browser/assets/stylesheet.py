@@ -1,6 +1,6 @@
 """Tailwind's stylesheet, cut down to what a page can use.
 
-The whole sheet is 2.9 MB and 39,110 rules; a page names a few dozen classes of it. Rules are kept or dropped as a
+The whole sheet has 2.9 MB and 39,110 rules; a page uses a few dozen of its classes. Rules are kept or dropped as a
 whole, in the original order and inside their media queries, so that the cascade is the same. Rules without a class (the
 reset, keyframes) are always kept.
 """
@@ -27,7 +27,7 @@ _ESCAPE = re.compile(r"\\(?:([0-9a-f]{1,6}) ?|(.))", re.I)
 _TOKEN = re.compile(r"[^\s\"'<>=]+")
 
 Around = tuple[str, ...]
-"""The media queries around a rule, from outside to inside, each with its brace."""
+"""The media queries around a rule, from the outermost to the innermost, each with its opening brace."""
 
 
 class _Sheet(Struct, frozen=True):
@@ -41,8 +41,8 @@ class _Sheet(Struct, frozen=True):
 def purge(page: str) -> str:
     """Return the rules that the page can use, as CSS.
 
-    Every word of the page counts as a class, wherever it is, in either case (without a doctype, classes are compared
-    without regard to case): this keeps too much rather than too little.
+    Every word of the page counts as a class, wherever it occurs and regardless of case (in a page without a doctype,
+    classes are case-insensitive). This keeps too many rules rather than too few.
     """
     sheet = _sheet()
     words = set(_TOKEN.findall(page.lower()))
@@ -66,7 +66,7 @@ def _joined(rules: Iterable[tuple[Around, str]]) -> Iterator[str]:
 
 @cache
 def _sheet() -> _Sheet:
-    """Parse the sheet, once a process (about a fifth of a second)."""
+    """Parse the sheet, once per process (about a fifth of a second)."""
     rules: list[tuple[Around, str]] = []
     always: set[int] = set()
     by_class: dict[str, list[int]] = {}
@@ -90,7 +90,7 @@ def _sheet() -> _Sheet:
 
 
 def _classes(selector: str) -> Iterator[str]:
-    """Yield the classes of which a page must use one to use the rule, as written in a page, in lower case."""
+    """Yield the classes, as written in a page but in lower case, of which a page must use one to use the rule."""
     for single in selector.split(","):
         found = _CLASS.findall(single)
         if found:

@@ -18,7 +18,7 @@ def unpacked(name: str) -> bytes:
 
 
 def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
-    """Hash the names and contents of the folder's files whose names match.
+    """Return a hash of the names and contents of the files in a folder whose names match the pattern.
 
     Compiled files and the subfolder `without` are left out.
     """
@@ -31,4 +31,4 @@ def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
 
 
 VERSION = content_hash(Path(__file__).parent)
-"""Version of the vendored files and the code next to them; if it differs, pictures may differ."""
+"""Version of the vendored files and of the code next to them; if it differs, pictures may differ."""

@@ -1,4 +1,4 @@
-"""Large, nested or binary parts of hostile pages, keyed by the placeholders for them in `sources/`."""
+"""Large, nested or binary parts of hostile pages, by their placeholders in `sources/`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pieces() -> dict[str, str]:
 
 
 def png_bomb(side: int) -> str:
-    """Return a `data:` address of a picture of `side` x `side` equal one-bit pixels: few bytes, much memory."""
+    """Return a `data:` URL of a picture of `side` x `side` equal one-bit pixels: few bytes, much memory."""
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     rows = zlib.compress(bytes((side // 8 + 2) * side), 9)
     chunks = (b"IHDR", header), (b"IDAT", rows), (b"IEND", b"")
@@ -57,7 +57,7 @@ def moving_picture(kind: str) -> str:
 
 
 def _levels(start: str, content: str, end: str) -> str:
-    """Return nine definitions, each made of several copies of the previous one."""
+    """Return nine definitions, each of which consists of several copies of the previous one."""
     level = start + content + end
     return "".join(level.replace("{next}", str(n + 1)).replace("{n}", str(n)) for n in range(9))
 

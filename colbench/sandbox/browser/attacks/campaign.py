@@ -1,4 +1,4 @@
-"""Running the corpus: every hostile page is rendered like any other page, followed by a good page.
+"""The execution of the corpus: every hostile page is rendered like any other page, followed by a good page.
 
 The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good pages
 are rendered in the others.
@@ -48,12 +48,12 @@ class PageFinding(Finding, frozen=True, kw_only=True):
     """The result of one hostile page or control."""
 
     outcome: str
-    """The note of the render; empty if there is none."""
+    """The outcome of the render, or "" if the renderer failed; the peak memory in the finding about all processes."""
     seconds: float
 
     @property
     def ending(self) -> str:
-        """Describe the outcome and the time it took."""
+        """A description of the outcome and of the time it took."""
         return f"{self.outcome}, {self.seconds} s"
 
 
@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Render the whole corpus, or a selection, with this renderer, which is entered and left here."""
+    """Render the whole corpus or a selection with this renderer, which is opened and closed here."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -96,13 +96,13 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 def _good() -> str:
-    """Return a good page: never the same text, always the same picture."""
+    """Return a good page, whose text is always different and whose picture is always the same."""
     with Canary() as canary:
         return page_controls()[0].page(canary, token_hex(8))
 
 
 class _Lane:
-    """A renderer, the targets of a page, and a good page's picture before all attacks."""
+    """A renderer, the targets of a page, and a good page's render from before all attacks."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
@@ -141,7 +141,7 @@ class _Lane:
         )
 
     async def _render(self, attack: PageAttack) -> Render:
-        """Return the render as a store returns it; types other than the declared ones raise an error."""
+        """Return the render as a store returns it. Raises an error if a value does not have its declared type."""
         page = attack.page(self._canary, token_hex(8))
         render = await self._renderer.render(page)
         return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)
@@ -165,7 +165,7 @@ class _Lane:
 
 
 def _differences(good: Render, after: Render) -> Iterator[str]:
-    """Yield words for a good page that was rendered differently from the first time."""
+    """Yield descriptions of how a good page was rendered differently from the first time."""
     if after.outcome != good.outcome:
         yield f"the next page: {after.outcome}"
     elif after.picture != good.picture:
@@ -186,7 +186,7 @@ def _where(one: bytes, other: bytes) -> str:
 
 
 class _MemoryWatch:
-    """Watches the maximum total memory of the processes below this one."""
+    """A monitor of the maximum total memory of the processes below this one."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -198,7 +198,7 @@ class _MemoryWatch:
 
 
 async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> PageFinding:
-    """Report what is left after the renderer was closed, once ending processes have had enough time."""
+    """Report what is left after the renderer was closed and exiting processes have had enough time."""
     for _ in range(_CHECKS):
         if not descendants(os.getpid()) - before:
             break

@@ -1,4 +1,4 @@
-"""Targets that a hostile page must neither reach nor show: a server, and files of one color."""
+"""Targets that a hostile page must neither reach nor show: a server and files of one color."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 COLOR = (201, 24, 143)
-"""Color of every canary file; it is on no page of the corpus."""
+"""Color of every canary file, which no page of the corpus uses."""
 _HEX = "#{:02x}{:02x}{:02x}".format(*COLOR)
 _PAINT = f"html,body{{background:{_HEX}!important}}"
 _SQUARE = f'<rect width="64" height="64" fill="{_HEX}"/>'
@@ -30,7 +30,7 @@ _TYPES = {
 class Canary:
     """A folder of files, and a server of HTTP and datagrams on the loopback interface; a context manager.
 
-    The server serves the same files by name; the path `never` gets no response; any other path gets the page.
+    The server serves the same files by name. The path `never` gets no response, and any other path gets the page.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Canary:
 
     @property
     def words(self) -> dict[str, str]:
-        """Return the replacements for the placeholders in the sources of the attacks."""
+        """The replacements for the placeholders in the sources of the attacks."""
         return {
             "CANARY_FILES": self._folder.as_uri(),
             "CANARY_PATH": str(self._folder),
@@ -55,7 +55,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Return connections and datagrams since the last call."""
+        """Return descriptions of the connections and datagrams since the last call."""
         found, self._seen[:] = sorted(set(self._seen)), []
         with suppress(BlockingIOError):
             while self._datagrams.recv(2048):

@@ -62,7 +62,7 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return honest pages. The first one uses everything that attacks are known to change."""
+    """Return honest pages. The first one uses everything that known attacks change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -1,1 +1,1 @@
-"""The visible blocks of a page, from the browser's layout and checked against the picture."""
+"""The visible blocks of a page, read from the browser's layout and checked against the picture."""

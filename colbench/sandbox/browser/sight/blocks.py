@@ -19,17 +19,17 @@ MOST_BLOCKS = 2000
 _ENOUGH = 2 * MOST_BLOCKS
 """Maximum number of blocks, found in document order; the topmost ones are used."""
 MOST_CHARS = 2000
-"""Maximum characters of a block's text."""
+"""Maximum number of characters of a block's text."""
 _MOST_ALT = 200
 _SMALLEST = 8
-"""Width and height of a picture or an area, pixels."""
+"""Minimum width and height of a picture or an area in pixels."""
 _SMALLEST_AREA = 400
 _FIELDS = frozenset(("INPUT", "TEXTAREA", "SELECT"))
 _BUTTONS = frozenset(("submit", "button", "reset"))
 _WORDLESS = frozenset(("checkbox", "radio", "range", "color"))
 _LINE = 20
 _LINES = 0.6
-"""Share of its height by which the middle of a text varies from line to line."""
+"""Share of a text's height by which its middle must move for a new line to begin."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
 """Width of the narrowest letter as a share of the font size; a field shows only the text that fits."""
@@ -48,7 +48,7 @@ def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[B
 
 
 class _Looker:
-    """Turns items into blocks that are visible in the picture."""
+    """A converter of items into the blocks that are visible in the picture."""
 
     def __init__(self, items: list[Item], canvas: Canvas, ink: Ink) -> None:
         self._items = items
@@ -56,7 +56,7 @@ class _Looker:
         self._ink = ink
 
     def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks, by y, then x."""
+        """Return the blocks, sorted by y, then x."""
         found: list[Block] = []
         buttons: dict[int, list[Words]] = defaultdict(list)
         drawn = set()
@@ -146,7 +146,7 @@ class _Looker:
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:
-        """Return True if a visible element of at least a certain size is in the item's place."""
+        """Return True if a visible element of at least the minimum size is in the item's place."""
         seen = item.seen
         if min(seen.width, seen.height) < _SMALLEST or self._canvas.covered(
             seen, item.paint_key, 1.0, 5
@@ -156,13 +156,13 @@ class _Looker:
         return self._ink.varies(seen, behind)
 
     def _looks(self, item: Item) -> _Looks:
-        """Return its own colors."""
+        """Return an item's own colors."""
         behind, _ = self._canvas.behind(*item.seen.middle, item.paint_key)
         return _Looks(item, read_color(item.style["color"]), fill(item).over(behind))
 
 
 class _Looks(Struct, frozen=True):
-    """How something looks, for its block."""
+    """The appearance of an element, for its block."""
 
     item: Item
     color: Color
@@ -211,7 +211,7 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Return a text's owner: a button, else a heading, else a link that is not within prose, else its block."""
+    """Return a text's owner: a button, else a heading, else a link outside prose, else the text's block."""
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link
@@ -225,7 +225,7 @@ def _owner(item: Item, container: Item, in_prose: bool) -> Item:
 
 
 def _container(item: Item) -> Item:
-    """Return the nearest block that its lines are in."""
+    """Return the nearest block that contains an item's lines."""
     above = item.parent or item
     while above.inline and above.parent is not None:
         above = above.parent
@@ -244,7 +244,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """Join lines with white space collapsed; lines of one text are broken at spaces or within words."""
+    """Join lines and collapse white space; the lines of one text may be broken at spaces or within words."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:
@@ -265,5 +265,5 @@ def _around(words: list[Words]) -> Rect:
 
 
 def font_size(item: Item) -> float:
-    """Return the font size in CSS pixels."""
+    """Return an item's font size in CSS pixels."""
     return float(item.style["font-size"].removesuffix("px"))

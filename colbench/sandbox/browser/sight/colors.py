@@ -1,4 +1,4 @@
-"""CSS colors as computed by the browser, parsed and composited."""
+"""CSS colors as computed by the browser, with parsing and compositing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?|none")
 
 
 class Color(Struct, frozen=True):
-    """sRGB channels from 0 to 255, alpha from 0 to 1."""
+    """A color: sRGB channels from 0 to 255, and alpha from 0 to 1."""
 
     red: float
     green: float
@@ -28,21 +28,21 @@ class Color(Struct, frozen=True):
         return Color(red, green, blue)
 
     def faded(self, opacity: float) -> Color:
-        """Return the color with its alpha multiplied."""
+        """Return this color with its alpha multiplied by an opacity."""
         return Color(self.red, self.green, self.blue, self.alpha * opacity)
 
     def contrast(self, other: Color) -> float:
-        """Return the largest difference of a channel, 0 to 255."""
+        """Return the largest difference in any channel, 0 to 255."""
         return max(abs(a - b) for a, b in zip(self.rgb, other.rgb, strict=True))
 
     @property
     def rgb(self) -> tuple[float, float, float]:
-        """Return the channels without alpha."""
+        """The channels without alpha."""
         return self.red, self.green, self.blue
 
     @property
     def hex(self) -> str:
-        """Return the color as `#rrggbb`."""
+        """The color as `#rrggbb`."""
         return "#" + "".join(f"{round(min(255.0, max(0.0, c))):02x}" for c in self.rgb)
 
 
@@ -51,7 +51,7 @@ NOTHING = Color(0.0, 0.0, 0.0, 0.0)
 
 
 def read_color(text: str) -> Color:
-    """Parse the first color in a computed value; NOTHING if none is understood."""
+    """Parse the first color in a computed value; return NOTHING if there is no color that can be parsed."""
     found = _FUNCTION.search(text)
     if not found:
         return NOTHING
@@ -71,7 +71,7 @@ def read_color(text: str) -> Color:
 
 
 def _oklab(lightness: float, a: float, b: float, alpha: float) -> Color:
-    """Convert Oklab to sRGB, clipped; matrices of CSS Color 4 (B. Ottosson)."""
+    """Convert Oklab to sRGB, clipped, with the matrices of CSS Color 4 (B. Ottosson)."""
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

@@ -1,7 +1,7 @@
 """The final test of visibility: does the picture show the elements of the layout?
 
-Filters, masks, clip paths, fonts without glyphs, drawings on top: if anything hides a text, the text's color is missing
-from its place in the picture.
+If anything hides a text (filters, masks, clip paths, fonts without glyphs, drawings on top), the text's color is
+missing from its place in the picture.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 TEXT_CONTRAST = 20
-"""Contrast in levels of a channel (0 to 255) below which text is not read."""
+"""Contrast in levels of a channel (0 to 255) below which text counts as unreadable."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
 """Maximum distance of thin strokes from their color, as a share of the contrast."""
@@ -28,7 +28,7 @@ _RING = 3
 
 
 class Ink:
-    """The picture of a page, for lookups."""
+    """The picture of a page, with lookups of colors."""
 
     def __init__(self, picture: bytes) -> None:
         from PIL import Image
@@ -38,7 +38,7 @@ class Ink:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Return width and height."""
+        """The width and height in pixels."""
         return self._image.size
 
     def has_text(self, rect: Rect, color: Color, behind: Color, on_picture: bool) -> bool:
@@ -66,7 +66,7 @@ class Ink:
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Return True if another color begins somewhere outside the area, or the picture ends on all sides."""
+        """Return True if another color begins somewhere right outside the area, or if the picture ends on all sides."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))
@@ -87,7 +87,7 @@ class Ink:
 
 
 def _ring(rect: Rect) -> Iterator[tuple[float, float]]:
-    """Yield points right outside of the edges."""
+    """Yield points right outside the edges of an area."""
     for x, y in rect.points(_RING):
         yield from (
             (rect.left - 2, y),
@@ -108,7 +108,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return the smallest distance of a pixel from the color, by its worst channel."""
+    """Return the smallest distance of any pixel from the color, measured in the pixel's worst channel."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

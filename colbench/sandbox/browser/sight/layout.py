@@ -21,7 +21,7 @@ STYLES = (
 )  # fmt: skip
 """Computed styles to request."""
 MOST_ITEMS = 10_000
-"""Maximum number of items of a page, in document order; the rest is ignored."""
+"""Maximum number of items of a page, in document order; further items are ignored."""
 _HEADINGS = frozenset(("H1", "H2", "H3", "H4", "H5", "H6"))
 _ROLES = {"button": "button", "heading": "heading", "link": "link"}
 _ROOTS = ("HTML", "BODY")
@@ -29,7 +29,7 @@ _FLEX = ("flex", "inline-flex", "grid", "inline-grid")
 
 
 class Rect(Struct, frozen=True):
-    """An area in CSS pixels from the page's upper left corner; `right` and `bottom` are outside it."""
+    """An area in CSS pixels from the page's upper left corner; `right` and `bottom` are exclusive."""
 
     left: float
     top: float
@@ -38,26 +38,26 @@ class Rect(Struct, frozen=True):
 
     @property
     def width(self) -> float:
-        """Return the width, at least 0."""
+        """The width, at least 0."""
         return max(0.0, self.right - self.left)
 
     @property
     def height(self) -> float:
-        """Return the height, at least 0."""
+        """The height, at least 0."""
         return max(0.0, self.bottom - self.top)
 
     @property
     def area(self) -> float:
-        """Return the area in square pixels."""
+        """The area in square pixels."""
         return self.width * self.height
 
     @property
     def middle(self) -> tuple[float, float]:
-        """Return the point in the middle."""
+        """The point in the middle."""
         return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
     def within(self, other: Rect) -> Rect:
-        """Return the part of this area inside another; may be empty."""
+        """Return the part of this area that is inside another area; it may be empty."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -66,7 +66,7 @@ class Rect(Struct, frozen=True):
         )
 
     def around(self, other: Rect) -> Rect:
-        """Return the smallest area that contains both."""
+        """Return the smallest area that contains both areas."""
         return Rect(
             min(self.left, other.left),
             min(self.top, other.top),
@@ -133,7 +133,7 @@ class Item:
         self.link: Item | None = None
         self.button: Item | None = None
         self.hidden = False
-        """Inside something that is drawn as a whole."""
+        """True if the item is inside something that is drawn as a whole."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
         """Read the attributes, and inherit from the ancestors."""
@@ -149,22 +149,22 @@ class Item:
 
     @property
     def seen(self) -> Rect:
-        """Return the part of the item that is not cut off by an ancestor or the edge of the picture."""
+        """The part of the item that is not cut off by an ancestor or the edge of the picture."""
         return self.rect.within(self.clip)
 
     @property
     def clip_of_text(self) -> Rect:
-        """Return the area that its lines are cut to."""
+        """The area to which the item's lines are clipped."""
         return self.parent.flow_clip if self.parent else self.flow_clip
 
     @property
     def inline(self) -> bool:
-        """Return True if the item flows in the lines of its parent."""
+        """True if the item flows in the lines of its parent."""
         return self.display in ("inline", "contents")
 
     @property
     def text_key(self) -> tuple[int, int, int]:
-        """Return when its text is painted."""
+        """The paint order of the item's text."""
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
@@ -190,12 +190,12 @@ def _clip(parent: Item | None, position: str) -> Rect:
 
 
 def read_items(snapshot: Mapping[str, Any], width: float, height: float) -> list[Item]:
-    """Read the items of the page's own document in document order, cut to a picture of this size."""
+    """Return the items of the page's own document in document order, clipped to a picture of this size."""
     return _Reader(snapshot).read(Rect(0.0, 0.0, width, height))
 
 
 class _Reader:
-    """Decodes the result of `DOMSnapshot.captureSnapshot`, where strings are indices into one list."""
+    """A decoder of the result of `DOMSnapshot.captureSnapshot`, where strings are indices into one list."""
 
     def __init__(self, snapshot: Mapping[str, Any]) -> None:
         document = snapshot["documents"][0]
@@ -268,7 +268,7 @@ class _Reader:
         return self._option(node) if name == "SELECT" else ""
 
     def _option(self, node: int) -> str:
-        """Return the text of the chosen option below this node."""
+        """Return the text of the selected option below this node."""
         parents, kinds = self._nodes["parentIndex"], self._nodes["nodeType"]
         for child in range(node + 1, len(parents)):
             if parents[child] < node:

@@ -1,4 +1,4 @@
-"""Paint order: the color behind a point, and whether something covers it."""
+"""Paint order: the color behind a point, and whether something covers the point."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Key = tuple[int, int, int]
 
 PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
 _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
-"""Parts of a drawing that may hide what is below; they are treated as filling their bounding box."""
+"""Parts of a drawing that may hide what is below them; they are treated as filling their bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """Opacity below which something is invisible."""
 _LEAST_THROUGH = 1 / 256
 _CELL = 8
-"""Cell size in pixels of the map of what covers what."""
+"""Cell size in pixels of the map that records which area covers a point."""
 _MOST = 3000
-"""Maximum number of areas; only the largest are used."""
+"""Maximum number of areas; only the largest areas are used."""
 _MOST_LOOKUPS = 2_000_000
 """Maximum number of areas examined for all points together; further points get the page's background.
 
@@ -37,7 +37,7 @@ _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)
 
 
 class Paint(Struct, frozen=True, kw_only=True):
-    """One painted area, of a color or of pictures."""
+    """One painted area, filled with a color or pictures."""
 
     key: Key
     rect: Rect
@@ -46,7 +46,7 @@ class Paint(Struct, frozen=True, kw_only=True):
 
 
 def visible(item: Item) -> bool:
-    """Return True if its own paint shows at all."""
+    """Return True if an item's own paint is visible at all."""
     return item.style["visibility"] == "visible" and item.opacity >= _FAINTEST
 
 
@@ -56,7 +56,7 @@ def is_picture(item: Item) -> bool:
 
 
 def fill(item: Item) -> Color:
-    """Return its own background: the color, or the start of the gradient."""
+    """Return an item's own background: its color, or the color at the start of its gradient."""
     color = read_color(item.style["background-color"])
     if "gradient(" in item.style["background-image"] and item.style["background-clip"] != "text":
         color = read_color(item.style["background-image"]).over(color if color.alpha else WHITE)
@@ -64,7 +64,7 @@ def fill(item: Item) -> Color:
 
 
 def has_frame(item: Item, behind: Color) -> bool:
-    """Return True if a border on three sides at least, or a shadow, shows its edges."""
+    """Return True if an item's edges are visible: a border on at least three sides, or a shadow."""
     sides = sum(
         item.style[f"border-{side}-style"] not in ("none", "hidden")
         and float(item.style[f"border-{side}-width"].removesuffix("px")) >= 1
@@ -88,14 +88,14 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """The page as cells, each with the number of the area last painted on it; 0 where there is none."""
+    """The page as cells, each with the number of the area painted on it last; 0 if there is none."""
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
         self._rows = [array("i", bytes(4 * self._columns)) for _ in range(self._lines)]
 
     def paint(self, rect: Rect, number: int) -> None:
-        """Write the number into all cells whose center is in the area."""
+        """Write an area's number into all cells whose center is in the area."""
         left, right = (self._cell(edge, self._columns) for edge in (rect.left, rect.right))
         top, bottom = (self._cell(edge, self._lines) for edge in (rect.top, rect.bottom))
         line = array("i", [number]) * (right - left)
@@ -115,7 +115,7 @@ class Raster:
 
 
 class Canvas:
-    """All that is painted in areas, by stripes of the page, for looking up points."""
+    """All painted areas, by stripes of the page, with lookups of points."""
 
     def __init__(self, items: Iterable[Item], width: int, height: int) -> None:
         items = list(items)
@@ -168,7 +168,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the whole drawing that an element belongs to and therefore does not cover."""
+    """Return the drawing that an element belongs to, which the element therefore does not cover."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

@@ -22,7 +22,7 @@ _MOST_LINES = 5000
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """One visible line of one text, or the visible part of it."""
+    """One visible line of one text, or the visible part of the line."""
 
     item: Item
     text: str
@@ -57,7 +57,7 @@ def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
 
 
 def _readable(line: Line, seen: Rect) -> str:
-    """Return the part of a line that is not cut off; empty if its height is too small to read."""
+    """Return the part of a line that is not cut off; "" if its height is too small to read."""
     if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
         return ""
     length = len(line.text)
@@ -67,7 +67,7 @@ def _readable(line: Line, seen: Rect) -> str:
 
 
 def _color(item: Item) -> Color:
-    """Return the color of the strokes; if the background shows through the letters only, its first color."""
+    """Return the color of the strokes; if the background is visible only through the letters, its first color."""
     above = item
     while above.parent is not None and above.inline and above.style["background-clip"] != "text":
         above = above.parent

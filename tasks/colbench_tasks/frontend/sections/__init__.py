@@ -1,6 +1,6 @@
-"""The parts between navigation and footer, by name. Each is a function of nothing but business and design."""
+"""The parts between navigation and footer, by name. Each is a function of business and design only."""
 
-from colbench_tasks.frontend.sections import (  # noqa: F401 - they register what they define
+from colbench_tasks.frontend.sections import (  # noqa: F401 - the modules register their sections
     figures,
     forms,
     goods,

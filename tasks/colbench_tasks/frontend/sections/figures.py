@@ -49,7 +49,7 @@ def statistics(subject: Subject, design: Design) -> str:
 
 @section("large numbers in a row on the page")
 def numbers(subject: Subject, design: Design) -> str:
-    """Build the numbers of the business without a band."""
+    """Build the numbers of the business without a band behind them."""
     cells = [
         div(
             f"flex-1 {design.align}",
@@ -79,7 +79,7 @@ def bars(subject: Subject, design: Design) -> str:
 
 
 def element_bar(design: Design, number: int) -> str:
-    """Build a bar of a height in percent."""
+    """Build a bar with a height in percent."""
     return words("div", f"{design.accent} text-xs pt-1", str(number), style=f"height: {number}%")
 
 

@@ -162,7 +162,7 @@ def register(subject: Subject, design: Design) -> str:
 
 @section("a registration form beside a list of reasons to join", "card", "buttons")
 def register_reasons(subject: Subject, design: Design) -> str:
-    """Build a registration form next to reasons for it."""
+    """Build a registration form next to reasons for registering."""
     heading = words("h1", f"{design.size} {design.heading} {design.align} mb-6", subject.title)
     reasons = [
         element("li", "mb-4", words("b", design.strong(), item.name), words("p", "", item.text))

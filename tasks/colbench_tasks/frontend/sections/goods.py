@@ -13,7 +13,7 @@ SIZES = ("Small", "Medium", "Large")
 
 @section("boxes with a name and a sentence each", "columns", "card")
 def offers(subject: Subject, design: Design) -> str:
-    """Build boxes of words."""
+    """Build text boxes."""
     cells = [
         div(design.card, name(design, item.name), muted(design, item.text))
         for item in some(subject, design)
@@ -105,7 +105,7 @@ def product(subject: Subject, design: Design) -> str:
 
 @section("plans side by side, one of them in the main colour", "columns", "card", "buttons")
 def plans(subject: Subject, design: Design) -> str:
-    """Build price boxes; the last but one stands out."""
+    """Build price boxes; the second to last is highlighted."""
     choose = subject.pick("Choose / Take this / Select")
 
     def cell(number: int, item: Item) -> str:

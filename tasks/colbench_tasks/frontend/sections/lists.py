@@ -86,7 +86,7 @@ def questions(subject: Subject, design: Design) -> str:
 
 @section("questions with their answers, in two columns")
 def questions_halves(subject: Subject, design: Design) -> str:
-    """Build questions and answers without boxes."""
+    """Build questions and answers in two columns, without boxes."""
     cells = [
         div(
             f"border-l-4 border-{design.hue}-{design.tone} pl-4",
@@ -159,7 +159,7 @@ def post_cards(subject: Subject, design: Design) -> str:
 
 @section("one large post with a picture", "buttons")
 def lead_post(subject: Subject, design: Design) -> str:
-    """Build the newest post, larger than others."""
+    """Build the newest post, larger than the others."""
     image = picture(design.pictures + 9, 640, 360, f"w-1/2 {design.round}", subject.trade)
     said = div(
         "w-1/2",

@@ -26,7 +26,7 @@ def gallery(subject: Subject, design: Design) -> str:
 
 @section("a large picture beside several small ones", "corners")
 def mosaic(subject: Subject, design: Design) -> str:
-    """Build one picture on the left and four on the right."""
+    """Build a section with one large picture on the left and four small ones on the right."""
     first, *others = subject.items[:5]
     large = picture(design.pictures + 1, 640, 520, f"w-1/2 object-cover {design.round}", first.name)
     small = [

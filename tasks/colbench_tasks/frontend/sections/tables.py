@@ -14,7 +14,7 @@ TIMES = ("9:00", "10:30", "13:00", "15:00", "17:30")
 
 
 def _table(design: Design, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Build a table with a head in the main color."""
+    """Build a table with a header row in the main color."""
     top = element("tr", f"{design.accent} text-left", *[words("th", "p-3", cell) for cell in head])
     lines = [
         element(

@@ -19,7 +19,7 @@ from colbench_sql.tasks import (
 
 
 class Asker:
-    """Asks one question for each open decision, at most `max_questions`, then writes the query."""
+    """An agent that asks one question for each open decision, at most `max_questions`, then writes the query."""
 
     domains = ("sql",)
 
@@ -41,7 +41,7 @@ class Asker:
 
 
 class Guesser(Asker):
-    """Answers at once with the most common choices."""
+    """An agent that answers at once with the most common choices."""
 
     def __init__(self) -> None:
         super().__init__(max_questions=0)

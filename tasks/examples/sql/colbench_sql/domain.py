@@ -14,7 +14,7 @@ from colbench_sql.scorer import QueryScorer
 
 
 class SQLDomain(Domain):
-    """Queries for reports, scored by the rows that they return on hidden databases."""
+    """A domain of queries for reports, scored by the rows that the queries return on hidden databases."""
 
     name = "sql"
     title = "Reports in SQL"
@@ -40,10 +40,10 @@ class SQLDomain(Domain):
         return CodeResources(config)
 
     def scorer(self, resources: Resources) -> Scorer:
-        """Return the scorer by hidden databases."""
+        """Return the scorer that runs queries on hidden databases."""
         assert isinstance(resources, CodeResources)  # noqa: S101
         return QueryScorer(resources.sandbox, self.source)
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
-        """Return the beginning of a query."""
+        """Return the start of a query."""
         return Draft(text="SELECT ", suffix=".sql", required=True)

@@ -1,6 +1,6 @@
 """The scorer: runs a query on hidden databases and compares its rows with the rows of the reference.
 
-The sandbox runs `PROGRAM` with the query as data. The rows that are expected never enter the process of an answer.
+The sandbox runs `PROGRAM` with the query as data. The process that runs an answer never contains the expected rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 
 
 class QueryScorer:
-    """Scores queries in a sandbox that has been entered. `source` finds the query in an answer."""
+    """A scorer that runs queries in a sandbox that has been started. `source` finds the query in an answer."""
 
     def __init__(self, sandbox: CodeSandbox, source: Callable[[str], str]) -> None:
         self._sandbox = sandbox
@@ -85,7 +85,7 @@ def is_ordered(query: str) -> bool:
 
 
 class Comparison(NamedTuple):
-    """One database: the result of the query, and the share of equal rows."""
+    """The comparison on one database: the result of the query, and the share of equal rows."""
 
     outcome: Outcome
     rows: float
@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one text for each row; empty if the process wrote something else."""
+    """Return one text for each row; an empty list if the process wrote something else."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:

@@ -54,9 +54,9 @@ class Report(NamedTuple):
 
 
 Words = Mapping[str, str]
-"""Replacements of `$person` and similar words in texts."""
+"""The replacements of `$person` and similar words in texts."""
 Chosen = Mapping[str, Option]
-"""The option of each decision, by its name."""
+"""The chosen option of each decision, by the decision's name."""
 
 THEMES: tuple[Words, ...] = tuple(
     dict(zip(("place", "person", "people", "entry", "entries"), row.split(", "), strict=True))
@@ -277,7 +277,7 @@ def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
 
 
 def rows(script: str, queries: Sequence[str]) -> list[list[tuple[object, ...]]]:
-    """Return the result of this module's own queries on its databases; other queries must run in the sandbox."""
+    """Return the results of this module's own queries on a database; other queries must run in the sandbox."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(script)
         return [database.execute(each).fetchall() for each in queries]

@@ -290,7 +290,7 @@ def test_dropout_is_off(candidates, byte_model, make_scorer, chat):
     [
         ("best", "expected one of critic"),
         ("returns", "expected one of critic"),
-        ("critic", "need a critic, which is missing"),
+        ("critic", "require a critic, but none was given"),
     ],
 )
 def test_other_presets_and_critics_that_are_not_there_are_refused(
@@ -411,7 +411,7 @@ def test_a_critic_of_the_other_kind_is_refused(
 
 def test_a_critic_without_values_needs_its_reference(candidates, byte_model, make_scorer, chat):
     critic = make_scorer(byte_model())
-    with pytest.raises(UserError, match="scores 'pmi' need a reference, which is missing"):
+    with pytest.raises(UserError, match="scores 'pmi' require a reference, but none was given"):
         score_candidates(candidates, chat, "pmi", **LIMITS)
     with pytest.raises(UserError, match="need the reference model that it was trained from"):
         score_pairs([], critic=critic, budget=900)

@@ -79,7 +79,7 @@ def test_all_dialogues_of_held_out_tasks_are_scored_and_the_best_chosen(
     )
     assert len(kept) == 3
     assert report.dropped == {f"longer than {longest - 1} tokens": 1}
-    with pytest.raises(DataError, match="of 4 dialogues none remains"):
+    with pytest.raises(DataError, match="none of 4 dialogues remains"):
         side_examples(held_out, chat, "sum", max_length=3)
 
 
