@@ -147,7 +147,7 @@ def test_a_baseline_is_a_run_folder_or_its_rollouts(tmp_path):
 
 
 def test_what_is_no_baseline_is_refused_by_name(tmp_path):
-    with pytest.raises(UserError, match=r"--baseline .*nothing: is neither"):
+    with pytest.raises(UserError, match=r"--baseline .*nothing: neither"):
         read_baseline(str(tmp_path / "nothing"))
     with pytest.raises(DataError, match="not a run folder"):
         read_baseline(str(tmp_path))

@@ -135,7 +135,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     constant, guess = constant_and_usual(tasks)
     assert cells["**all**"] == ["20", constant, guess, "100.0 %", cost, cost]
     assert f"({len(hidden)} dialogues)" in text
-    assert f"{len(hidden)} of these dialogues ended as expected" in text
+    assert f"{len(hidden)} of these dialogues, each compared with its own task, ended" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
         those = [
             by_the_book(task)[name][1]
@@ -159,7 +159,7 @@ def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
     assert cells["grading"][:2] == ["9", "–"]
     assert cells["**all**"][:2] == ["19", "–"]
     assert cells["parking"][1].endswith(" %")
-    assert "is left out (–) where those are fewer than 10" in text
+    assert "is left out (–) for families with fewer than 10" in text
 
 
 def test_the_sheet_of_a_part_does_not_call_itself_the_whole_set(sheet):

@@ -168,8 +168,8 @@ def test_the_endpoint_is_reached_shown_and_pinned(run, here, capsys):
     [
         (["--agent", "blank", "--agent-sandbox"], "--agent-sandbox: only a program"),
         (["--agent", "http://127.0.0.1:9", "--agent-sandbox"], "--agent-sandbox: only a program"),
-        (["--agent-endpoint", "127.0.0.1:9"], "--agent-endpoint: the agent is not isolated"),
-        (["--agent-env", "KEY"], "--agent-env: the agent is not isolated"),
+        (["--agent-endpoint", "127.0.0.1:9"], "--agent-endpoint: applies only to an isolated"),
+        (["--agent-env", "KEY"], "--agent-env: applies only to an isolated agent"),
         (["--agent-sandbox", "--agent-endpoint", "nowhere"], "--agent-endpoint: `nowhere`"),
     ],
 )

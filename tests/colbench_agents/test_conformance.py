@@ -77,7 +77,7 @@ COMMANDS = [
     Case(
         "reads-short-lines",
         "Reads messages of any length",
-        "a line of 262,144 bytes: .*exceed the limit",
+        "a request line of 262,144 bytes: .*exceed the limit",
     ),
     Case(
         "knows-one-dialogue",

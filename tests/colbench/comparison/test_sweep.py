@@ -85,7 +85,7 @@ def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
     [
         ("agent = 'guesser'", "unknown table or key `agent`"),
         ("[bas]\nlimit = 3", "did you mean `base`?"),
-        ("[base]\nlimit = 3", r"has 0 tables \[\[run\]\]"),
+        ("[base]\nlimit = 3", r"number of \[\[run\]\] tables: 0"),
         ("[run]\nlimit = 3", "begin each run with"),
         ("base = 3\n[[run]]\n[[run]]", r"begin it with \[base\]"),
         ("[[run]]\nagnet = 'x'\n[[run]]", r"\[\[run\]\] 1: unknown key `agnet`.*`agent`"),
