@@ -54,7 +54,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     other unit, such as `s`, is shown after the number. Only metrics of the role `detail` may have a unit other than
     `%`."""
     direction: Literal["higher", "lower"] = "higher"
-    """Whether higher or lower values are better; `lower` is allowed only for the role `detail`."""
+    """The direction of better values, higher or lower; `lower` is allowed only for the role `detail`."""
     digits: int | None = None
     """Decimal places that are equal on all machines; None: all."""
     lacking: str = ""

@@ -105,8 +105,10 @@ def _in_answer(
 
     An answer that succeeds gets all unrevealed decisions right, and contradicts none.
     """
-    if not rollout.answer or _is_right(rollout):
-        return (untold if rollout.answer else (), ())
+    if not rollout.answer:
+        return (), ()
+    if _is_right(rollout):
+        return untold, ()
     domain = get_domain(task.domain)
     used = domain.items(domain.source(rollout.answer))
     return guessed(task, used, untold), ignored(task, used, heard)

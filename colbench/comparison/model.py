@@ -25,7 +25,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     unit: str = "%"
     """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
     direction: Literal["higher", "lower"] = "higher"
-    """Whether higher or lower values are better."""
+    """The direction of better values, higher or lower."""
     bounds: tuple[float, float] | None
     """Least and greatest possible value; None if it is unbounded."""
 

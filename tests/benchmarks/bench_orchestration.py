@@ -164,7 +164,7 @@ async def bare(url: str, tasks: list[Task], concurrency: int) -> None:
 
 
 class Cost(NamedTuple):
-    """What a schedule took, without the server."""
+    """The cost of a schedule, without the server."""
 
     spent: Spent
     memory: float
