@@ -29,7 +29,7 @@ from pathlib import Path
 import msgspec
 from records import Goal, Ratio, Record, Round, read_book, summarize, this_machine
 from tables import show_record
-from usage import family_seconds, machine_seconds
+from usage import others_seconds
 
 Rounds = Iterator[Round] | AsyncIterator[Round]
 
@@ -142,16 +142,16 @@ def main(chosen: Benchmark) -> None:
 
 def execute(chosen: Benchmark, given: Namespace, arguments: str) -> Record:
     """Measure all rounds. Targets are for the full benchmark only, the one without arguments."""
-    started, own, all_programs = time.perf_counter(), family_seconds(), machine_seconds()
+    started, before = time.perf_counter(), others_seconds()
     rounds = _all(chosen.name, chosen.measure(given))
     seconds = time.perf_counter() - started
-    others = machine_seconds() - all_programs - (family_seconds() - own)
+    others = sum(max(0.0, spent - before.get(pid, 0.0)) for pid, spent in others_seconds().items())
     ratios, figures = summarize(rounds, chosen.ratios, chosen.goals, targets=not arguments)
     return Record(
         arguments=arguments,
         machine=this_machine(),
         seconds=round(seconds, 1),
-        others=round(max(0.0, others / seconds / (os.cpu_count() or 1)), 2),
+        others=round(others / seconds / (os.cpu_count() or 1), 2),
         ratios=ratios,
         figures=figures,
     )

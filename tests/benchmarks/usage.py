@@ -56,18 +56,19 @@ def family_seconds() -> float:
 
 def seconds_of(pids: Iterable[int]) -> float:
     """Return the CPU seconds of running processes, and of those that these saw end."""
-    return sum(map(_ticks, pids)) / TICKS
+    return sum(sum(_ticks(pid)) for pid in pids) / TICKS
 
 
-def machine_seconds() -> float:
-    """Return the CPU seconds that all programs of the machine have used."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    busy = [int(ticks) for ticks in fields]
-    return (sum(busy) - busy[3] - busy[4]) / TICKS
+def others_seconds() -> dict[int, float]:
+    """Return the CPU seconds of each running program that neither this process nor its descendants started."""
+    ours = set(family(os.getpid()))
+    running = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal())
+    return {pid: sum(_ticks(pid)[:2]) / TICKS for pid in running if pid not in ours}
 
 
-def _ticks(pid: int) -> int:
-    return sum(map(int, stat(pid)[11:15])) if stat(pid) else 0
+def _ticks(pid: int) -> list[int]:
+    """Return the CPU ticks of a process, user and system, and those of the children that it saw end."""
+    return [int(ticks) for ticks in stat(pid)[11:15]]
 
 
 def stat(pid: int) -> list[str]:
