@@ -1,7 +1,7 @@
-"""Find the agent of a run, choose the process it runs in, and isolate it, or explain why that is impossible.
+"""Find the agent of a run, choose the process it runs in, and isolate it, or explain why isolation is impossible.
 
 ColBench's own agents run in the process of the run. Third-party agents run in a separate process, which is isolated if
-this machine supports that. docs/agent-sandbox.md describes what an agent is isolated from.
+this machine supports isolation. docs/agent-sandbox.md describes what an agent is isolated from.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NEEDS = ("agent_endpoint", "agent_env")
 
 
 def read_isolation(config: RunConfig) -> RunConfig:
-    """Return the configuration with the agent's allowed endpoint as HOST:PORT.
+    """Return the configuration with the endpoint that the agent may reach written as HOST:PORT.
 
     Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is requested for an
     agent in this process.
     """
     if config.in_process and config.agent_sandbox:
         raise UserError(
-            "--agent-sandbox: cannot be combined with --in-process; remove one of the two"
+            "--agent-sandbox: cannot be combined with --in-process; use only one of them"
         )
     for field in _NEEDS:
         if getattr(config, field) and not config.agent_sandbox:
@@ -66,8 +66,8 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
     """Isolate the agent as configured. Return a description of what it may still reach, or "" if it is not isolated.
 
     A Python agent in its own process is isolated even if `agent_sandbox` is not set; if this machine does not support
-    that, a warning is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not allow
-    isolation.
+    isolation, a warning is logged. Raises UserError if `agent_sandbox` is set and the agent or this machine does not
+    allow isolation.
     """
     if config.agent_sandbox:
         return _shut_in(agent, config, out)
@@ -83,7 +83,7 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the record: in this process, in its own, as a program, or on a server."""
+    """Return where an agent runs, for the run's record: in this process, in its own, as a program or on a server."""
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):
@@ -93,7 +93,7 @@ def process_of(agent: object) -> str:
 
 
 def _hide_tasks(agent: PythonAgent, config: RunConfig, out: Path | None) -> str:
-    """Give an agent access to everything except the tasks. Raises SandboxError if that is impossible."""
+    """Give an agent access to everything except the tasks. Raises SandboxError if that is not possible."""
     from colbench.sandbox.agent import OpenSandbox, find_hidden, why_not_open
 
     hidden = find_hidden(config, out)
@@ -116,13 +116,13 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
         if hidden.holds(folder) or hidden.is_checkout(folder):
             raise UserError(
                 f"--agent-write {given}: this folder is hidden from agents because it holds "
-                "tasks or runs; name another folder"
+                "tasks or runs; choose another folder"
             )
     return folders
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if the agent's own files are hidden, as in a package that tasks come from."""
+    """Raise SandboxError if the agent's own files are hidden, as in a package that also contains tasks."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(

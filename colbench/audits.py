@@ -1,6 +1,6 @@
 """The audits of a finished dialogue: what each reply revealed, and the decisions that were asked for and revealed.
 
-They read the task's reference and every message, which takes half of the CPU time of a dialogue with a fast agent.
+Auditing reads the task's reference and every message. It takes half of the CPU time of a dialogue with a fast agent.
 """
 
 from __future__ import annotations

@@ -34,14 +34,14 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class CellSource(Protocol):
-    """The source of a runner's cells, which receives their outcomes: a `CellQueue`, or one in another process."""
+    """A source of cells for a runner, which receives their outcomes: a `CellQueue`, or a link to a remote one."""
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""
         ...
 
     def ended(self, failure: Failure | None) -> None:
-        """Record how a dialogue ended; it is still to be scored."""
+        """Record how a dialogue ended, before it is scored."""
         ...
 
     def finished(self, rollout: Rollout) -> None:
@@ -49,11 +49,11 @@ class CellSource(Protocol):
         ...
 
     def stop(self, error: ColBenchError) -> None:
-        """Stop the dialogues of the run for an error; those that have ended are still scored."""
+        """Stop the dialogues of the run because of an error; dialogues that have ended are still scored."""
         ...
 
     def stopping(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
-        """While the context is open, call `stop` as soon as the dialogues of the run must stop."""
+        """Call `stop` as soon as the dialogues of the run must stop, while the context is open."""
         ...
 
 
@@ -65,7 +65,7 @@ class Stops:
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """While the context is open, call `stop` as soon as the dialogues must stop."""
+        """Call `stop` as soon as the dialogues must stop, while the context is open."""
         self._calls.append(stop)
         try:
             yield
@@ -80,8 +80,9 @@ class Stops:
 class CellQueue(Stops):
     """The cells of one run, for any number of runners.
 
-    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. The run ends
-    if all of its first `broken_after` dialogues end with an exception in the agent's own code; None: never.
+    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. If
+    `broken_after` is set, the run ends if all of its first `broken_after` dialogues end with an exception in the
+    agent's own code.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class CellQueue(Stops):
     async def next(self) -> Job | None:
         """Return the next cell; None when all are finished, or the dialogues were stopped.
 
-        This waits while the last cells run, because the cells of a lost worker are handed out again.
+        Waits while the last cells run, because the cells of a lost worker are handed out again.
         """
         while not self.is_over:
             if job := self._take():
@@ -174,14 +175,14 @@ class CellQueue(Stops):
         return [job for job in again if job.lost >= LOSSES]
 
     def stop(self, error: ColBenchError) -> None:
-        """Stop the dialogues of all runners for an error, which `raise_stopped` raises; only the first one counts."""
+        """Stop the dialogues of all runners. `raise_stopped` raises the error; only the first one is kept."""
         if self.stopped is None:
             self.stopped = error
             self._changed.set()
             self._stop_dialogues()
 
     def raise_stopped(self) -> None:
-        """Raise the error for which the dialogues were stopped, if they were."""
+        """Raise the error that stopped the dialogues, if there is one."""
         if self.stopped:
             raise self.stopped
 

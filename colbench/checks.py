@@ -18,8 +18,9 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     domain: str
     default: float | None
-    """Score of the reference as an answer, by mode; None if it cannot be scored."""
+    """Score of the reference as an answer in the default mode; None if it cannot be scored."""
     official: float | None
+    """Score of the reference as an answer in the official mode; None if it cannot be scored."""
     blank: float | None
     """Score of an empty answer."""
     flaws: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """True if it works; None if it is missing or broken, but needed only for an optional feature."""
     text: str
     fix: str = ""
-    """How to obtain it."""
+    """Instruction for installing or repairing it."""
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:

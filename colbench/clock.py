@@ -21,7 +21,7 @@ STOP_GRACE = 2.0
 """Seconds that a speaker has to end when the run is stopped."""
 
 RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
-"""The clock of the running code; the clock of a reply also applies to the asyncio tasks it starts."""
+"""The clock of the running code; the clock of a reply also applies to asyncio tasks that the reply starts."""
 
 
 class Interrupted(BaseException):
@@ -34,7 +34,7 @@ class Pulse:
     def __init__(self) -> None:
         self.lost = 0.0
         self.pending_since: float | None = None
-        """The time since which the loop has not run; None if it runs as usual."""
+        """Time up to which the current block is counted in `lost`; None if the loop runs as usual."""
 
     def lost_until(self, now: float) -> float:
         """Return the seconds during which the loop was blocked, up to now."""
@@ -48,7 +48,7 @@ PULSES: WeakKeyDictionary[asyncio.AbstractEventLoop, Pulse] = WeakKeyDictionary(
 
 
 class Clock:
-    """A clock that counts the seconds of a speaker up to a limit, over all of the speaker's replies.
+    """A clock that counts the seconds of a speaker up to a limit, across all of the speaker's replies.
 
     The clock pauses inside `waiting()`, and while code of another speaker blocks the event loop.
 
@@ -112,7 +112,7 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Also pause while another speaker blocks this speaker's event loop."""
+        """Also pause while another speaker blocks `loop`, which runs part of this speaker's code."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
@@ -138,7 +138,7 @@ class Clock:
         self._pulse = PULSES.get(self.loop) or self._pulse
         self._task = asyncio.current_task()
         if self._task is None:
-            raise RuntimeError("a clock runs inside a task")
+            raise RuntimeError("a clock must run inside an asyncio task")
         self._expired = False
         self._count()
         return self._task
@@ -204,7 +204,7 @@ class Clock:
     def _leave(self) -> None:
         if self._task and self.abandon:
             place = place_of(list(_suspended(self._task)))
-            self.abandon(self.late(f"{place} catches CancelledError, so it was abandoned"))
+            self.abandon(self.late(f"{place} catches CancelledError, so the call was abandoned"))
 
 
 @contextmanager
@@ -224,7 +224,7 @@ def waiting() -> Iterator[None]:
 async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
     """Await work in a separate asyncio task, which is abandoned if it does not end in time.
 
-    `work` receives a function that abandons it: calling this function with an error raises the error here.
+    `work` receives a function that abandons the task; calling it with an error raises that error here.
     """
     left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -1,7 +1,11 @@
 """The common parts of all command lines of the project: parser, exit codes, one-line errors, log, renamed commands.
 
-Exit code 0: done; 1: a failure that the user did not cause, or an unsound result; 2: a wrong command line or input;
-130: interrupted; 143: a run stopped by SIGTERM.
+Exit codes:
+    0    done
+    1    a failure that the user did not cause, or an unsound result
+    2    a wrong command line or input
+    130  interrupted
+    143  a run stopped by SIGTERM
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ UNSCORED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters by which a text could control a terminal: control characters except tab and newline, and characters that
+"""Characters with which text could control a terminal: control characters except tab and newline, and characters that
 set the text direction."""
 
 
@@ -56,7 +60,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def printable(text: str) -> str:
-    """Return a text from an untrusted source with its control characters replaced."""
+    """Return text from an untrusted source with its control characters replaced."""
     return CONTROLS.sub("\ufffd", text)
 
 
@@ -94,7 +98,7 @@ def first_word(words: Sequence[str]) -> str:
 
 
 def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:
-    """Report a renamed command of the program `name` and return the exit code; return 0 if `words` start with none.
+    """Report a renamed command of the program `name` and return the exit code; 0 if there is none.
 
     `moved` maps old commands, such as `"tasks check"`, to the command lines that replace them.
     """

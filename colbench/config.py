@@ -28,7 +28,7 @@ Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments of the built-in agents and humans that do not affect any number either."""
+"""Arguments of the built-in agents and humans that cannot change a number, so that they are not pinned."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,7 +186,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         AtLeastOne | Literal["auto"],
         Option(
             "run",
-            "processes for dialogues, scoring and rendering, or auto for one per core if there is enough to do",
+            "processes for dialogues, scoring and rendering; auto: one per core if there are enough dialogues",
             metavar="N",
             effect="execution",
         ),
@@ -195,7 +195,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str,
         Option(
             "run",
-            "where dialogues run: local, or ray[:ADDRESS] for a cluster; the limits here then apply to each node",
+            "where dialogues run: local, or ray[:ADDRESS] for a cluster; limits such as --concurrency are per node",
             metavar="NAME",
             effect="execution",
         ),
@@ -339,8 +339,8 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def pins(self) -> dict[str, Any]:
         """Return the fields on which a number can depend; a run can be resumed only if they are unchanged.
 
-        Files are replaced by the hash of their content. The address of a model server is left out: the same model may
-        be served elsewhere when the run continues.
+        Files are replaced by the hash of their content. The URL of a model server is left out: the same model may be
+        served elsewhere when the run continues.
         """
         pins = self._having("pinned")
         for role in ("agent", "human"):
@@ -369,7 +369,7 @@ def settings() -> dict[str, Setting]:
 
 
 def without_address(spec: str) -> str:
-    """Return a spec without a server's address: `openai:MODEL` for `openai:MODEL@URL`, `http` for `http://host:port`."""
+    """Return a spec without a server's URL: `openai:MODEL` for `openai:MODEL@URL`, `http` for `http://host:port`."""
     return "http" if spec.startswith(("http://", "https://")) else spec.partition("@http")[0]
 
 

@@ -16,7 +16,7 @@ TYPES = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
-    "str": "a text",
+    "str": "a string",
     "array": "a list",
     "object": "a table",
 }
@@ -25,9 +25,9 @@ TYPE = re.compile(r"`([\w |]+)`")
 STEP = re.compile(r"\w+|\[\d+\]|\[\.\.\.\]")
 """One step of a path such as `collect[0].agent_args[...]`."""
 SHORTEST = 4
-"""Minimum length of a name to look for misspellings of; shorter names are too similar to each other."""
+"""Minimum length of a name whose misspellings are recognized; shorter names are too similar to each other."""
 ALIKE = 0.8
-"""Minimum similarity of a misspelling, as difflib's ratio."""
+"""Minimum similarity between a misspelling and the right name, as difflib's ratio."""
 LONGEST = 80
 """Maximum number of characters of a wrong value to show in a message."""
 
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
     key: str
     reason: str
     given: str = ""
-    """The wrong value, as the end of a message: `; given: 0`."""
+    """The wrong value, as the end of a message: `, got 0`."""
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.key, self.reason))) + self.given
@@ -60,7 +60,7 @@ def explain(
     """Return the problem with values that cannot be converted to the type `kind`.
 
     If `values` are given, the problem shows the wrong value. `table` is the key of the values in a larger file. If
-    `quoted`, a text that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
+    `quoted`, a string that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))
@@ -71,7 +71,7 @@ def explain(
     if missing := re.search(r"missing required field `(.+)`", message):
         return Problem(_join(table, *steps, missing[1]), "required, but missing")
     value = _value(values, steps)
-    given = "" if value is None else f"; given: {_show(value, quoted)}"
+    given = "" if value is None else f", got {_show(value, quoted)}"
     return Problem(_join(table, *steps), _reason(message, kind, steps), given)
 
 
@@ -110,7 +110,7 @@ def _either(values: Iterator[str]) -> str:
 
 
 def _at(kind: Any, steps: list[str]) -> list[inspect.Type]:
-    """Return the alternatives for the type of the value at a path."""
+    """Return the possible types of the value at a path."""
     parts = _alternatives(inspect.type_info(kind))
     for step in steps:
         parts = [inner for part in parts for inner in _step(part, step)]
@@ -147,7 +147,7 @@ def _value(values: Any, steps: list[str]) -> Any:
 
 
 def _is_literal(text: str) -> bool:
-    """Return True if a text is a value of JSON, such as a number."""
+    """Return True if a string is a JSON value, such as a number."""
     try:
         msgspec.json.decode(text)
     except msgspec.DecodeError:
@@ -175,4 +175,4 @@ def require_whole(place: str, value: object) -> None:
         return
     if not re.fullmatch(r"-?\d+", str(value)):
         example = f", such as {number:.0f}" if number.is_integer() else ""
-        raise UserError(f"{place}: expected a whole number{example}; given: {value}")
+        raise UserError(f"{place}: expected a whole number{example}, got {value}")

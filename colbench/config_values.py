@@ -1,4 +1,4 @@
-"""Conversion of values by name to a configuration."""
+"""Conversion of named values to a configuration."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ def config_of(
     *,
     others: Collection[str] = (),
 ) -> RunConfig:
-    """Build a configuration from fields by name.
+    """Build a configuration from values by field name.
 
     Raises UserError if a field is unknown or its value is wrong. The message names the field by its entry in `places`,
-    such as a flag, or else by its own name.
-    `others` are further names to suggest for an unknown field.
+    such as a flag, or else by its own name. `others` are further names to suggest for an unknown field.
     """
     places, known = places or {}, settings()
     for name, value in values.items():
@@ -41,6 +40,6 @@ def config_of(
     if config.shard and config.shard[0] > config.shard[1]:
         given = "/".join(map(str, config.shard))
         raise UserError(
-            f"{places.get('shard', 'shard')}: expected I/N with I from 1 to N; given: {given}"
+            f"{places.get('shard', 'shard')}: expected I/N with I from 1 to N, got {given}"
         )
     return config

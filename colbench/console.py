@@ -37,7 +37,7 @@ def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Redirect the output of `console()` to standard error, so that standard output has only JSON, or discard it."""
+    """Redirect the output of `console()` to standard error, so that standard output has only JSON; or discard it."""
     before = dict(_MODE)
     _set(json=as_json, quiet=quiet)
     try:
@@ -52,7 +52,7 @@ def settings_for_child() -> dict[str, str]:
 
 
 def inherited_output() -> AbstractContextManager[None]:
-    """Return the mode of `output` that the parent process set with `settings_for_child`."""
+    """Return a context of `output` in the mode that the parent process passed on with `settings_for_child`."""
     flags = os.environ.get(_INHERITED, "").split(",")
     return output(as_json="json" in flags, quiet="quiet" in flags)
 

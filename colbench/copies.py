@@ -15,7 +15,7 @@ ALIKE = 0.97
 LEAST = 20
 """Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
-"""An answer with this many times the parts of the reference is not a copy."""
+"""Ratio between the numbers of parts, in either direction, at which an answer is not a copy of the reference."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:

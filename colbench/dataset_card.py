@@ -15,7 +15,7 @@ SPLIT = "test"
 SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K"}
 """The Hub's names for sizes, each by the number of rows below which it applies."""
 LICENSES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
-"""The Hub's license identifiers, by the first word of the project's license name."""
+"""The Hub's license identifiers, by the part of `Origin.license` before its first comma."""
 
 
 class CardSet(Struct, frozen=True, kw_only=True):

@@ -7,13 +7,13 @@ import resource
 from colbench.errors import UserError
 
 OF_THE_HARNESS = 200
-"""Number of open files apart from those of dialogues: the interpreter, sandbox workers, a browser, the run's folder."""
+"""Number of open files outside dialogues: the interpreter, sandbox workers, a browser, the run's folder."""
 OF_A_DIALOGUE = 3
-"""Number of open files of one dialogue: connections of both sides. An agent that needs more sets `descriptors`."""
+"""Number of open files of one dialogue: connections of agent and human. An agent that needs more sets `descriptors`."""
 
 
 def provide_descriptors(dialogues: int, agent: object) -> None:
-    """Raise the limit of this process as far as the system permits.
+    """Raise the limit on open files of this process as far as the system permits.
 
     Raises UserError, which names `--concurrency`, if the limit is too low for this many concurrent dialogues.
     """
@@ -23,13 +23,13 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise UserError(
             f"--concurrency {dialogues}: about {needed} open files are needed, but the limit of this "
-            f"process is {hard}; raise it (`ulimit -n {needed}`, as root) or give --concurrency "
+            f"process is {hard}; raise the limit (`ulimit -n {needed}`, as root) or use --concurrency "
             f"{max(1, (hard - OF_THE_HARNESS) // each)}"
         )
 
 
 def raise_limit() -> int:
-    """Raise the limit of this process as far as the system permits, and return it."""
+    """Raise the limit on open files of this process as far as the system permits, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

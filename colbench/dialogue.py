@@ -102,7 +102,7 @@ async def play(
 
 
 class Dialogue:
-    """A dialogue in progress. Each step takes one reply of the agent, and the human's answer unless it was the last."""
+    """A dialogue in progress. Each step takes the agent's reply and, unless it was the last, the human's."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Dialogue:
         self._images = images
 
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
-        """Take the agent's reply, which took `seconds`, and the human's unless the agent's was the last one.
+        """Process the agent's reply, which took `seconds`, and get the human's unless the dialogue has ended.
 
         Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
         limit of the agent's `clock`.
@@ -172,7 +172,7 @@ class Dialogue:
         found = Counter(t.agent_delivery.finish_reason for t in self.turns if t.agent_delivery)
         reasons = ", ".join(f"{name or 'unknown'} ({n})" for name, n in found.most_common())
         raise EndpointError(
-            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. If it is "
+            f"all {len(self.turns)} replies were empty; finish_reason: {reasons}. If the reason is "
             "`length`, the token limit was reached before the first word; --agent-arg "
             "max_tokens=N raises the limit",
             kind="empty",
@@ -188,7 +188,7 @@ async def opened(
 ) -> AsyncIterator[Agent]:
     """Open the agent of one dialogue: a separate one if the agent is stateful, else the agent itself.
 
-    Opening and closing it may each take as long as the limit of the agent's `clock`, but at least `OPENING` seconds. If
+    Opening and closing may each take as long as the limit of `clock`, or `OPENING` seconds if that is longer. If
     the dialogue's separate agent does not define whether it accepts images, the stateful agent decides.
     """
     if isinstance(agent, StatefulAgent):
@@ -269,9 +269,9 @@ def read_words(reply: object) -> Message:
 
 
 async def listen(speak: Callable[[], Awaitable[T]], clock: Clock) -> tuple[T, float]:
-    """Return a speaker's message and the seconds it took; its `clock` raises its error if the message is late.
+    """Return a speaker's message and the seconds it took; if the message is late, `clock` raises the speaker's error.
 
-    A speaker that would end the process, or cancels itself, raises RuntimeError.
+    Raises RuntimeError if the speaker tries to end the process or cancels itself.
     """
     start = time.perf_counter()
     try:

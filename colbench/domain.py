@@ -1,7 +1,8 @@
 """Domains: the subject of tasks, the scoring of answers, and their display.
 
-A domain is an object. Packages register theirs in the entry-point group `colbench.domains`; the harness, the report,
-the leaderboard and the trainer find it by name and iterate over its metrics. docs/new-domain.md builds one.
+A domain is an object. Packages register their domains in the entry-point group `colbench.domains`; the harness, the
+report, the leaderboard and the trainer find a domain by name and iterate over its metrics. docs/new-domain.md shows how
+to build one.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     digits: int | None = None
     """Decimal places that are equal on all machines; None: all."""
     lacking: str = ""
-    """Why an answer may lack the metric, and how to enable it."""
+    """Reason why an answer may lack the metric, and how to enable it."""
     description: str = ""
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
@@ -101,12 +102,12 @@ class Resources:
 
     @property
     def environment(self) -> str:
-        """Version and settings of the tools that produce the scores, known before they are started."""
+        """Version and settings of the tools that produce the scores; known before the tools are started."""
         return ""
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once started."""
+        """Isolation of answers from this machine, in words; known once the resources have been started."""
         return ""
 
     async def __aenter__(self) -> Resources:
@@ -136,7 +137,7 @@ class Domain:
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
-    """Answers that need no dialogue and have known scores (`floors_of`): their display names, the main one first."""
+    """Display names of answers that need no dialogue and have known scores (`floors_of`); the main answer first."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of the agent's answer in each turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -146,13 +147,13 @@ class Domain:
     own_sources: ClassVar[frozenset[str]] = frozenset()
     """Task sources that come with the domain's package, which a leaderboard bundle may name."""
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
-    """Tokens and characters of a reply of a human played by a model."""
+    """Limits, in tokens and in characters, for a reply of a human that a model plays."""
     remedy: ClassVar[str] = ""
     """A sentence on how to get the metrics that `Resources.lacking` names."""
     unjudged: ClassVar[str] = "no part of the reference could be compared"
-    """Why an answer may have no score although nothing failed."""
+    """Reason why an answer may have no score although nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
-    """Request of the dialogues of `colbench agents check`."""
+    """Request in the dialogues of `colbench agents check`."""
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
     """The human's reply in the example dialogues."""
     play_rules: ClassVar[str] = (
@@ -222,7 +223,7 @@ class Domain:
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics, on the task of a verdict, of answers that need no dialogue; by default its `floors`."""
+        """Return the metrics of answers that need no dialogue, on the task of a verdict; by default `score.floors`."""
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
@@ -250,7 +251,7 @@ class Domain:
     ) -> ReportPages | None:
         """Return further pages of a run's report; by default none.
 
-        Files that they show may be written to `folder`. `environment`: the environment of the run's resources
+        Files that the pages show may be written to `folder`. `environment`: the environment of the run's resources
         (`Resources.environment`). `tasks`: the run's tasks of this domain. `rollouts`: the finished dialogues of each
         task, read from the run on access. Raises UserError if the folder cannot be written.
         """
@@ -264,7 +265,7 @@ class Domain:
     ) -> AnswerPictures | None:
         """Return the renderer of answers' pictures on the leaderboard's site; by default none.
 
-        They are written to `gallery/` in `folder`, from renders made in `environment`.
+        The pictures are written to `gallery/` in `folder`, from renders made in `environment`.
         """
         return None
 
@@ -276,8 +277,8 @@ class Domain:
     ) -> DialoguePictures | None:
         """Return the renderer of a run's pictures for the viewer; by default none.
 
-        They are written to `gallery/` in `folder`, the run's folder. `environment` is the environment in which the
-        run was scored.
+        The pictures are written to `gallery/` in `folder`, the run's folder. `environment` is the environment in which
+        the run was scored.
         """
         return None
 
@@ -312,7 +313,7 @@ class Domain:
         sample: int,  # noqa: ARG002
         bar: Bar,
     ) -> Examination:
-        """Run the references of some tasks and return their entries for the datasheet.
+        """Run the references of some tasks and return the findings for the datasheet.
 
         `sample`: if running references is slow, only those of the first `sample` tasks are run.
         """
@@ -341,7 +342,7 @@ class Domain:
         raise UserError(f"the domain {self.name} has no prompt {name}")
 
     def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:  # noqa: ARG002
-        """Return the built-in system prompt of an agent; `pictures`: it is shown pictures of its pages."""
+        """Return the built-in system prompt of an agent; `pictures`: the agent is shown pictures of its pages."""
         return self.prompt("agent_single_turn" if single_turn else "agent")
 
     @cached_property
@@ -364,7 +365,7 @@ class Domain:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:
-        """Return the verdicts, by mode, on a dialogue that ended because the agent failed: 0."""
+        """Return the verdicts, by mode, on a dialogue that ended because the agent failed; each scores 0."""
         success = None if self.success is None else False
         score = Score(scorer="none", value=0.0, success=success, note=reason)
         return dict.fromkeys(self.modes, score)

@@ -12,7 +12,7 @@ from colbench.rollout_file import RolloutReader
 class Earlier(Mapping[str, Rollout]):
     """The dialogues of an earlier attempt that must be run or scored again, each read from the file on access.
 
-    If every finished dialogue failed with an exception in the agent's own code, those are included.
+    If every finished dialogue failed with an exception in the agent's own code, the finished ones are also included.
     """
 
     def __init__(self, reader: RolloutReader) -> None:

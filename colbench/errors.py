@@ -147,9 +147,10 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 
 
 def describe_exception(error: BaseException) -> str:
-    """Return an error's type, its text and, if it was raised in Python code, the file's name and line, as one line.
+    """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
-    The line is the innermost one outside libraries, if there is one: if an agent calls a library, the agent's line.
+    The line number is that of the innermost frame outside libraries, if there is one: the agent's, if the agent called
+    a library.
     """
     place = place_of(
         [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
@@ -161,7 +162,7 @@ def describe_exception(error: BaseException) -> str:
 def place_of(frames: Sequence[tuple[str, int]]) -> str:
     """Return `file.py:12` for the innermost frame outside libraries, if there is one, else for the innermost one.
 
-    `frames` holds the file and line of each frame, the outermost first. Returns an empty text if there are no frames.
+    `frames` holds the file and line of each frame, the outermost first. Returns an empty string if there are no frames.
     """
     own = [frame for frame in frames if not _of_a_library(frame[0])] or frames
     return f"{Path(own[-1][0]).name}:{own[-1][1]}" if own else ""

@@ -54,7 +54,7 @@ from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
-"""Task source of a run with tasks given as objects, which are kept in its folder."""
+"""Task source of a run whose tasks were given as objects; the tasks are kept in its folder."""
 BROKEN_AFTER = 10
 """Number of dialogues after which a run stops if all of them ended with an exception in the agent's own code."""
 
@@ -128,7 +128,7 @@ class Evaluation:
         single = why_single("agent", self.agent, given=agent is not None)
         single = single or why_single("human", self.human, given=human is not None)
         self.processes = count_processes(config, self.planned, single)
-        """Number of processes for the dialogues, per node in a cluster; 1 in a local run: this process."""
+        """Number of processes for the dialogues, per node in a cluster. In a local run, 1 means this process."""
 
     def _find_tasks(self, config: RunConfig) -> tuple[RunConfig, list[Task]]:
         if self._given is None:
@@ -140,8 +140,8 @@ class Evaluation:
         """Run and score the pending dialogues. Dialogues finished by an earlier attempt are kept.
 
         Raises UserError if another process uses the folder or the folder contains another run, EndpointError if a model
-        server does not respond, AgentError if every dialogue fails with an exception in the agent's own code; finished
-        dialogues are then in the folder, and running again continues.
+        server does not respond, AgentError if every dialogue fails with an exception in the agent's own code. Finished
+        dialogues stay in the folder, and the next call continues the run.
         """
         async with self.executor() as executor:
             record = replace(
@@ -183,7 +183,7 @@ class Evaluation:
         return remote_executor(plan, min(self.processes, at_once))
 
     def local_executor(self, dialogues: int) -> LocalExecutor:
-        """Return the executor for dialogues in this process, with this many at a time."""
+        """Return the executor for dialogues in this process, up to `dialogues` at a time."""
         return LocalExecutor(
             self.config,
             self.agent,
@@ -302,9 +302,9 @@ async def evaluate_async(
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
     config = config_of({**settings, **texts}, others=("out", "observer"))
     if not isinstance(out, str | os.PathLike | None):
-        raise UserError(f"out: expected the path of a folder; given: {out!r}")
+        raise UserError(f"out: expected the path of a folder, got {out!r}")
     if not isinstance(observer, Observer | None):
-        raise UserError(f"observer: expected a colbench.Observer; given: {observer!r}")
+        raise UserError(f"observer: expected a colbench.Observer, got {observer!r}")
     folder = Path(out or tempfile.mkdtemp(prefix="colbench-run-"))
     try:
         evaluation = Evaluation(
@@ -335,7 +335,7 @@ def evaluate(
 ) -> Run:
     """Run an agent on tasks with a simulated human, and return the run; see `evaluate_async` for the arguments.
 
-    It may be called while an event loop runs, as in a notebook: the run then uses a thread with a separate loop.
+    This also works while an event loop runs, as in a notebook: the run then uses a thread with a separate loop.
     Objects that are bound to the running loop need `evaluate_async`.
     """
 

@@ -26,7 +26,7 @@ def encode_lines(tasks: Iterable[Task]) -> Iterator[bytes]:
 
 
 def official_row(task: Task) -> dict[str, Any]:
-    """Return a task in the columns of the official files, in their order; its calls are named `test1`, `test2`, etc."""
+    """Return a task as a row of the official files, with the same columns; calls are named `test1`, `test2`, etc."""
     hidden = task.hidden
     row: dict[str, Any] = {"ground_truth": hidden.reference, "problem_description": task.request}
     if hidden.tests:
@@ -36,7 +36,7 @@ def official_row(task: Task) -> dict[str, Any]:
 
 
 def table_row(task: Task) -> dict[str, Any]:
-    """Return a task with all columns of ColBench's schema, each filled."""
+    """Return a task as a row with all columns of ColBench's schema, each filled."""
     row = row_from_task(task)
     facts = [
         {field: getattr(fact, field) for field in fact.__struct_fields__}
@@ -87,7 +87,7 @@ def write_parquet(path: Path, tasks: Iterable[Task]) -> None:
 
 
 def compressed(write: Write) -> Write:
-    """Return a function that writes the same file, compressed; equal tasks give equal bytes."""
+    """Return a function that writes the file of `write`, compressed with gzip; equal tasks give equal bytes."""
 
     def write_compressed(path: Path, tasks: Iterable[Task]) -> None:
         import gzip

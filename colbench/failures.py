@@ -18,7 +18,7 @@ KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
 def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> tuple[str, ...]:
-    """Return the reasons in a list or a comma-separated text. Raises UserError for an unknown reason."""
+    """Return the reasons in a list or a comma-separated string. Raises UserError for an unknown reason."""
     words = reasons.split(",") if isinstance(reasons, str) else reasons
     found = tuple(word.strip() for word in words if word.strip())
     for reason in found:
@@ -33,7 +33,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
 
 
 def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
-    """Return True if a dialogue failed for one of the reasons, or the agent had a reply with that delivery problem."""
+    """Return True if a dialogue failed for one of the reasons, or an agent's reply had such a delivery problem."""
     failure = rollout.failure
     own = (
         {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}
@@ -47,7 +47,7 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure; derived from the text for files of earlier versions, which lack it."""
+    """Return the kind of a failure, derived from its reason if a file of an earlier version lacks the kind."""
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):

@@ -1,4 +1,4 @@
-"""From flags, environment and file to a RunConfig: a flag overrides the environment, which overrides the file."""
+"""The RunConfig of a command: a flag overrides an environment variable, which overrides the `--config` file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER_VARIABLES = {
 }
 """Environment variables that are not fields of RunConfig."""
 CONFIG_HELP = (
-    "TOML file, or JSON file named *.json; keys are the names of the flags, agent_args and "
+    "TOML file, or JSON file named *.json; its keys are the names of the flags; agent_args and "
     "human_args are tables"
 )
 
@@ -38,7 +38,7 @@ Found = tuple[str, str, Any]
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add the flags of RunConfig in their groups, and `--config`, or only the flags of some fields."""
+    """Add the flags of RunConfig in their groups, and `--config`; with `only`, just the flags of these fields."""
     known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
@@ -66,7 +66,9 @@ def read_source(args: argparse.Namespace) -> RunConfig:
     Raises UserError if both are given, or if a value is bad.
     """
     if args.source and args.tasks:
-        raise UserError(f"--tasks {args.tasks}: SOURCE is given as well; leave one of the two out")
+        raise UserError(
+            f"--tasks {args.tasks}: cannot be combined with SOURCE; use only one of them"
+        )
     args.tasks = args.source or args.tasks
     return read_config(args, base=RunConfig())
 
@@ -142,7 +144,7 @@ def file_values(values: Mapping[str, Any], place: str) -> Iterator[Found]:
     for key, value in values.items():
         name = key.replace("-", "_")
         if name not in known:
-            hint = did_you_mean(name, known) or f"; known are {', '.join(known)}"
+            hint = did_you_mean(name, known) or f"; known keys are {', '.join(known)}"
             raise UserError(f"{place}: unknown key `{key}`{hint}")
         yield f"{place}, key `{name}`", name, value
 
@@ -194,11 +196,11 @@ def _split(text: str, place: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError as cause:
-        raise UserError(f"{place}: {cause}; given: {text}") from cause
+        raise UserError(f"{place}: {cause} in `{text}`") from cause
 
 
 def names(text: str, separator: str = ",") -> list[str]:
-    """Return the parts between separators."""
+    """Return the parts of a string between separators, without empty ones."""
     return [part.strip() for part in text.split(separator) if part.strip()]
 
 
@@ -215,7 +217,7 @@ def _pair(pair: str, place: str) -> tuple[str, Any]:
 
 
 def _scalar(text: str) -> str | int | float | bool:
-    """Return a text as a number or boolean if it is one, else the text."""
+    """Return a string as a number or boolean if it is one, else unchanged."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

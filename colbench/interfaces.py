@@ -1,7 +1,7 @@
 """The interfaces of the harness.
 
-Inheriting from these protocols is not necessary; having the method is enough. The signatures keep agents from the
-tasks: an agent receives messages and never a task.
+Inheriting from these protocols is not necessary; having the method is enough. The signatures keep tasks from agents: an
+agent receives messages and never a task.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     name: str
     """The requirement, in a few words."""
     fix: str
-    """How to fix an agent that breaks the rule."""
+    """Advice for fixing an agent that breaks the rule."""
     see: str
-    """Where the rule is documented."""
+    """The page that documents the rule."""
     probe: Callable[[], Awaitable[str | None]]
     """A function that returns None if the rule is followed, or the reason why it does not apply.
 
@@ -86,7 +86,7 @@ class Checkable(Protocol):
 
 
 class HumanSimulator(Protocol):
-    """The simulated human, on the harness side of the barrier."""
+    """The simulated human, which belongs to the harness and, unlike the agent, sees the task."""
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:
         """Return the human's answer to the agent's last message."""
@@ -98,7 +98,7 @@ class Viewer(Protocol):
     """A human or an agent that uses pictures of pages."""
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Receive the renderer. Called once, before the first dialogue of a run on a domain that has one."""
+        """Receive the renderer. Called once, before the first dialogue of a run on a domain with a renderer."""
         ...
 
 
@@ -116,7 +116,7 @@ class LogKeeper(Protocol):
     """An agent that keeps a log."""
 
     def use_log_folder(self, folder: Path) -> None:
-        """Receive a log folder. Called once, before a run starts; it is next to the rollouts and may not exist yet."""
+        """Receive a log folder, which need not exist yet, next to the rollouts. Called once, before a run starts."""
         ...
 
 
@@ -133,7 +133,7 @@ class ProgressScorer(Scorer, Protocol):
     """A scorer that can also measure the progress of a dialogue at each turn."""
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the score of the agent's answer in one turn; None if there was none."""
+        """Return the score of the agent's answer in one turn; None if the turn has no answer."""
         ...
 
 
@@ -245,7 +245,7 @@ class Origin(Struct, frozen=True, kw_only=True):
     """The author of the source, and the way it was made."""
     license: str
     how: str
-    """How to obtain the source."""
+    """The way to obtain the source."""
     tasks: int | None = None
     """Number of tasks of the whole set, if known; this machine may have only part of it."""
     floors: Mapping[str, Mapping[str, float]] = {}
@@ -253,14 +253,14 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Design(Protocol):
-    """The author's knowledge of a task's decisions, which entry points of the group `colbench.designs` provide.
+    """The author's knowledge of a task's decisions, provided by entry points of the group `colbench.designs`.
 
     Each entry point is a function of a task that returns None for an unknown task. Every field is keyed by a decision's
     name.
     """
 
     chosen: Mapping[str, Hashable]
-    """The choice in the reference."""
+    """The choices in the reference."""
     usual: Mapping[str, Hashable]
     """The choices of the most likely guess."""
     questions: Mapping[str, Sequence[str]]

@@ -27,7 +27,7 @@ Words = tuple[str, ...]
 
 
 class Items(Struct, frozen=True, kw_only=True):
-    """The items of a source, or those that a text mentions."""
+    """The items of a source, or the subset of them that a message mentions."""
 
     identifiers: frozenset[Words]
     numbers: frozenset[float]
@@ -110,7 +110,7 @@ def split_words(text: str) -> Words:
 
 
 def ngrams(text: str) -> Iterator[Words]:
-    """Return the runs of four tokens of a text."""
+    """Return the runs of four tokens in a text."""
     tokens = list(map(str.lower, TOKEN.findall(text)))
     return zip(*(tokens[start:] for start in range(NGRAM)), strict=False)
 

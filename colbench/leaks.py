@@ -2,9 +2,9 @@
 
 Three kinds of items are counted. Items in the request are not hidden and are left out; shares are relative to the rest,
 so 1.0 means that everything hidden of that kind was said. An item that the question itself named does not count as
-revealed by the reply. If a task has structured facts, neither do the items of a fact if the question contains the words
-of one of its topics or examples. Without facts the subject of a question is unknown, and every correct answer counts:
-then the audit is an upper bound.
+revealed by the reply. If a task has structured facts, the items of a fact do not count either if the question contains
+the words of one of its topics or examples. Without facts the subject of a question is unknown, and every correct answer
+counts: then the audit is an upper bound.
 
                  backend (Python)                             frontend (HTML)
 identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's

@@ -1,4 +1,4 @@
-"""A monitor of an event loop: finds the code that blocks the loop, charges the speaker that runs it, and stops it."""
+"""A monitor of an event loop: finds the code that blocks the loop, charges the time to its speaker, and stops it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
 def frame_of(thread: int) -> FrameType | None:
     """Return the current frame of a thread; None if it has ended.
 
-    No garbage is collected meanwhile: CPython before 3.11.9 and 3.12.3 would do so with a lock that new threads need,
-    and could wait forever (gh-106883).
+    Garbage collection is off meanwhile: CPython before 3.11.9 and 3.12.3 would collect while it holds a lock that new
+    threads need, and could wait forever (gh-106883).
     """
     enabled = gc.isenabled()
     gc.disable()

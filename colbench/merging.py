@@ -41,9 +41,9 @@ class Merged(Struct, frozen=True, kw_only=True):
     gaps: tuple[str, ...]
     """Names of the first planned dialogues that no shard has, such as `trial 0 of parking-test-0001`."""
     left_out: int
-    """Dialogues of the shards that the run does not plan, as after a change of `--limit`."""
+    """Number of dialogues in the shards that the run does not plan, as after a change of `--limit`."""
     differences: tuple[str, ...]
-    """Versions and sandboxes that differ between the shards, one text each; empty without `force`."""
+    """Versions and sandboxes that differ between the shards, one line each; empty without `force`."""
 
     @property
     def missing(self) -> int:
@@ -113,13 +113,13 @@ def _require_different(folders: Sequence[RunFolder]) -> None:
     paths = [folder.path.resolve() for folder in folders]
     for place, path in enumerate(paths):
         if path in paths[:place]:
-            raise UserError(f"{folders[place].path}: given twice; give each shard once")
+            raise UserError(f"{folders[place].path}: given twice; pass each shard only once")
 
 
 def require_alike(
     folders: Sequence[RunFolder], records: Sequence[RunRecord], *, force: bool
 ) -> list[str]:
-    """Return the versions and sandboxes that differ between shards, one text each.
+    """Return the versions and sandboxes that differ between shards, one line each.
 
     Raises UserError, which names the differences, if the configurations or the tasks differ or, unless `force` is
     given, the versions or sandboxes.
@@ -198,7 +198,7 @@ def _written_whole(target: Path) -> Iterator[RunFolder]:
     Raises UserError if `target` exists. Remains of a killed process are deleted first.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"--out {target}: already exists; name a new folder")
+        raise UserError(f"--out {target}: already exists; choose a new folder")
     draft = target.absolute().with_name(f".{target.absolute().name}.merging")
     with hold(draft / ".lock", target):
         for each in draft.iterdir():
@@ -248,7 +248,7 @@ def _rollout(folder: RunFolder, place: _Place) -> Rollout:
 def _copy(
     folders: Sequence[RunFolder], cells: Iterator[Cell], places: dict[str, _Place], path: Path
 ) -> list[str]:
-    """Write the lines of the cells to a file, remove them from `places`, and return the first cells without a line."""
+    """Write the cells' lines to a file, remove the cells from `places`, and name the first cells without a line."""
     gaps: list[str] = []
     with ExitStack() as stack, path.open("wb") as merged:
         files: dict[int, BinaryIO] = {}

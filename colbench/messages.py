@@ -19,7 +19,7 @@ PUBLIC_MARKER = "OUTPUT:"
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens as the model server counted them, over `requests` answered requests."""
+    """Tokens of `requests` answered requests, as counted by the model server."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -37,7 +37,7 @@ class Sampled(Struct, frozen=True, kw_only=True):
     """The tokens of one reply as the model server processed them, which training must reproduce exactly."""
 
     prompt: tuple[int, ...]
-    """Ids of everything that the model was given."""
+    """Token IDs of everything that the model was given."""
     ids: tuple[int, ...]
     """Token IDs of the message, including the token that ended it."""
     logprobs: tuple[float, ...]
@@ -45,7 +45,7 @@ class Sampled(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a model server delivered a reply."""
+    """The delivery of a reply by a model server."""
 
     finish_reason: str = ""
     """The reason given by the server, such as `stop`, `length`, `content_filter` or `tool_calls`; "" if it gives
@@ -53,7 +53,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: bool = False
     """True if the model declined to answer, in the field `refusal` of its message."""
     request_id: str = ""
-    """The provider's id of the request, for its support."""
+    """The provider's ID of the request, to quote to its support."""
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0

@@ -7,7 +7,7 @@ from typing import Protocol
 from colbench.stats import Interval
 
 NOTHING = "–"
-"""Shown instead of a missing number."""
+"""Placeholder for a missing number."""
 NO_INTERVAL = "no interval"
 
 
@@ -24,17 +24,17 @@ class Range(Protocol):
 
 
 def percent(share: float | None) -> str:
-    """Return `42.3 %`."""
+    """Return a share as `42.3 %`."""
     return NOTHING if share is None else f"{share * 100:.1f} %"
 
 
 def whole_percent(share: float | None) -> str:
-    """Return `42 %`."""
+    """Return a share as `42 %`."""
     return NOTHING if share is None else f"{share * 100:.0f} %"
 
 
 def percent_range(interval: Interval) -> str:
-    """Return `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return an interval as `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     exact = ", exact" if interval.method == "exact" else ""
@@ -42,7 +42,7 @@ def percent_range(interval: Interval) -> str:
 
 
 def percent_with_range(interval: Interval) -> str:
-    """Return `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return a share as `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return percent(interval.mean)
     exact = ", exact" if interval.method == "exact" else ""
@@ -69,12 +69,12 @@ def _precise(value: float | None) -> str:
 
 
 def bare_percent(share: float | None) -> str:
-    """Return `42.3`, for a column whose header has the percent sign."""
+    """Return a share as `42.3`, for a column whose header has the percent sign."""
     return NOTHING if share is None else f"{share * 100:.1f}"
 
 
 def bare_percent_range(interval: Range) -> str:
-    """Return `39.1–45.4`, for a column whose header has the percent sign."""
+    """Return an interval as `39.1–45.4`, for a column whose header has the percent sign."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     return f"{bare_percent(interval.low)}–{bare_percent(interval.high)}"
@@ -91,14 +91,14 @@ def bare_points(share: float) -> str:
 
 
 def points_range(interval: Range) -> str:
-    """Return `−2.0 to −0.4`."""
+    """Return an interval of a difference as `−2.0 to −0.4`."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     return f"{bare_points(interval.low)} to {bare_points(interval.high)}"
 
 
 def points_with_range(interval: Interval) -> str:
-    """Return `−1.2 (−2.0 to −0.4)`."""
+    """Return a difference and its interval as `−1.2 (−2.0 to −0.4)`."""
     if interval.mean is None or interval.low is None or interval.high is None:
         return NOTHING
     return f"{bare_points(interval.mean)} ({points_range(interval)})"
@@ -111,26 +111,26 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return `4.7`."""
+    """Return a number as `4.7`."""
     return NOTHING if value is None else f"{value:.1f}"
 
 
 def number_range(interval: Range) -> str:
-    """Return `4.5 to 4.9`."""
+    """Return an interval of numbers as `4.5 to 4.9`."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     return f"{interval.low:.1f} to {interval.high:.1f}"
 
 
 def amount(value: float | None, digits: int = 1) -> str:
-    """Return `4.7`; `1,234` for 1,000 or more."""
+    """Return a number as `4.7`, or `1,234` if it is 1,000 or more."""
     if value is None:
         return NOTHING
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}f}"
 
 
 def p_value(p: float | None) -> str:
-    """Return `0.012`, `0.310`, `< 0.001`."""
+    """Return a p-value as `0.012`, `0.310`, `< 0.001`."""
     if p is None:
         return NOTHING
     return f"{p:.3f}" if p >= 0.001 else "< 0.001"
@@ -142,12 +142,12 @@ def sentence(text: str) -> str:
 
 
 def count(amount: int, noun: str, plural: str = "") -> str:
-    """Return `1 task`, `1,000 tasks`."""
+    """Return a count with its noun: `1 task`, `1,000 tasks`."""
     return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
 
 
 def short(amount: int) -> str:
-    """Return `950`, `12.3 k`, `4.5 M`."""
+    """Return a large count as `950`, `12.3 k`, `4.5 M`."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if amount >= size:
             return f"{amount / (1e3 if unit == 'k' else size):.1f} {unit}"
@@ -155,14 +155,14 @@ def short(amount: int) -> str:
 
 
 def dollars(amount: float | None) -> str:
-    """Return `$1.20`, `$0.0123`; an unknown price is `unknown`."""
+    """Return a price as `$1.20`, `$0.0123`; an unknown price is `unknown`."""
     if amount is None:
         return "unknown"
     return f"${amount:,.2f}" if amount >= 0.1 or amount == 0 else f"${amount:.4f}"
 
 
 def duration(seconds: float) -> str:
-    """Return `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Return a duration as `0.4 s`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -48,7 +48,7 @@ def agent_prompt(path: str | None, domain: str, max_turns: int, pictures: bool =
 
 
 def spec_of(participant: object) -> str:
-    """Return the spec that a run records for an object: its attribute `spec`, or the path of its class."""
+    """Return the spec that a run records for an object: its attribute `spec`, or `module:Class`."""
     named = getattr(participant, "spec", None)
     if isinstance(named, str):
         return named
@@ -83,8 +83,8 @@ def require_domains(agent: object, config: RunConfig, tasks: Sequence[Task]) -> 
     if known and other:
         raise UserError(
             f"--agent {config.agent}: it supports {' and '.join(known)} tasks, but {config.tasks} "
-            f"has {other} tasks; name another agent, such as {get_domain(other).defaults.agent}, "
-            f"or choose tasks with --domain {known[0]}"
+            f"has {other} tasks; choose another agent, such as {get_domain(other).defaults.agent}, "
+            f"or select tasks with --domain {known[0]}"
         )
 
 
@@ -105,7 +105,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
     """
     if given:
         return (
-            f"the {role} was given as an object, which cannot be sent to another process; give a "
+            f"the {role} was given as an object, which cannot be sent to another process; pass a "
             f"spec, such as my_{role}.py:My{role.title()}, or leave this setting at 1"
         )
     reason: str = getattr(participant, "single_process", "")

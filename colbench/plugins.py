@@ -1,7 +1,7 @@
-"""Resolving the value of a flag to the object it names: agents, humans and task sources.
+"""Resolution of the value of a flag to the object that it names: an agent, a human or a task source.
 
 A spec is tried in this order:
-  NAME or NAME:ARGUMENT      an entry point of the group; the argument is its factory's first
+  NAME or NAME:ARGUMENT      an entry point of the group; ARGUMENT is its factory's first argument
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
 Such an attribute may be, in this order: an agent; an object of a framework, or a function of the messages, which an
@@ -43,10 +43,10 @@ FRAMEWORKS = "colbench.frameworks"
 OWN = frozenset(
     {"colbench", "colbench_agents", "colbench_leaderboard", "colbench_tasks", "colbench_verifiers"}
 )
-"""Packages that the version of ColBench pins, so that no hash of their files is recorded."""
+"""Packages whose code follows from the version of ColBench, so that no hash of their files is recorded."""
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
-"""Suffixes of the names of task files that the source `file` reads."""
+"""Suffixes of task files that are not JSON lines; the source `file` reads them."""
 REQUIRED = {"agent": "reply", "human": "respond"}
 
 
@@ -115,7 +115,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """
     path = Path(spec).expanduser()
     if path.is_dir():
-        raise UserError(f"--tasks {spec}: this is a folder; name a task file in it")
+        raise UserError(f"--tasks {spec}: this is a folder; choose a task file in it")
     if path.is_file() and path.suffix not in NO_LINES:
         return read_tasks(path, malformed=malformed)
     name, _, argument = f"file:{path}".partition(":") if path.is_file() else spec.partition(":")
@@ -158,7 +158,7 @@ def names(kind: Kind) -> list[str]:
 
 
 def location(kind: Kind, name: str) -> str:
-    """Return the target of the entry point of that name, `module:attribute`."""
+    """Return the target of the entry point with this name, as `module:attribute`."""
     return _entry_points(kind)[name].value
 
 
@@ -211,12 +211,12 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
     left, _, attribute = spec.rpartition(":")
     if not left and attribute.endswith(".py") and Path(attribute).expanduser().is_file():
         raise UserError(
-            f"--{kind} {spec}: the file has several names; choose the {kind} with {spec}:NAME"
+            f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:NAME"
         )
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
         known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
         raise UserError(
-            f"--{kind} {spec}: unknown{hint}; installed are {known}; or give file.py:attribute or module:attribute"
+            f"--{kind} {spec}: unknown{hint}; installed are {known}; or use file.py:attribute or module:attribute"
         )
     if left.endswith(".py") and not Path(left).expanduser().is_file():
         raise UserError(
@@ -276,7 +276,7 @@ def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -
     if args and not (make and _takes(make, [found, file], args)):
         raise UserError(
             f"--agent {spec}: {_name(found)} is an instance and takes no --agent-arg or "
-            "--agent-prompt; name a class or a factory function"
+            "--agent-prompt; use a class or a factory function"
         )
     return _build("agent", spec, make, [found, file], args) if make else found
 

@@ -31,7 +31,7 @@ class ReportPages(Struct, frozen=True, kw_only=True):
     files: Mapping[str, str]
     """HTML by file name, the first page first. Each page is read only once, so it may be built on access."""
     addresses: Mapping[str, str]
-    """Address of the part about a task, by the task's id."""
+    """Relative URL of the part about each task, by the task's id."""
 
 
 class Picture(Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class AnswerPictures(Protocol):
     """Pictures of answers and of their targets."""
 
     legend: str
-    """How to read the pictures."""
+    """Explanation of the pictures."""
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
         """Return the pictures of an answer that can be made here, in display order."""
@@ -71,7 +71,7 @@ class DialoguePictures(Protocol):
     """Pictures of an agent's answers in a dialogue, turn by turn; they are rendered on request."""
 
     legend: str
-    """How to read a difference."""
+    """Explanation of the pictures of differences."""
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
         """Return the turns with an answer to show, counted from 1."""

@@ -80,7 +80,7 @@ def show_line(name: str, value: str) -> None:
 
 
 class Tally:
-    """Running totals over the rollouts of a run, which are not kept."""
+    """Running totals for the rollouts of a run; the rollouts themselves are not kept."""
 
     def __init__(self, config: RunConfig, total: int = 0) -> None:
         self.total = total

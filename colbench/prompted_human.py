@@ -20,7 +20,7 @@ class PromptedHuman:
     The model is sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256
     and 400; frontend design 512 and 1,000); a model that thinks before it writes gets more tokens. `prompt` is a file
     that replaces the built-in prompt, with the placeholders `{problem_description}`, `{dialogue_history}` and
-    `{hidden_information}`, in frontend design `{pictures}`.
+    `{hidden_information}`; in frontend design `{pictures}` replaces the last one.
     """
 
     def __init__(

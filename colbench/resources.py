@@ -55,13 +55,13 @@ class RunResources:
 
     @property
     def environments(self) -> dict[str, str]:
-        """Version and settings of the tools of each domain that has any."""
+        """Versions and settings of the domains' tools, by domain; domains without tools are left out."""
         found = {name: resources.environment for name, resources in self.by_domain.items()}
         return {name: environment for name, environment in found.items() if environment}
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once started."""
+        """Isolation of answers from this machine, in words; known once the resources have been started."""
         return "; ".join(each.isolation for each in self.by_domain.values() if each.isolation)
 
     async def __aenter__(self) -> RunResources:
@@ -102,7 +102,7 @@ async def open_renderer(
 ) -> AsyncIterator[PageRenderer]:
     """Start the renderer of a domain's pages, without the domain's other resources, and stop it at the end.
 
-    Pages look as the human sees them. Raises UserError if the domain has no pages, or this machine has no browser.
+    Pages are rendered as the human sees them. Raises UserError if the domain has no pages or this machine no browser.
     """
     renderer = get_domain(domain).resources(config or RunConfig(domain=domain), []).renderer
     if renderer is None:

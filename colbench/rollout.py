@@ -131,7 +131,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     human_seconds: float = 0.0
     leak: Leak | None = None
     asked: tuple[str, ...] | None = None
-    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, including those in the request.
+    """Names of the task's decisions (`Fact.name`) that the agent's message asked for, even if the request states them.
 
     None if the task's decisions are not known.
     """
@@ -141,7 +141,10 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
     None if there was no reply, or if the task's decisions are not known.
     """
     followed: Followed | None = None
-    """Outcomes of the differences that the human's reply pointed out; None if it named none in fixed wording."""
+    """Outcomes of the differences that the human's reply pointed out.
+
+    None if the reply named none word for word, or if no page followed.
+    """
     score: Score | None = None
     """The score of the agent's answer in this turn (frontend design: its page); in the last turn, of the final answer.
 
@@ -157,7 +160,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The reason why a dialogue or its scoring ended early, and the boundary at which it did."""
+    """The reason why a dialogue or its scoring ended early, and the boundary at which it failed."""
 
     boundary: Boundary
     reason: str
@@ -186,7 +189,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
     answer: str | None
     """The scored answer; None if the dialogue failed before giving one."""
     ended_by: Literal["answer", "limit", "failure"]
-    """The agent's answer marker, the turn limit, or `failure`."""
+    """The event that ended the dialogue: the agent's answer marker, the turn limit, or a failure."""
     failure: Failure | None = None
     scores: dict[str, Score] = {}
     """Scores by mode: `default`, `official`."""
@@ -212,7 +215,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
 
     @property
     def settled(self) -> bool:
-        """True if there is nothing left to do: scored, or the agent's own failure."""
+        """True if nothing is left to do, because the dialogue was scored or the agent failed."""
         return is_settled(self.failure)
 
 
@@ -246,7 +249,7 @@ def _without_waits(delivery: Delivery | None) -> Delivery | None:
 
 
 def failure_of(error: ColBenchError) -> Failure:
-    """Return the failure that represents an error at a boundary in a rollout."""
+    """Return the failure that represents an error at a boundary in a rollout; raise any other error."""
     if isinstance(error, BoundaryError):
         return Failure(boundary=error.boundary, reason=clean(str(error)), kind=error.kind)
     raise error
@@ -283,7 +286,7 @@ class PlacedRollout(Struct, frozen=True, kw_only=True):
 
 
 def placed_rollouts(path: Path, *, start: int = 0, line: int = 1) -> Iterator[PlacedRollout]:
-    """Yield the rollouts of a file from a byte offset on, at which the given line starts; see `iter_rollouts`."""
+    """Yield the rollouts of a file from the byte offset `start`, where line `line` begins; see `iter_rollouts`."""
     for number, content in enumerate(_whole_lines(path, start), start=line):
         rollout = decode_line(path, content, lambda here=number: here)  # type: ignore[misc]
         yield PlacedRollout(rollout=rollout, line=number, start=start, length=len(content))

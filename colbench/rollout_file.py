@@ -21,8 +21,8 @@ BLOCK = 1 << 22
 def latest_rollouts(path: Path) -> Iterator[tuple[int, Rollout]]:
     """Yield the byte offset and the rollout of the last line of each key, the last line of the file first.
 
-    A missing file has none. Raises DataError, which names the line, if a line is malformed, except for an incomplete
-    last line.
+    A missing file yields nothing. Raises DataError, which names the line, if a line is malformed, except for an
+    incomplete last line.
     """
     seen: set[str] = set()
     for start, content in _lines_from_end(path):

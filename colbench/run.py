@@ -168,8 +168,9 @@ class Run:
     def to_dataset(self) -> datasets.Dataset:
         """Return the dialogues as a `datasets.Dataset`, one row for each.
 
-        The columns are those of `rows`, `request`, `answer` (None if there is none), and `messages`: a list of
-        `{"role": "user" or "assistant", "content": text}`, the human's request first, each as the other side saw it.
+        The columns are those of `rows`, then `request`, `answer` (None if there is none) and `messages`. `messages` is
+        a list of `{"role": "user" or "assistant", "content": text}`, the human's request first. Each message is as the
+        other participant saw it.
         """
         from datasets import Dataset
 
@@ -180,7 +181,7 @@ class Run:
         return Dataset.from_list(rows)
 
     def push_to_hub(self, repository: str, *, private: bool | None = None) -> str:
-        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its address.
+        """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its URL.
 
         Args:
             repository: Name such as `me/my-run`; created if it does not exist.
@@ -197,7 +198,7 @@ class Run:
         """Copy the run's folder to `path`, which must not exist, and return the run there."""
         target = Path(path)
         if target.exists():
-            raise UserError(f"{target}: already exists; name another folder")
+            raise UserError(f"{target}: already exists; choose another folder")
         shutil.copytree(self.path, target, ignore=shutil.ignore_patterns(".lock"))
         return Run(RunFolder(target), tasks=self._tasks)
 

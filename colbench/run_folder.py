@@ -66,9 +66,7 @@ def make_record(
 ) -> RunRecord:
     """Return the record of a run that starts now; `resolved` describes the agent and the human."""
     values = {"colbench": __version__, "config": config.pins(), **resolved}
-    pins = msgspec.json.decode(
-        msgspec.json.encode(values)
-    )  # in the form in which they are read back
+    pins = msgspec.json.decode(msgspec.json.encode(values))  # as they are when read from a file
     return RunRecord(
         commit=_commit(),
         started=now(),
@@ -209,7 +207,7 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 
     Args:
         folder: A folder to write to, which need not exist.
-        kind: What the folder should contain, such as a run.
+        kind: The expected content of the folder, such as a run.
         mark: The file or folder that identifies such a folder.
         own: True if the folder contains the mark.
     """
@@ -219,7 +217,7 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
     if found:
         raise UserError(
             f"--out {folder}: the folder is not empty and is not the folder of a {kind}: it "
-            f"contains {found[0]!r} but no {mark}; name a new or empty folder"
+            f"contains {found[0]!r} but no {mark}; choose a new or empty folder"
         )
 
 
@@ -350,14 +348,14 @@ def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
     ]
     return "\n".join(
         [
-            f"{path} holds a run with a different configuration; give another --out, or undo:",
+            f"{path} contains a run with a different configuration; use another --out, or undo these changes:",
             *changed,
         ]
     )
 
 
 def flat_pins(pins: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return nested pins as texts by dotted names, such as `human.class`."""
+    """Return nested pins as strings by dotted names, such as `human.class`."""
     flat: dict[str, str] = {}
     for name, value in pins.items():
         if isinstance(value, dict):

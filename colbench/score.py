@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 Outcome = Literal["passed", "wrong", "error", "timeout", "skipped", "unstable", "unscorable"]
-"""How one hidden test ended.
+"""The outcome of one hidden test.
 
 `skipped`: not run, because the answer is not runnable code or had timed out too often; counts as failed.
 `unstable`: the reference itself gives different values in two runs; left out of the score.
@@ -38,7 +38,7 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True if the answer is right in everything that counts. None if not scored, or the domain has no success."""
     checks: tuple[Check, ...] = ()
     outcome: str = ""
-    """One of the domain's words for why there was nothing to measure.
+    """The domain's word for the reason why there was nothing to measure.
 
     In frontend design, it is the outcome of a page without a picture, such as `varies` or `timeout`. Empty if the
     answer was measured.

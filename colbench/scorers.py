@@ -1,7 +1,7 @@
 """Extra scorers: metrics from other packages, computed for each answer in addition to the domain's own.
 
-A package registers one in the entry-point group `colbench.scorers`; `--scorers NAME` computes its metrics in a run.
-They never change a verdict: `Score.value` and `Score.success` stay the domain's.
+A package registers a scorer in the entry-point group `colbench.scorers`; `--scorers NAME` computes its metrics.
+Extra scorers never change a verdict: `Score.value` and `Score.success` stay the domain's.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _is_measure(loaded: object) -> bool:
 
 
 class FunctionScorer:
-    """An extra scorer made from a function of a task and an answer, plain or async, which returns None for no value.
+    """An extra scorer made from a plain or async function of a task and an answer; None means that there is no value.
 
     The function may declare its metric in an attribute `metrics` with one `Metric`.
     """

@@ -1,4 +1,4 @@
-"""The tasks of a run: its source, and the selected tasks."""
+"""The tasks of a run: their source, and the selection from it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
     if wrong or not listed:
         raise UserError(
             "tasks: expected a source, such as 'bundled:backend', or a list of tasks, as colbench.load_tasks(...) "
-            f"returns; given: {wrong[0] if wrong else 'an empty list'}"
+            f"returns; got {wrong[0] if wrong else 'an empty list'}"
         )
     return listed
 
@@ -56,7 +56,7 @@ def require_tasks(tasks: Sequence[Task]) -> list[Task]:
 def select(tasks: list[Task], config: RunConfig) -> list[Task]:
     """Return the tasks selected by `--domain`, `--task-ids` and `--limit`.
 
-    Raises UserError if a named one is missing.
+    Raises UserError if one of the tasks, or every task of the domain, is missing.
     """
     if config.domain:
         get_domain(config.domain)
@@ -76,7 +76,7 @@ def select(tasks: list[Task], config: RunConfig) -> list[Task]:
 
 
 def task_source(source: str, tasks: list[Task]) -> TaskSource:
-    """Return the run's record about its tasks."""
+    """Return the part of a run's record that describes its tasks."""
     return TaskSource(source=source, count=len(tasks), hash=_hash(tasks))
 
 

@@ -1,4 +1,4 @@
-"""A session: a simulated human and scorers, kept ready for dialogues one step or one agent at a time."""
+"""A session: a simulated human and scorers, kept ready for dialogues that the caller or an agent drives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Step(Struct, frozen=True, kw_only=True):
     """The result of one reply of the agent."""
 
     turn: Turn
-    """The turn created by the reply, with the human's answer unless it was the last one."""
+    """The turn created by the reply, with the human's answer unless the turn was the last one."""
     message: Message | None = None
     """The human's answer; None at the end of the dialogue."""
     rollout: Rollout | None = None
@@ -115,8 +115,8 @@ class Session:
 
     Args:
         config: The configuration; its agent, trials and folder are ignored.
-        tasks: A source, as for `--tasks`, or a list of tasks. Required for domains not named in `domain`, and for
-            `Session.tasks`.
+        tasks: A source, as for `--tasks`, or a list of tasks. Needed for `Session.tasks`, and for tasks of a domain
+            other than `domain`.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace those of `config`.
 
@@ -183,22 +183,22 @@ class Session:
         Raises UserError if `task` is not a task.
         """
         if not isinstance(task, Task):
-            raise UserError(f"task: expected a Task, such as one of Session.tasks; given: {task!r}")
+            raise UserError(f"task: expected a Task, such as one of Session.tasks, got {task!r}")
         return Talk(self, self.cell(task, trial), images)
 
     async def run_dialogue(
         self, agent: Agent | StatefulAgent, task: Task, trial: int = 0
     ) -> Rollout:
-        """Run a dialogue with an agent and return it unscored; an error of either side becomes its failure."""
+        """Run a dialogue with an agent and return it unscored; an error of either participant becomes its failure."""
         require_method("agent", agent, "agent")
         return await self.runner(agent, concurrency=1).run_dialogue(self.cell(task, trial))
 
     async def run(
         self, agent: Agent | StatefulAgent, cells: Sequence[Cell], *, concurrency: int | None = None
     ) -> list[Rollout]:
-        """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time, in the order of cells.
+        """Run and score dialogues with an agent, at most `concurrency` (default: all) at a time.
 
-        Raises EndpointError if a model server does not respond.
+        Returns the rollouts in the order of `cells`. Raises EndpointError if a model server does not respond.
         """
         require_method("agent", agent, "agent")
         found: dict[str, Rollout] = {}
@@ -211,11 +211,11 @@ class Session:
         return [found[cell.key] for cell in cells]
 
     async def score(self, rollout: Rollout, task: Task) -> Rollout:
-        """Return the rollout with its verdicts; a failure of the scorer becomes its failure."""
+        """Return the rollout with its verdicts; a failure of the scorer becomes the rollout's failure."""
         return await self.runner(None, concurrency=1).score(task, rollout)
 
     def cell(self, task: Task, trial: int = 0) -> Cell:
-        """Return the cell of a task and a trial, whose seed an evaluation with this configuration would use."""
+        """Return the cell of a task and a trial, with the seed that an evaluation with this configuration uses."""
         return Cell(
             task=task,
             trial=trial,

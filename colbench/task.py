@@ -147,7 +147,7 @@ def _task(row: _Row) -> Task:
 
 @lru_cache(maxsize=8192)
 def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one object for equal texts."""
+    """Return the same object for equal texts."""
     return texts
 
 

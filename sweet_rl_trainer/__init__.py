@@ -1,1 +1,1 @@
-"""SWEET-RL: training collaborative agents from the rollouts of the harness."""
+"""SWEET-RL: training of collaborative agents on dialogues recorded by the harness, `colbench`."""

@@ -89,7 +89,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_steps: Count | None = None
     """Stop after this many optimizer steps; the schedule has the same length. Ours: at the end of the epochs."""
     row_tokens: Count = 16_384
-    """Maximum number of tokens packed into one row, the unit of memory; a longer pair has its own row. Ours."""
+    """Maximum number of tokens in a packed row, which determines memory use; a longer pair has its own row. Ours."""
     share_beginnings: bool = False
     """Compute the common prefixes of sequences in a row once (`attention.can_share`). Ours."""
 

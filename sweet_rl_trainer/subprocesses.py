@@ -1,6 +1,6 @@
 """Child processes: programs of this package, each with a function `main(arguments)` that returns the exit code.
 
-The standard input of a child is a pipe whose other end belongs to the parent. The child exits when this end is closed,
+The standard input of a child is a pipe whose other end belongs to the parent. The child exits when that end is closed,
 so it does not keep writing after a `kill -9` of the parent.
 """
 

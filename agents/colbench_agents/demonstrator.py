@@ -5,7 +5,7 @@ are, how carefully they write. Some ask relevant questions, some irrelevant ones
 code, and most do a little of each. So a model that imitates all of them is mediocre, and can improve by choosing among
 its own behaviors. Like the interviewer, demonstrators know the families of tasks, and learn a task's choices only from
 the dialogue, unless `knows` gives them the choices. With `slips=False` all write correct code, and with
-`persona="turn"` another persona speaks in each turn. With both, asking is the only deficit, and the success of a
+`persona="turn"` another persona speaks in each turn. With both, the only deficit is in asking, and the success of a
 dialogue says nothing about the quality of its other turns.
 """
 

@@ -13,7 +13,7 @@ from colbench_agents.interviewer import Interviewer
 
 
 class Guesser:
-    """An agent that gives the interviewer's function without a question, or the designer's first page."""
+    """An agent that answers without a question: with the interviewer's function, or with the designer's first page."""
 
     domains = (BACKEND, FRONTEND)
 

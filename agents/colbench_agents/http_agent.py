@@ -36,8 +36,8 @@ class HTTPAgent(OutsideAgent):
 
     `timeout` is the time limit in seconds of all requests except those for replies; replies have the time limit of the
     dialogue. `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.
-    With `api_key_env`, requests carry the key in that environment variable as their bearer token. Raises UserError if
-    the address is invalid.
+    With `api_key_env`, requests carry the key from that environment variable as a bearer token. Raises UserError if
+    the URL is invalid.
     """
 
     scheme = "http"
@@ -82,7 +82,7 @@ class HTTPAgent(OutsideAgent):
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
         """Yield the agent of one dialogue; only one dialogue is open at a time unless the agent supports several."""
         if self._client is None:
-            raise RuntimeError("HTTPAgent was used outside `async with`")
+            raise RuntimeError("HTTPAgent must be used inside `async with`")
         client = self._client
         async with AsyncExitStack() as stack:
             if not self.ready.concurrent:

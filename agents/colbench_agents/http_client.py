@@ -1,7 +1,7 @@
-"""Requests to an agent over HTTP, and the cause that a failed request is assigned to.
+"""Requests to an agent over HTTP, and the attribution of failed requests to the agent or the infrastructure.
 
-If an agent cannot be reached or reports overload, the dialogue stays unscored and is repeated; if it was reached and
-then does not answer, answers incorrectly or reports a failure, the agent has failed.
+If an agent cannot be reached or reports overload, the dialogue stays unscored and is repeated. If an agent was reached
+and then does not answer, answers incorrectly or reports a failure, the agent has failed.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Client:
         self.timeout = timeout
         self.retries = retries
         self.answered = False
-        """True if the server has accepted a request: a later refusal of the key is not the user's mistake."""
+        """True once the server has accepted a request; a key that is refused after that is not the user's mistake."""
 
     async def request(
         self,
@@ -105,8 +105,8 @@ class Client:
         """Return the body of the response. A `patient` request has no time limit of its own: its caller sets one.
 
         Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if the server
-        cannot be reached after all tries or refuses a key that it accepted before, AgentError if its response is
-        malformed, UserError if it refuses the key from the start.
+        cannot be reached after all tries or refuses a key that it accepted before, UserError if it refuses the key from
+        the start, and AgentError if its response is late, malformed or an error.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):

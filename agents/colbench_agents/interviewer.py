@@ -42,13 +42,13 @@ class Interviewer:
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
         """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        In addition, `leaves` of the decisions that the request leaves open are not asked about, different ones for each
-        request. Decisions that were not asked about get their most frequent option. Raises UserError if a number is
-        negative, or if no family has a decision named in `never_asks`.
+        In addition, the agent does not ask about `leaves` of the decisions that the request leaves open; which ones
+        depends on the request. Decisions that were not asked about get their most frequent option. Raises UserError if
+        a number is negative, or if no family has a decision named in `never_asks`.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
-                raise UserError(f"--agent-arg {name}: expected a whole number from 0 on")
+                raise UserError(f"--agent-arg {name}: expected a whole number, 0 or greater")
         self._max_questions, self._leaves = max_questions, leaves
         self._never_asks = frozenset(filter(None, str(never_asks).split(",")))
         families = (family for family, _ in _themes().values())
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question: first one about each decision, then, in other words, about those still open."""
+        """Return the next question: first one about each decision, then a reworded one about each still open."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):

@@ -1,4 +1,4 @@
-"""Interpretation of a human's words by a rule-based agent: the choice that they mean for a decision."""
+"""Interpretation of the human's messages by a rule-based agent: which choice a message states for a decision."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBER = 3
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
     """Return the choice whose wording is most similar to one of the sentences; None if no wording is similar.
 
-    `wordings` are those of a decision, as `colbench_tasks.family.statements` yields them.
+    `wordings` are the pairs of choice and wording for one decision, as `colbench_tasks.family.statements` yields them.
     """
     if not said:
         return None
@@ -37,7 +37,7 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Return True if the choice has a number (or word) that occurs in the text."""
+    """Return True if the choice's value, a number or word, occurs in the sentence, or the choice has no value."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 

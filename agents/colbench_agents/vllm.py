@@ -119,7 +119,7 @@ class VLLMAgent:
 
 
 class VLLMHuman(PromptedHuman):
-    """The human `vllm:MODEL_OR_PATH`; takes the arguments of PromptedHuman and VLLMAgent."""
+    """The human `vllm:MODEL_OR_PATH`, with the arguments of PromptedHuman and VLLMAgent."""
 
     single_process = SINGLE_PROCESS
 

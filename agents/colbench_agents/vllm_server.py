@@ -1,4 +1,4 @@
-"""A vLLM server of a run: started, monitored, and stopped however the run ends.
+"""A vLLM server for one run: started, monitored, and stopped however the run ends.
 
 vLLM runs as its own program and may be installed in another environment: the variable COLBENCH_VLLM names the
 executable. `colbench.agent_process.watchdog` ensures that no process of vLLM remains.
@@ -26,7 +26,7 @@ from colbench.errors import UserError
 
 HOST = "127.0.0.1"
 STARTUP_TIMEOUT = 1800.0
-"""The default time limit of the start in seconds; large models take long to load."""
+"""The default time limit for the start in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
 """Seconds to wait in an interrupted run; after that, the watchdog continues to kill processes on its own."""
@@ -44,7 +44,7 @@ class VLLMServer:
 
     `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log` or, if
     `log` is not given, to a temporary file that is kept only after a failure. Every other argument becomes a flag of
-    vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`, true the bare flag, false `--no-…`. A
+    vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`, true the bare flag, and false `--no-…`. A
     checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because it would
     truncate the distribution of requests that set only a temperature; `generation_config="auto"` applies it. The
     startup is reported on the logger `colbench`.
@@ -115,7 +115,7 @@ class VLLMServer:
         while not _is_free(self.port):
             if time.monotonic() > deadline:
                 raise UserError(
-                    f"port {self.port} is in use; give another port=N, or leave out `port`"
+                    f"port {self.port} is in use; set another port=N, or leave out `port`"
                 )
             await asyncio.sleep(HEALTH_INTERVAL)
 
@@ -166,7 +166,7 @@ _SERVERS: WeakValueDictionary[str, VLLMServer] = WeakValueDictionary()
 def shared_server(
     model: str, *, port: int, startup_timeout: float, log: str | None, **engine_args: ArgValue
 ) -> VLLMServer:
-    """Return the server of a model; agent and human with the same arguments share one."""
+    """Return the server of a model; an agent and a human with the same arguments share one server."""
     key = repr((model, port, log, sorted(engine_args.items())))
     server = _SERVERS.get(key)
     if server is None:
@@ -191,7 +191,7 @@ def find_vllm(python: str = sys.executable) -> str:
         raise UserError(f"COLBENCH_VLLM: {named} is not an executable")
     raise UserError(
         "vLLM is not installed: pip install 'colbench[vllm]', "
-        "or name the executable of another environment in COLBENCH_VLLM"
+        "or set COLBENCH_VLLM to the executable in another environment"
     )
 
 
@@ -223,7 +223,7 @@ def _check(model: str, engine_args: dict[str, ArgValue]) -> None:
         raise UserError(f"vllm:{model}: no such folder")
     for name in OWN_FLAGS & engine_args.keys():
         raise UserError(
-            f"vllm: {name} cannot be set, because ColBench chooses it for a server that only this run uses; remove it"
+            f"vllm: {name} cannot be set, because ColBench chooses it for a server that only this run uses; omit it"
         )
 
 

@@ -17,7 +17,7 @@ from colbench_verifiers.taskset import ColBenchTaskset
 
 
 class ColBenchEnvConfig(vf.EnvConfig):
-    """The configuration of one agent, whose harness only chats and runs on this machine unless a runtime is named."""
+    """The configuration of one agent. Its harness only chats; it runs on this machine unless another runtime is set."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
@@ -75,7 +75,7 @@ class _Seat:
         self._interaction = interaction
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        asked = len(dialogue) > 1  # its prompt already contains the request
+        asked = len(dialogue) > 1  # the agent's prompt already contains the request
         words = dialogue[-1].content if asked else None
         segment = await self._interaction.turn(words)
         if not segment.terminated:

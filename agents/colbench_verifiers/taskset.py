@@ -19,7 +19,7 @@ class ColBenchConfig(vf.TasksetConfig):
     domain: str = BACKEND
     """Name of an installed domain."""
     tasks: str = ""
-    """A task source or a task file; empty: the bundled tasks."""
+    """A task source or a task file; empty for the bundled tasks."""
     human: str = "keyless"
     """The simulated human: keyless, openai:MODEL[@URL], file.py:attr or module:attr."""
     max_turns: int = 10

@@ -26,7 +26,7 @@ LOG_FILES = 5
 
 
 class CommandAgent(OutsideAgent):
-    """The agent of a command, run in the folder where the run was started, without a shell.
+    """An agent that a command starts, in the folder where the run was started and without a shell.
 
     Each dialogue gets its own process, unless the program declares itself concurrent; then one process serves all. A
     process must be ready within `startup_timeout` seconds.
@@ -42,7 +42,7 @@ class CommandAgent(OutsideAgent):
         self.command = command
         self.startup_timeout = startup_timeout
         self.prefix: Sequence[str] = ()
-        """Words of the command that isolates the agent's command and runs it; empty if the agent is not isolated."""
+        """Words put before the agent's command to run it in isolation; empty if the agent is not isolated."""
         self._log: RotatingFileHandler | None = None
         self._shared: AgentProcess | None = None
         self._sharing = asyncio.Lock()
@@ -90,7 +90,7 @@ class CommandAgent(OutsideAgent):
                 await process.stop()
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """Return the agent of a dialogue, which has already begun in a process."""
+        """Return the agent of a dialogue that has already begun in `process`."""
         return Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def share(self) -> AgentProcess:

@@ -1,4 +1,4 @@
-"""The dialogues of an agent in its host: one asyncio task per dialogue opens, asks and closes the agent."""
+"""The dialogues of an agent in its host: one asyncio task for each dialogue opens, asks and closes the agent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UNLIMITED = 1e9
 
 
 class Dialogues:
-    """All dialogues; `say` sends a message to the harness."""
+    """All dialogues of an agent; `say` sends a message to the harness."""
 
     def __init__(
         self, agent: Agent | StatefulAgent, pace: Pace, say: Callable[[FromAgent], None]

@@ -81,10 +81,10 @@ class Wire:
 
 
 def introduction(agent: Any) -> Ready:
-    """Return the agent's properties for the harness. Raises UserError if it must run in the process of the run."""
+    """Return the agent's properties for the harness. Raises UserError if the agent must run in the run's process."""
     if isinstance(agent, Viewer | ResourceUser):
         raise UserError(
-            "--agent: it uses the run's renderer or resources, which are available only in the "
+            "--agent: the agent uses the run's renderer or resources, which are available only in the "
             "run's process; add --in-process"
         )
     domains = getattr(agent, "domains", None)

@@ -14,7 +14,7 @@ FRAME = re.compile(r'\s+File "(.+)", line (\d+)')
 
 
 class LastWords:
-    """The end of standard error, line by line: its text is the last traceback's error, else the last lines."""
+    """The end of standard error, read line by line; `str()` gives the last traceback's error, else the last lines."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=LINES)

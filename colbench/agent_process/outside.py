@@ -1,4 +1,4 @@
-"""Code shared by agents behind the protocol: their description is requested once and applies to the whole run."""
+"""Common code of agents behind the protocol: the description of each is requested once, for the whole run."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class OutsideAgent(ABC):
 
     @property
     def records_tokens(self) -> bool:
-        """Return True if its replies can carry their tokens."""
+        """Return True if the agent's replies can carry their tokens."""
         return self.ready.records_tokens
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's pins of the run: its name and version, and its own description."""
+        """Return the agent's pins for the run's record: its name and version, and its own description."""
         return {
             "protocol": self.ready.protocol,
             "name": self.ready.name,
@@ -60,7 +60,7 @@ class OutsideAgent(ABC):
     def describe_domain(self, domain: str) -> dict[str, str]:
         """Return the agent's pins for a run with tasks of one domain.
 
-        Raises UserError if the agent has none for them.
+        Raises UserError, with the agent's reason, if the agent has none.
         """
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):

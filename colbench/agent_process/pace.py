@@ -1,7 +1,7 @@
 """The pace of a host: reports to the harness which seconds of a pending reply do not count as the agent's time.
 
-The harness counts from its request to the reply. In the host a clock counts less: it pauses while the agent waits for a
-model server, or while another dialogue's code blocks the event loop. The host reports the difference.
+The harness counts the time from its request to the reply. A clock in the host counts less: it pauses while the agent
+waits for a model server, or while another dialogue's code blocks the event loop. The host reports the difference.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class AgentProcess(Program):
         self.learned: tuple[str, ...] = ()
         """Facts about the agent's model that the program has reported."""
         self.last_error = ""
-        """The program's last error, which explains a failed stop."""
+        """The last error that the program sent while it was being stopped."""
         self._due: dict[str, _Due] = {}
         self._over: set[str] = set()
         self._entering: asyncio.Future[None] | None = None
@@ -148,7 +148,7 @@ class AgentProcess(Program):
         except AgentError as failure:
             self.fail(failure)
         while await self.rest():
-            """The program may end only after it has read everything."""
+            """The program can end only after all of its output has been read."""
 
     async def _read_ready(self) -> None:
         line = await self.line()

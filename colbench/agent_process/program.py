@@ -29,7 +29,7 @@ class Program:
 
     `heard` is called with each line of the program's standard error; `log` is the file that keeps these lines, if there
     is one. `grace` is the number of seconds to wait for the program to end by itself, and again after SIGTERM; the
-    former may be changed while the program runs.
+    first of these times can be changed while the program runs.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Program:
             self._process = await self._spawn()
         except OSError as cause:
             raise EndpointError(
-                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer at once",
+                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer agents",
                 kind="overload",
             ) from cause
         self._hearing = asyncio.create_task(self._hear())
@@ -104,7 +104,7 @@ class Program:
             self._lifeline = None
 
     async def ended(self, within: float) -> bool:
-        """Return True if the program ends within this many seconds."""
+        """Wait up to `within` seconds, and return True if the program ends in that time."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self._process.wait()
@@ -165,11 +165,11 @@ class Program:
 
 def _input(process: asyncio.subprocess.Process) -> asyncio.StreamWriter:
     if process.stdin is None:
-        raise RuntimeError("it was started with a pipe")
+        raise RuntimeError("the program was started without a pipe for standard input")
     return process.stdin
 
 
 def _output(process: asyncio.subprocess.Process) -> asyncio.StreamReader:
     if process.stdout is None:
-        raise RuntimeError("it was started with a pipe")
+        raise RuntimeError("the program was started without a pipe for standard output")
     return process.stdout

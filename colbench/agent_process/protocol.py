@@ -141,20 +141,20 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
 
 
 class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
-    """From the agent.
+    """From the agent: it gives up on a dialogue, or cannot start.
 
-    Instead of a reply: the agent gives up on this dialogue. Instead of `ready`: the agent cannot start.
+    The error takes the place of the reply or of `ready`.
     """
 
     episode: str = ""
     """The dialogue that the error concerns; empty if it concerns none."""
     message: str
     retry: bool = False
-    """A server that the agent depends on did not answer: leave the dialogue unscored and run it again later."""
+    """True if a server that the agent needs did not answer: the dialogue stays unscored and is run again later."""
     kind: Kind = "exception"
     """The kind of failure."""
     stop: bool = False
-    """The user has to fix the cause, such as a refused key: stop the run."""
+    """True if the run must stop because the user has to fix the cause, such as a refused key."""
 
 
 ToAgent = Start | Enter | Messages | End

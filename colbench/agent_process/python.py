@@ -1,4 +1,4 @@
-"""A Python agent in its own process, as seen by the harness. `host` is the other side.
+"""A Python agent in its own process, as seen by the harness; `host` runs in that process.
 
 None of the agent's code is imported here. The host measures the time of each reply, because only the host sees what
 blocks its event loop; the harness counts the same seconds, minus those that the host excludes, and stops a host that
@@ -50,7 +50,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class PythonAgent(CommandAgent):
-    """The agent of a spec, as in `colbench.plugins`, built with `args` in its own process.
+    """A Python agent that a spec names (`colbench.plugins`), built with `args` in its own process.
 
     One process runs all dialogues. `patience` is the run's `endpoint_patience`.
     """
@@ -91,7 +91,7 @@ class PythonAgent(CommandAgent):
             logger.warning("stopping the agent failed: %s", printable(process.last_error))
 
     def conversation(self, process: AgentProcess, episode: str) -> Agent:
-        """Return the agent of a dialogue, which has already begun in the host."""
+        """Return the agent of a dialogue that has already begun in the host."""
         return _Conversation(process, episode, accepts_images=self.accepts_images)
 
     async def _run(self, whose: str) -> AgentProcess:

@@ -35,7 +35,7 @@ def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) ->
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
-        process = subprocess.Popen(  # noqa: S603 - running what it is given is what it is for
+        process = subprocess.Popen(  # noqa: S603 - its purpose is to run a given command
             command,
             stdin=subprocess.DEVNULL if lifeline == STDIN else None,
             preexec_fn=_end_with_parent,  # noqa: PLW1509 - there is one thread here

@@ -22,7 +22,7 @@ READ = 50_000
 def with_asking(task: Task, rollout: Rollout) -> Rollout:
     """Return a rollout with the decisions that each turn asked for and revealed, and the measures of its questions.
 
-    Everything is derived from the task, the messages and the verdict; what was stored before is replaced.
+    Everything is derived from the task, the messages and the verdict; stored values are replaced.
     """
     decisions = get_domain(task.domain).decisions(task)
     if not decisions:
@@ -33,16 +33,16 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return rollouts in their order, with the asking derived for those written before rollouts contained it.
+    """Return rollouts in their order, with `asking` derived for those written before rollouts contained it.
 
-    A rollout whose task is not among the given ones, or has another version, stays unchanged.
+    A rollout stays unchanged if `tasks` does not contain its task, or contains another version.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return a rollout of a task, with the asking derived if the rollout does not contain it yet; see `complete`."""
+    """Return a rollout of a task, with `asking` derived if the rollout does not contain it yet; see `complete`."""
     unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
     if not unmarked or task is None or task.hash != rollout.task_hash:
         return rollout

@@ -16,14 +16,14 @@ SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
 def opening(task: Task, told: Told) -> str:
     """Return the human's first message: the request, plus every hidden decision if the run reveals all of them.
 
-    A signature stays at the end. Raises UserError if the run reveals all decisions, but the task's are not known.
+    A signature stays at the end. Raises UserError if the run reveals all decisions, but those of the task are unknown.
     """
     if told == "asked":
         return task.request
     decisions = task.hidden.facts or get_domain(task.domain).decisions(task)
     if not decisions:
         raise UserError(
-            f"--told all: the hidden decisions of {task.id} are not known; remove --told, or choose tasks with facts"
+            f"--told all: the hidden decisions of {task.id} are not known; use --told asked, or choose tasks with facts"
         )
     hidden = " ".join(fact.statement for fact in decisions if not fact.stated)
     found = SIGNATURE.search(task.request)

@@ -31,13 +31,13 @@ DECLINES = re.compile(
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
     re.IGNORECASE,
 )
-"""Marks a reply that gives no answer."""
+"""Pattern that marks a reply without an answer."""
 
 Literals = frozenset[object]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """One text of the human, with its hidden items and word stems."""
+    """A reply of the human or a statement, with its hidden items and word stems."""
 
     text: str
     literals: Literals

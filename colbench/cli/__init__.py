@@ -1,4 +1,4 @@
-"""The command line; its exit codes are those of `colbench.command`."""
+"""The `colbench` command line; `colbench.command` lists the exit codes."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def _moved(command: str) -> Mapping[str, str]:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a command line, in which only `command` has its flags.
+    """Return the command-line parser; only `command` gets its flags.
 
-    All other commands have only their summaries.
+    All other commands get only their summaries.
     """
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
@@ -97,7 +97,7 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _installed(command: str) -> list[EntryPoint]:
-    """Return the commands of other packages; empty if `command` is one of this package."""
+    """Return the entry points of other packages' commands; none if `command` belongs to this package."""
     return [] if command in COMMANDS else sorted(entry_points(group=GROUP))
 
 

@@ -56,7 +56,7 @@ def check_flags(args: argparse.Namespace) -> None:
     for target, flags in zip(TARGETS, (CODE_ONLY, PAGES_ONLY), strict=True):
         for name, flag in flags.items():
             if getattr(args, name) and args.attack != target:
-                raise UserError(f"{flag}: requires --attack {target}; add that, or remove {flag}")
+                raise UserError(f"{flag}: requires --attack {target}; add it, or omit {flag}")
 
 
 def run(args: argparse.Namespace) -> int:

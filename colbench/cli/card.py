@@ -1,6 +1,6 @@
 """`colbench tasks card`: make a dataset repository for the Hugging Face Hub, with a card, `eval.yaml` and the tasks.
 
-Each source becomes a configuration with the name of its domain. Nothing is uploaded; `hf upload` does that.
+Each source becomes a configuration that is named after its domain. Nothing is uploaded; `hf upload` does that.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
     check_repository(args.repository)
     out = Path(args.out).expanduser()
     if out.exists():
-        raise UserError(f"--out {out}: already exists; name a new folder")
+        raise UserError(f"--out {out}: already exists; use a new folder")
     found = [_read(source, args.license) for source in args.sources]
     domains = [each.domain.name for each, _ in found]
     if len(set(domains)) < len(domains):
         raise UserError(
-            f"{' '.join(args.sources)}: two sources have the same domain; give one "
+            f"{' '.join(args.sources)}: two sources have the same domain; pass one "
             "source per domain"
         )
     _write(out, found, args.repository)
@@ -70,7 +70,7 @@ def _read(source: str, license: str | None) -> tuple[CardSet, list[Task]]:
     domains = {task.domain for task in tasks}
     if len(domains) != 1:
         raise UserError(
-            f"{source}: contains tasks of {len(domains)} domains; give a source with tasks of only one"
+            f"{source}: contains tasks of {len(domains)} domains; use a source with tasks of only one"
         )
     domain = get_domain(domains.pop())
     origin = find_origin(source, license, None)

@@ -46,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
     from colbench.run import load_run
 
     if len(args.folders) < 2:
-        raise UserError(f"{args.folders[0]}: nothing to compare it with; name two runs or more")
+        raise UserError(f"{args.folders[0]}: nothing to compare it with; pass two runs or more")
     if len({Path(each).resolve() for each in args.folders}) < len(args.folders):
         raise UserError(
-            f"{' '.join(args.folders)}: the same run is given twice; name different runs"
+            f"{' '.join(args.folders)}: the same run is given twice; pass different runs"
         )
     runs = [load_run(folder) for folder in args.folders]
     found = compare(*runs, force=args.force, scoring=args.scoring)

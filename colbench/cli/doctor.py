@@ -114,7 +114,7 @@ def _optional() -> Iterator[Diagnosis]:
         what="vllm",
         works=bool(vllm) or None,
         text=vllm or "not found; needed for --agent vllm:…",
-        fix="pip install 'colbench[vllm]', or name the executable in COLBENCH_VLLM",
+        fix="pip install 'colbench[vllm]', or set COLBENCH_VLLM to the executable",
     )
 
 

@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
         "--retry-failed",
         metavar="REASON,…",
         default="",
-        help="run failed dialogues of the folder again if they failed for one of these reasons: "
+        help="run the folder's failed dialogues again if they failed for one of these reasons: "
         "a boundary (agent, endpoint …), a kind (timeout, exception …), BOUNDARY:KIND, or a "
         "reply that was empty, cut, filtered or refused",
     )
@@ -47,7 +47,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, or resume, and report. Return the exit code."""
+    """Run or resume the evaluation, and report. Return the exit code."""
     config = read_config(args)
     reasons = read_reasons(args.retry_failed, "--retry-failed")
     out = Path(args.out) if args.out else None

@@ -1,8 +1,8 @@
 """`colbench tasks export`: write the tasks of a source to a file, upload them to the Hugging Face Hub, or both.
 
-`jsonl` and `parquet` contain everything, including facts, and `--tasks FILE` reads the same tasks back; `official` is
-JSON lines with the columns of the official files and no others. JSON lines are compressed in a file whose name ends in
-.jsonl.gz. An upload has the columns of `parquet`.
+The formats `jsonl` and `parquet` contain everything, including facts; `--tasks FILE` reads the same tasks back. The
+format `official` is JSON lines with only the columns of the official files. If the file's name ends in .jsonl.gz, JSON
+lines are compressed. An upload has the columns of `parquet`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUFFIXES = {
     ".jsonl.gz": ("jsonl", "official"),
     ".parquet": ("parquet",),
 }
-"""The formats that each file name allows; the first is the default."""
+"""The formats that can be written to a file with each suffix; the first is the default."""
 
 
 def add_to(actions: Any) -> None:
@@ -74,7 +74,7 @@ def check_hub_flags(args: argparse.Namespace) -> None:
     if args.push_to_hub:
         hub.check_repository(args.push_to_hub)
     elif args.private:
-        raise UserError("--private: give --push-to-hub REPOSITORY as well")
+        raise UserError("--private: requires --push-to-hub REPOSITORY")
 
 
 @contextmanager
@@ -89,9 +89,9 @@ def uploading() -> Iterator[None]:
 def run(args: argparse.Namespace) -> int:
     """Write the file and upload the tasks, and print the destinations."""
     if not (args.out or args.push_to_hub):
-        raise UserError("give --out FILE, --push-to-hub REPOSITORY, or both")
+        raise UserError("use --out FILE, --push-to-hub REPOSITORY, or both")
     if args.format and not args.out:
-        raise UserError(f"--format {args.format}: give --out FILE as well")
+        raise UserError(f"--format {args.format}: requires --out FILE")
     check_hub_flags(args)
     tasks = _write(args) if args.out else _tasks(args)
     if args.push_to_hub:
@@ -125,13 +125,13 @@ def _report(place: str, tasks: Sequence[Task], more: str = "") -> None:
 
 
 def _writer(path: Path, form: str | None) -> export.Write:
-    """Return the function that writes a format; the default is the format of the file's suffix.
+    """Return the function that writes a format; by default, the file's suffix chooses the format.
 
     Raises UserError if the suffix is unknown, or belongs to another format.
     """
     suffix = next((suffix for suffix in SUFFIXES if path.name.endswith(suffix)), None)
     if suffix is None:
-        raise UserError(f"--out {path}: give a name that ends in {', '.join(SUFFIXES)}")
+        raise UserError(f"--out {path}: use a name that ends in {', '.join(SUFFIXES)}")
     if form not in (None, *SUFFIXES[suffix]):
         raise UserError(
             f"--out {path}: --format {form} cannot be written to a {suffix} file; change one of them"

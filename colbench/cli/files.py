@@ -1,4 +1,4 @@
-"""Files that a command writes: atomically, and over an existing file only on request."""
+"""Files that a command writes. Writing is atomic, and replaces an existing file only on request."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
-    """Yield a temporary file next to `path`. On success it replaces `path`, on an error it is removed.
+    """Yield a temporary file next to `path`; it replaces `path` on success and is removed on an error.
 
-    Raises UserError, which names the flag, before any work is done if the file cannot be written.
+    Raises UserError, which names the flag, if `path` cannot be written, before any work is done.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
@@ -37,7 +37,7 @@ def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterat
 
 def _check(path: Path, overwrite: bool, flag: str) -> None:
     if path.is_dir():
-        raise UserError(f"{flag} {path}: not a file but a folder; name a file in it")
+        raise UserError(f"{flag} {path}: this is a folder; choose a file in it")
     if not path.parent.is_dir():
         raise UserError(f"{flag} {path}: the folder {path.parent} does not exist")
     if path.exists() and not overwrite:

@@ -1,6 +1,6 @@
 """`colbench merge`: combine the shards of a run, made with `colbench eval --shard I/N`, and report.
 
-Dialogues that no shard has are named, with the `colbench eval` command that runs them.
+It also lists the dialogues that are in no shard, with the `colbench eval` command that runs them.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the picture, and print the addresses that were blocked for the page. Return 1 if it cannot be rendered."""
+    """Write the picture, and print the URLs that were blocked. Return 1 if the page cannot be rendered, else 0."""
     from colbench.pages.extract import extract_page
 
     page = extract_page(_read(args.file), args.mode)

@@ -1,4 +1,4 @@
-"""`colbench repair`: make a damaged run folder usable again; dropped lines are kept in a file next to it."""
+"""`colbench repair`: make a damaged run folder usable again; dropped lines are kept in another file of the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effect of rescoring: sums over the dialogues of a run, without keeping the dialogues."""
+"""The effect of rescoring, summed over a run's dialogues without keeping them in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Lost:
     def __init__(self) -> None:
         self.dialogues = 0
         self.reason = ""
-        """Reason why the first of them could not be scored."""
+        """Reason why the first of these dialogues could not be scored."""
 
     def add(self, failure: Failure) -> None:
         """Count a dialogue."""
@@ -51,7 +51,7 @@ class _Mean:
 
 
 class _Change:
-    """The values of one measure before and after, and how many of them changed."""
+    """The values of one measure before and after rescoring, and how many of them changed."""
 
     def __init__(self) -> None:
         self.before, self.after, self.changed = _Mean(), _Mean(), 0
@@ -72,7 +72,7 @@ class _Change:
 
 
 class Delta:
-    """The means before and after in each scoring mode, and how many verdicts changed."""
+    """The means before and after rescoring in each scoring mode, and how many verdicts changed."""
 
     def __init__(self) -> None:
         self._changes: dict[str, dict[_Measure, _Change]] = {}

@@ -1,8 +1,8 @@
 """`colbench export`: write the results of runs in a format used by other sites.
 
 every-eval-ever writes a JSON record for each run, in the folders of the shared database of evaluations; hf-eval-results
-writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub. Neither holds
-dialogues.
+writes a YAML file for the folder `.eval_results` of a model's repository on the Hugging Face Hub. Neither file
+contains dialogues.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _check(args: argparse.Namespace) -> None:
     """Raise UserError if a flag that the format requires is missing, or one that it does not support is given."""
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
-        raise UserError("--dataset: name the benchmark's dataset repository, such as me/colbench")
+        raise UserError("--dataset: set the benchmark's dataset repository, such as me/colbench")
     for name in ("organization", "relationship") if hub else ("dataset", "source"):
         if getattr(args, name):
             raise UserError(f"--{name}: not used by --format {args.format}; leave it out")

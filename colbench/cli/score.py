@@ -158,7 +158,7 @@ def _warn(lost: Lost) -> None:
 def _executor(
     config: RunConfig, tasks: Sequence[Task], resources: RunResources, answers: int
 ) -> Executor:
-    """Return the executor of the scoring: this process, several of this machine, or the nodes of a cluster."""
+    """Return the executor that scores: this process, several processes of this machine, or the nodes of a cluster."""
     processes = count_processes(config, answers, "")
     at_once = min(AT_ONCE, answers)
     if is_local(config) and processes == 1:
@@ -174,7 +174,7 @@ async def _rescore(
     config: RunConfig,
     file: BinaryIO,
 ) -> tuple[Delta, Lost]:
-    """Score rollouts again and write them to a file, in their order. If scoring fails, the old verdict stays."""
+    """Score rollouts again and write them to a file in the same order. If scoring fails, the old verdict stays."""
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER
     async with executor:

@@ -13,7 +13,7 @@ colbench eval --agent openai:NAME@{url}          every request has the fault
 colbench eval --agent openai:NAME/3@{url}        every third request has it
 colbench eval --agent openai:http-429/3+truncated/5@{url}
 colbench eval --human openai:NAME@{url}          the same for the human
-The same without GET /models is under {root}/no-models/v1.
+The same models without GET /models are at {root}/no-models/v1.
 The model `ok` has no fault. Every model asks one question and then answers. Ctrl-C ends the server."""
 
 
@@ -37,9 +37,9 @@ def run(port: int) -> int:
     except OSError as error:
         if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
             raise
-        raise UserError(f"--serve-faults {port}: {error.strerror}; name another port") from error
+        raise UserError(f"--serve-faults {port}: {error.strerror}; use another port") from error
     except OverflowError as error:
-        raise UserError(f"--serve-faults {port}: not a port; name one from 0 to 65535") from error
+        raise UserError(f"--serve-faults {port}: not a port; use one from 0 to 65535") from error
     return 0
 
 

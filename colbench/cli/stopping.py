@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the first ends a run in order, the second at once, and a time limit ends it if neither does."""
+"""Handling of SIGINT and SIGTERM: the first signal ends a run in order, a second signal or a time limit at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
 """Maximum seconds from the first signal to the end of the process, whatever happens."""
 INTERVAL = 0.5
-"""Seconds between two interruptions of a speaker's code after the first signal."""
+"""Seconds between two interruptions of the agent's or the human's code after the first signal."""
 
 
 class Stop:

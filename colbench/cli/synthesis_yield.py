@@ -40,7 +40,7 @@ class Spent(Struct):
         self.uncounted += usage is None
 
     def cost(self, price: Price | None) -> float | None:
-        """Return US dollars; None if the price is unknown."""
+        """Return the cost in US dollars; None if the price is unknown."""
         if price is None:
             return None
         used = self.usage

@@ -191,7 +191,7 @@ def _author(spec: str, recipe: Recipe, options: Any, concurrency: int) -> Author
     from colbench.synthesis.author import Author
 
     if not spec.startswith(OPENAI):
-        raise UserError(f"--model {spec}: write openai:MODEL[@BASE_URL]")
+        raise UserError(f"--model {spec}: use openai:MODEL[@BASE_URL]")
     return Author(spec.removeprefix(OPENAI), recipe, options, concurrency)
 
 

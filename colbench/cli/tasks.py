@@ -62,7 +62,7 @@ def show_task(args: argparse.Namespace) -> int:
         hint = did_you_mean(args.id, [task.id for task in tasks])
         raise UserError(
             f"{config.tasks} has no task `{args.id}`{hint}; "
-            "`colbench tasks list` shows the IDs; for another source, give SOURCE after the ID"
+            "`colbench tasks list` shows the IDs; for another source, pass SOURCE after the ID"
         )
     if args.json:
         _print_json(row_from_task(found[0]))

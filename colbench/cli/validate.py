@@ -2,7 +2,7 @@
 
 In frontend design the reference must also render twice to the same picture and blocks. Returns 1 if a reference does
 not score 1 in the default mode, an empty answer does not score 0, a reference does not give the same result twice, or a
-row of a task file is malformed. Rows that repeat a task are named.
+row of a task file is malformed. Rows that repeat a task are listed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     default: int
     """Number of references that score 1."""
     official: int | None
-    """Number of references that score 1 in official mode; None if none could be scored, as without CLIP's weights."""
+    """Number of references that score 1 in official mode; None if none could be scored, e.g. without CLIP weights."""
     blank: int
     """Number of tasks on which an empty answer scores 0."""
     constant: tuple[str, ...]

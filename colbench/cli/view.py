@@ -3,9 +3,9 @@
 Without a further flag it serves the dialogues of all runs as pages at 127.0.0.1 until interrupted, and shows new
 dialogues of runs in progress; --export writes the same pages as files.
 
---list prints a line for each dialogue, --failed one for each that failed: its task and trial, why it failed, its turns
-and score, and the decisions that were never told. --task prints one dialogue with its answer and its scores. --notes
-prints the notes and labels that were left on dialogues in the viewer.
+--list prints a line for each dialogue, and --failed a line for each failed dialogue. A line shows the task and trial,
+why the dialogue failed, its turns and score, and the decisions that the human never told. --task prints one dialogue
+with its answer and its scores. --notes prints the notes and labels that were left on dialogues in the viewer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FORMATS = ("csv", "jsonl")
 COLUMNS = ("task", "trial", "failed", "turns", "score", "never told")
 """Columns of the list of dialogues."""
 LONGEST = 20_000
-"""Maximum number of characters shown of one text; the run folder has the whole text."""
+"""Maximum number of characters shown of one message or answer; the run folder has all of it."""
 
 
 def add_to(commands: Any) -> None:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 def _refuse_idle(args: argparse.Namespace) -> None:
     """Raise UserError if a flag has no effect because of another flag."""
     if args.trial is not None and args.task is None:
-        raise UserError("--trial: selects a trial of --task; give --task as well")
+        raise UserError("--trial: selects a trial of --task; set --task as well")
     printing = args.list or any(
         each is not None for each in (args.failed, args.task, args.notes, args.export)
     )
@@ -127,7 +127,7 @@ def serve_pages(folders: Sequence[str], port: int, opened: bool) -> int:
     def announce(address: str) -> None:
         line(f"{address} (Ctrl-C to stop)", "bold")
         if opened and not webbrowser.open(address):
-            line("--open: no browser was found on this machine; open the address yourself", "dim")
+            line("--open: no browser was found on this machine; open the URL yourself", "dim")
 
     serve(index_runs(folders), port, announce)
     return 0

@@ -12,13 +12,13 @@ from colbench.registry import get_domain, require_mode
 from colbench.run import Run
 
 MOST = 26
-"""Maximum number of runs in a comparison: each has a letter."""
+"""Maximum number of runs in a comparison: each is named by a letter."""
 
 
 def compare(
     first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
 ) -> Comparison:
-    """Compare runs on the same tasks, paired by task and trial: every metric, the questions, and the cost of both.
+    """Compare runs on the same tasks, paired by task and trial: the answers, the questions and the effort.
 
     Args:
         first: A run, as `colbench.load_run` returns it.
@@ -29,8 +29,8 @@ def compare(
         scoring: Scoring mode, such as `official`.
 
     Raises:
-        UserError: The runs cannot be compared, and the message names the pins that differ; or they have no common
-            task, or one of them has no dialogue.
+        UserError: The runs differ in more than the agent (the message names the pins that differ), share no task, or
+            one of them has no dialogue.
     """
     runs = (first, second, *more)
     _require(runs)
@@ -53,7 +53,7 @@ def compare(
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return the names of compared runs: their agents if these differ, or else their folders."""
+    """Return the names of compared runs: their agents if all agents differ, else their folders."""
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,
@@ -84,7 +84,7 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
 
 def _require(runs: Sequence[Run]) -> None:
     if len(runs) > MOST:
-        raise UserError(f"{len(runs)} runs are too many to compare; name at most {MOST}")
+        raise UserError(f"{len(runs)} runs are too many to compare; pass at most {MOST}")
     for run in runs:
         if not run.rollouts:
             raise UserError(

@@ -66,7 +66,7 @@ class RunDialogues(NamedTuple):
 
 
 class SideBySide:
-    """A builder of the parts of a page about single tasks; `tasks` holds, by id, those that are still available."""
+    """A builder of the parts of a page about single tasks; `tasks` holds the tasks that are still available, by ID."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class SideBySide:
         self._runs, self._tasks = runs, tasks
 
     def blocks(self, differing: Sequence[TaskDifference], template: Template) -> Iterator[str]:
-        """Yield gzipped JSON as base64: the HTML of `BLOCK` tasks each, in the given order."""
+        """Yield the HTML of the tasks in the given order, `BLOCK` tasks at a time, as gzipped JSON in base64."""
         for start in range(0, len(differing), BLOCK):
             parts = [
                 template.render(

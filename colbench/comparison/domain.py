@@ -1,4 +1,4 @@
-"""Runs on the tasks of one domain: every measure of every pair, and the tasks with different results."""
+"""Comparison of runs in one domain: every measure for every pair of runs, and the tasks with different results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Taken(NamedTuple):
 
 
 class _Domain:
-    """The common cells of some runs, and all measures of them."""
+    """The dialogues of some runs on the tasks that all of them have, and all measures of these dialogues."""
 
     def __init__(
         self, domain: Domain, runs: Sequence[Run], cells: Sequence[Cells], mode: str
@@ -199,7 +199,7 @@ def outcome(dialogue: DialogueStats, mode: str) -> str | None:
 
 
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
-    """Yield pairs with their verdicts, and with tests adjusted by Holm's method for each measure and kind of test."""
+    """Yield pairs with their verdicts, and with p-values adjusted by Holm's method per measure and kind of test."""
     adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
     for name in dict.fromkeys(name for pair in pairs for name in pair.differences):
         places = [n for n, pair in enumerate(pairs) if name in pair.differences]

@@ -1,4 +1,4 @@
-"""Measures for comparing runs: every metric of the answer and of the questions, and the cost of both."""
+"""Measures for comparing runs: every metric of the answer and of the questions, and the effort (turns, words, …)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and the function that computes it for one dialogue of a run; None if it is undefined there."""
+    """A measure, and the function that computes it for one dialogue of a run, or returns None if it is undefined."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return success on dialogues in which every hidden decision was revealed: it measures only the writing."""
+    """Return success on dialogues in which every hidden decision was revealed: a measure of only the writing."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking
@@ -65,7 +65,7 @@ def _when_told(metric: Metric, mode: str) -> Taker:
 
 
 def _of_asking() -> Iterator[Taker]:
-    """Yield the measures of the questions of a dialogue; nothing if the task's decisions are unknown."""
+    """Yield the measures of a dialogue's questions; all are undefined if the task's decisions are unknown."""
     return (_asking(each) for each in MEASURES if each.metric.name not in NOT_COMPARED)
 
 
@@ -83,7 +83,7 @@ def _asking(each: AskingMeasure) -> Taker:
 
 
 def _of_effort() -> Iterator[Taker]:
-    """Yield the costs of a dialogue. Failed dialogues were cut short and have none."""
+    """Yield the measures of a dialogue's effort; they are undefined if a failure cut the dialogue short."""
     yield _effort("turns", "turns", "", lambda each, _: each.turns)
     yield _effort("questions", "questions", "", lambda each, _: each.questions)
     yield _effort("human_words", "words by the human", "", lambda each, _: each.human_words)
@@ -112,7 +112,7 @@ def _tokens(role: RoleStats) -> Taken:
 
 
 def _cost(dialogue: DialogueStats, config: RunConfig) -> Taken:
-    """Return the cost of both sides in US dollars; None if a price or count is unknown, or no model was called."""
+    """Return the cost of agent and human in US dollars; None if a price or count is unknown, or no model was called."""
     sides = [(dialogue.agent, config.agent_price), (dialogue.human, config.human_price)]
     paid = [(role, price) for role, price in sides if role.usage]
     if not paid or any(price is None or role.uncounted for role, price in paid):

@@ -12,7 +12,7 @@ from colbench.stats.comparison import Significance
 
 SCHEMA = "colbench.comparison/1"
 Group = Literal["answer", "asking", "effort"]
-"""The subject of a measure: the answer, the questions that led to it, or the cost of both."""
+"""The subject of a measure: the answer, the questions, or the effort (turns, words, tokens, cost)."""
 
 
 class Measure(Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     tasks: int
     cells: int
     mine: float
-    """Mean over the tasks of the means over their trials."""
+    """Mean of the first run over the tasks; the value of a task is the mean over its trials."""
     theirs: float
     mean: Interval
     """The mean of the first run minus the second; the interval is a bootstrap over the tasks."""
@@ -59,9 +59,12 @@ class Difference(Struct, frozen=True, kw_only=True):
     The test is two-sided, at 5 %, by the normal approximation. None for a single task.
     """
     tasks_needed: int | None
-    """Number of such tasks that would make the observed difference the least detectable one; None if it is 0."""
+    """Number of tasks like these that would make the observed difference just detectable; None if it is 0."""
     trials_needed: int | None
-    """The same as a number of trials of each task; None if it is unknown (one trial) or no number is enough."""
+    """Number of trials of each of these tasks that would make the observed difference just detectable.
+
+    None if it is unknown (one trial) or no number is enough.
+    """
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -71,13 +74,13 @@ class Pair(Struct, frozen=True, kw_only=True):
     """The position of the first run in `Comparison.runs`."""
     theirs: int
     left_out: int
-    """Number of planned cells of the common tasks and trials that one of the two runs has not scored."""
+    """Number of cells (task and trial) planned in both runs that at least one of them has not scored."""
     verdict: str
     """The verdict by the headline measure."""
     differences: dict[str, Difference]
     """Differences by measure; measures that no common cell has are left out."""
     theirs_failed: dict[str, int] | None
-    """Cells that the first run solved and the second failed, by failure class; None in a domain without success."""
+    """Number of cells that only the first run solved, by failure class; None in a domain without success."""
     mine_failed: dict[str, int] | None
 
 
@@ -97,7 +100,7 @@ class TaskDifference(Struct, frozen=True, kw_only=True):
     task_hash: str
     family: str
     values: tuple[float | None, ...]
-    """The headline measure of each run, as the mean over its trials."""
+    """The leading metric of each run, as the mean over its trials; None if the run has no scored trial."""
 
 
 class DomainComparison(Struct, frozen=True, kw_only=True):
@@ -139,7 +142,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
 
 class Mismatch(Struct, frozen=True, kw_only=True):
-    """A pin that makes runs incomparable, with its values."""
+    """A pin (a recorded property of a run) that makes runs incomparable, with its values."""
 
     pin: str
     values: tuple[str, ...]

@@ -34,7 +34,7 @@ TEMPLATES.filters |= {
     "zip": zip,
 }
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
-"""Measures of effort that quality is drawn against."""
+"""Measures of effort against which the charts plot quality."""
 LARGE = 20_000
 """Maximum number of dialogues on a page, unless a single task has more; tasks with the largest differences come
 first."""

@@ -81,7 +81,7 @@ def in_words(measure: Measure, value: float) -> str:
 
 
 def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Measure, Difference]]:
-    """Yield the measures of a pair with their differences, except those that are 0 for all runs."""
+    """Yield the measures of a pair with their differences, except measures that are always 0 in both runs."""
     for measure in domain.measures:
         found = pair.differences.get(measure.name)
         if found and (found.mine or found.theirs or found.won or found.lost):
@@ -157,7 +157,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield the outcomes of one run's dialogues on which only the other run succeeded."""
+    """Yield, for each run, the outcomes of its dialogues on the cells that only the other run solved."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

@@ -21,12 +21,12 @@ class Executor(Protocol):
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once started."""
+        """The isolation of answers from this machine; known once the executor has started."""
         ...
 
     @property
     def environments(self) -> Mapping[str, str]:
-        """Version and settings of the tools of each domain that has any; known once started."""
+        """Versions and settings of tools, by domain; known once the executor has started."""
         ...
 
     async def __aenter__(self) -> Executor: ...

@@ -1,6 +1,6 @@
-"""A process that audits the finished dialogues of a run, while the event loop serves the others.
+"""A process that audits the finished dialogues of a run, while the run's event loop serves the others.
 
-Messages are answered in order. If the process is lost, this process audits the dialogues.
+Messages are answered in order. If the process is lost, the run's own process audits the dialogues.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class AuditProcess:
         await self._process.kill()
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its audits, which are made in this process if the audit process is lost."""
+        """Return the rollout with its audits, which this process makes if the audit process is lost."""
         found = await self._ask(task, rollout) if self._link else None
         return audited(task, rollout) if found is None else _with(rollout, found)
 
@@ -119,7 +119,7 @@ class AuditProcess:
             answer = self._waiting.popleft()
             if not answer.done():
                 answer.set_result(found)
-        logger.warning("the process of the audits ended; the run's own process audits from now on")
+        logger.warning("the audit process ended; the run's own process now audits the dialogues")
         self._link = None
         for answer in self._waiting:
             if not answer.done():

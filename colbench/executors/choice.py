@@ -1,4 +1,4 @@
-"""The choice of a run's executor: this process, several of this machine, or the nodes of a Ray cluster."""
+"""The choice of a run's executor: this process, several processes of this machine, or the nodes of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_local(config: RunConfig) -> bool:
     name, colon, address = config.executor.partition(":")
     if config.executor != LOCAL and (name != RAY or (colon and not address)):
         raise UserError(
-            f"--executor {config.executor}: unknown; give {LOCAL}, {RAY}, or {RAY}:ADDRESS, such as {RAY}:head:6379"
+            f"--executor {config.executor}: unknown; use {LOCAL}, {RAY}, or {RAY}:ADDRESS, such as {RAY}:head:6379"
         )
     return name == LOCAL
 

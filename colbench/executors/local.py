@@ -58,17 +58,17 @@ class LocalExecutor:
 
     @property
     def isolation(self) -> str:
-        """How answers are isolated from this machine; known once started."""
+        """The isolation of answers from this machine; known once the executor has started."""
         return self._resources.isolation
 
     @property
     def environments(self) -> dict[str, str]:
-        """Version and settings of the tools of each domain that has any."""
+        """Versions and settings of tools, by domain."""
         return self._resources.environments
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """Return the pins that scores depend on; those of agent and human only if they take part."""
+        """The pins that scores depend on; those of agent and human only if they take part."""
         if self._agent is None:
             return self._resources.pins
         return pins_of(self._agent, self._human, self._resources)

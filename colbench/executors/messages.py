@@ -48,7 +48,7 @@ class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
     """To a worker: start agent and human, then dialogues with them."""
 
     sharers: int
-    """Workers that share the limits of model servers."""
+    """Number of workers that share the limits of model servers."""
 
 
 class Sharers(Struct, frozen=True, kw_only=True, tag="sharers"):
@@ -70,7 +70,7 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
 
 
 class NoMore(Struct, frozen=True, tag="no-more"):
-    """To a worker: no more dialogues; stop the running ones if asked to. Dialogues that have ended are still scored."""
+    """To a worker: no more dialogues. Running dialogues are stopped; those that have ended are still scored."""
 
 
 class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
@@ -115,8 +115,9 @@ class Stopped(Struct, frozen=True, kw_only=True, tag="stopped"):
     """From a worker: an error that must stop the run."""
 
     name: str
-    """Name of its class in `colbench.errors`; empty for a bug in ColBench or a plug-in, with its traceback."""
+    """Name of the error's class in `colbench.errors`; empty for a bug in ColBench or a plug-in."""
     message: str
+    """The error's message; the traceback for a bug."""
     kind: Kind = ""
 
 
@@ -131,14 +132,14 @@ FromWorker = Ready | Next | Ended | Finished | Waiting | Logged | Stopped | Over
 
 
 def stopped(error: Exception, trace: str = "") -> Stopped:
-    """Return the message for an error; `trace` is the traceback of an error that is not ColBench's."""
+    """Return the message for an error; `trace` is the traceback of an error that is not one of ColBench's."""
     known = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == errors.__name__)
     kind = error.kind if isinstance(error, BoundaryError) else ""
     return Stopped(name=next(known, ""), message=trace or str(error), kind=kind)
 
 
 def error_of(message: Stopped) -> ColBenchError:
-    """Return the error described by a message; RuntimeError if it is not one of ColBench's."""
+    """Return the error described by a message. Raises RuntimeError if it is not one of ColBench's errors."""
     if not message.name:
         raise RuntimeError(message.message)
     found: type[ColBenchError] = getattr(errors, message.name)

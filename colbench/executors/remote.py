@@ -30,7 +30,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     config: RunConfig
     tasks: Sequence[Task]
     pins: Mapping[str, Any]
-    """The pins of its numbers (`RunRecord.pins`)."""
+    """The pins of the run's record (`RunRecord.pins`)."""
     out: Path | None = None
     """The folder that was given for the run."""
     log_folder: Path | None = None
@@ -75,7 +75,7 @@ class RemoteExecutor(ABC):
         return Worker(host, start, self._log)
 
     def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
-        """Return the cells of a lost worker to the queue; record those lost too often as failures."""
+        """Return the cells of a lost worker to the queue; record cells that were lost too often as failures."""
         for job in queue.give_back(worker.jobs.values()):
             queue.finished(_given_up(job, lost))
 

@@ -28,12 +28,12 @@ class ScoringQueue(CellQueue):
         return bool(self.stopped) or (self._closed and super().is_over)
 
     async def serve(self, executor: Executor) -> None:
-        """Have an executor score until the queue is closed; raise the error that stops it."""
+        """Have an executor score until the queue is closed; raise the error that stopped the queue."""
         await executor.run(self)
         self.raise_stopped()
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return a rollout with its new verdicts; a failure of the scorer becomes its failure."""
+        """Return a rollout with its new verdicts; a failure of the scorer becomes the rollout's failure."""
         cell = Cell(task=task, trial=rollout.trial, key=rollout.key, seed=rollout.seed)
         self._asked[rollout.key] = asyncio.get_running_loop().create_future()
         self._returned.append(Job(cell=cell, kept=rollout))

@@ -1,4 +1,4 @@
-"""The parts of a machine's limits that processes have."""
+"""The division of a machine's limits among processes."""
 
 from __future__ import annotations
 

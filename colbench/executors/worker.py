@@ -1,6 +1,6 @@
-"""A process that runs some of the dialogues of a run; `processes` starts it and is the other end of its link.
+"""A worker process, which runs some of a run's dialogues; the process that starts it holds the other end of its link.
 
-It never outlives the process of the run, and leaves the terminal's signals to that process.
+The worker never outlives that process, and leaves the terminal's signals to the run.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _executor(start: Start) -> LocalExecutor:
 
 
 class RemoteQueue(Stops):
-    """The run's queue of cells, accessed from a worker process; its runner takes cells from here."""
+    """The run's queue of cells, as accessed from a worker process, whose runner takes cells from it."""
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class RemoteQueue(Stops):
         return await answer
 
     def ended(self, failure: Failure | None) -> None:
-        """Report how a dialogue ended, which is still to be scored."""
+        """Report how a dialogue ended; the dialogue is still to be scored."""
         self._link.send(Ended(failure=failure))
 
     def finished(self, rollout: Rollout) -> None:

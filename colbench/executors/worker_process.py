@@ -36,7 +36,7 @@ class WorkerProcess:
 
         Args:
             environment: Further environment variables of the process.
-            module: The module whose function `main` takes the link's handle and this process's number.
+            module: The module whose function `main` takes the link's handle and this process's ID.
         """
         self._boot = _BOOT.format(module=module)
         self._environment = {**os.environ, **(environment or {})}
@@ -66,7 +66,7 @@ class WorkerProcess:
             ) from cause
 
     async def ended(self, within: float | None) -> str | None:
-        """Return a description of how the process ended; None if it does not end within this many seconds, if given."""
+        """Return a description of how the process ended; None if it does not end within the given number of seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
                 return _obituary(await self._process.wait()) if self._process else None
@@ -88,5 +88,5 @@ def _obituary(code: int) -> str:
 
 
 def _path() -> list[str]:
-    """Return the places in which modules are searched for."""
+    """Return the entries of the module search path, as absolute paths."""
     return [os.path.abspath(entry) if entry else "" for entry in sys.path]

@@ -101,7 +101,7 @@ class Worker:
         of model servers. Returns the reason if the worker was lost. Raises the queue's errors.
         """
         if self._link is None:
-            raise RuntimeError("Worker.serve is called before it is started")
+            raise RuntimeError("Worker.start must be called before Worker.serve")
         self._link.send(Begin(sharers=sharers))
         try:
             with queue.stopping(lambda: self._send(NoMore())):
@@ -147,7 +147,7 @@ class Worker:
     async def _hand_out(self, queue: CellQueue, places: Mapping[str, int]) -> None:
         try:
             job = await queue.next()
-        except ColBenchError as error:  # such as a task whose decisions cannot all be told
+        except ColBenchError as error:  # such as a task whose decisions cannot all be revealed
             queue.stop(error)
             return
         if job is None:

@@ -1,6 +1,6 @@
 """The keyless human for tasks with facts: answers exactly the questions asked, briefly.
 
-Every question of the agent's last message is matched with the facts (`facts_match`); the best one is revealed if it
+Every question of the agent's last message is matched with the facts (`facts.match`); the best fact is revealed if it
 matches better than the class "nothing". One question gets one fact, however many it mentions; a reply has at most two
 sentences. An agent that fishes ("tell me everything") is asked what it wants to know.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Lead in nats (`facts_match`) above which a fact counts as asked for: in the first question, and in others."""
+"""Lead in nats (`facts.match`) above which a fact counts as asked for: in the first question, and in others."""
 HEARD = 4000
 """Maximum number of characters to read at the end of a message."""
 
@@ -73,7 +73,7 @@ FURTHER = re.compile(
 )
 """Pattern for the start of a part that continues the previous question."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
-"""Marks a part of a question that refers to the subject of the previous part."""
+"""Pattern for a part of a question that refers to the subject of the previous part."""
 QUESTION = re.compile(
     rf"(?:^|:(?![^\w:]*+:))\W*+(?:and |also |so |then |next,? |please )*(?:{ASKING}|tell|give|let|provide|"
     r"confirm|state|explain|describe|specify|clarify|name|list|show|i (?:need|want|would like|'d like) to know)\b",

@@ -1,4 +1,4 @@
-"""Deciding which fact a question asks for, by examples for each fact and for questions about "nothing".
+"""Choice of the fact that a question asks for, by examples for each fact and for questions about "nothing".
 
 Two kinds of evidence are added. Every word, and every pair of consecutive words, is evidence for the facts in whose
 examples it is more frequent (naive Bayes with each fact and "nothing" as a class), and the examples most similar to the
@@ -29,7 +29,7 @@ PAIR = 0.4
 SYNONYM = 0.25
 """Weights of an empty word, of a pair of neighboring words, and of a synonym, relative to a content word."""
 SHRINKAGE = 1.5
-"""Examples of average words that every class is given: a class of few examples proves little."""
+"""Number of examples with average words that every class is given: a class with few examples proves little."""
 RARE = 0.002
 """Prior share of examples given to every word, so that words rare everywhere carry little evidence."""
 LEAST = -3.0

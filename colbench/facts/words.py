@@ -127,7 +127,7 @@ ROOFS = (
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return the word without its ending; the same for most forms of one word."""
+    """Return the word without its ending; the result is the same for most forms of one word."""
     for ending, stays in (("ies", "y"), ("ing", ""), ("ed", ""), ("ly", ""), ("es", ""), ("s", "")):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending) + stays

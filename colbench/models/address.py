@@ -1,4 +1,4 @@
-"""The address of a model: the spec `MODEL[@URL[,URL…]]`, and the key that may be sent to each server."""
+"""The spec of a model, `MODEL[@URL[,URL…]]`, and the key that may be sent to each server."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SERVER_VARIABLES = (
     "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_VERSION",
     "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", *HOST_KEYS.values(),
 )  # fmt: skip
-"""All variables that may contain addresses and keys of model servers, except those that a user names."""
+"""All variables that can contain URLs and keys of model servers, except those that a user names."""
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 
 
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; by default OPENAI_BASE_URL, or else OpenAI's URL.
 
-    Raises UserError if there is no model, or if an address lacks its `http://`, so that it would be taken for a part of
-    the model's name and the key would go to OpenAI.
+    Raises UserError if there is no model, or if a URL lacks its `http://`: it would be taken for a part of the model's
+    name, and the key would go to OpenAI.
     """
     model, at, address = _split(spec)
     if not model:
@@ -42,15 +42,13 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
             "llama@http://host:8000/v1"
         )
     if model.endswith("@"):
-        raise UserError(f"`{spec}` has no address after the `@`; write {model}http://host:port/v1")
+        raise UserError(f"`{spec}` has no URL after the `@`; write {model}http://host:port/v1")
     if not at:
         return model, (_default_url(),)
     urls = tuple(url.strip().rstrip("/") for url in address.split(","))
     for url in urls:
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-            raise UserError(
-                f"`{url}` in `{spec}` is not an address; write {model}@{_suggest(address)}"
-            )
+            raise UserError(f"`{url}` in `{spec}` is not a URL; write {model}@{_suggest(address)}")
     return model, urls
 
 
@@ -79,7 +77,7 @@ def azure_key(variable: str | None) -> str | None:
 
 
 def _split(spec: str) -> tuple[str, bool, str]:
-    """Return the model, whether there is an address, and the address."""
+    """Return the model, True if it is followed by URLs, and the URLs."""
     model, at, rest = spec.partition("@http")
     if at and rest.startswith(("://", "s://")):
         return model, True, "http" + rest

@@ -48,14 +48,14 @@ class Connection:
     def transport(self) -> Transport:
         """The transport. Raises RuntimeError if the connection is not open."""
         if self._transport is None:
-            raise RuntimeError("OpenAIChat is used outside `async with`")
+            raise RuntimeError("OpenAIChat must be used inside `async with`")
         return self._transport
 
     @property
     def server(self) -> Server:
         """The server's limit and health, shared with others. Raises RuntimeError if the connection is not open."""
         if self._server is None:
-            raise RuntimeError("OpenAIChat is used outside `async with`")
+            raise RuntimeError("OpenAIChat must be used inside `async with`")
         return self._server
 
     def open(self, *, timeout: float, concurrency: int) -> None:
@@ -116,7 +116,7 @@ class Connection:
                 await asyncio.sleep(backoff(tries, retry_after(answer.headers)))
 
     async def _look_for_v1(self, model: str) -> None:
-        """Raise UserError if the server's API is under /v1 but the address lacks it."""
+        """Raise UserError if the server's API is under /v1 but the URL lacks it."""
         url = f"{self.url}/v1"
         other = self._make(url, LOOK_TIMEOUT)
         try:

@@ -33,7 +33,7 @@ TOO_LONG = re.compile(
 
 
 class Suggested(int):
-    """A token limit of a reply that may be raised for a model that thinks before it writes."""
+    """A default token limit of a reply, which is raised for a model that thinks before it writes."""
 
 
 class Dialect:

@@ -16,7 +16,7 @@ LIMIT = ("max_completion_tokens", "max_tokens")
 
 
 def _is_cut(sent: Mapping[str, Any]) -> bool:
-    """Return True if the limit of a request ends before the thoughts do."""
+    """Return True if a request's token limit is reached before the thoughts end."""
     return any(sent.get(name) and sent[name] <= THOUGHT_TOKENS for name in LIMIT)
 
 

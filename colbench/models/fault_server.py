@@ -21,11 +21,11 @@ ANSWER = "def answer(*args, **kwargs):\n    return None"
 PAGE = "<html><body><h1>A page</h1></body></html>"
 SENTENCE = "I do not mind."
 HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
-"""The conversation in the prompt of the human."""
+"""Pattern of the conversation in the human's prompt."""
 
 
 class Part(Struct, frozen=True):
-    """A fault in the name of a model, and the requests that it affects."""
+    """A fault in the name of a model, which affects every N-th request (`every`)."""
 
     known: Known
     every: int

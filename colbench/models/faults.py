@@ -20,9 +20,9 @@ Outcome = Kind | Literal["scored", "mistake", "own"]
 """The outcome of a dialogue in which every request has the fault.
 
 scored        it is scored as if nothing had happened
-mistake       of the user: the run does not start or stops, exit code 2
+mistake       the user's mistake: the run does not start, or stops, with exit code 2
 own           the agent's own failure: its score is 0
-(a kind)      it stays unscored, and its failure is of this kind
+(a kind)      the dialogue stays unscored, and its failure is of this kind
 """
 _OUTCOMES = {"scored": "scored", "mistake": "exit code 2", "own": "the agent's failure"}
 FOREVER = 3600.0
@@ -31,7 +31,7 @@ THOUGHT = "The secret thought: I should weigh this."
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """A fault of the catalog."""
+    """A known fault, as listed in the catalog."""
 
     text: str
     """The server's behavior, in one line."""
@@ -41,7 +41,7 @@ class Known(Struct, frozen=True, kw_only=True):
     human_outcome: Outcome | None = None
     """The human's outcome, if it differs from the agent's."""
     passes: bool = True
-    """False if the fault does not go away even if only some requests have it."""
+    """False if a dialogue fails even if only some of its requests have the fault."""
 
     @property
     def outcome_text(self) -> str:
@@ -108,7 +108,7 @@ def _without_words(finish_reason: str, **fields: Any) -> Callable[[dict[str, Any
 
 
 def _rewritten(write: Callable[[str], Any]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit of the words."""
+    """Return an edit of the reply's text."""
     return lambda said: patched(said, content=write(said["choices"][0]["message"]["content"]))
 
 

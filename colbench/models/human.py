@@ -16,7 +16,7 @@ from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
 REFUSED_TRIES = 3
-"""Number of requests after which a refusal is accepted as the model's reply."""
+"""Number of refused requests after which the human's model is not asked again."""
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
@@ -60,7 +60,7 @@ class Voice(Struct, frozen=True, kw_only=True):
 
 
 def _silent(said: Message) -> SimulatorError:
-    """Return the error for a reply of the human without words."""
+    """Return the error for a human's reply without text."""
     delivery = said.delivery or Delivery()
     reason = "the human's model gave an empty reply"
     if delivery.refused:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 CUT = 0.8
 """Factor by which the limit falls when the server reports overload."""
 RECOVERY = 4.0
-"""Slots gained per round of successes below the last refusal; above that, one slot per round."""
+"""Slots gained per round of successes while the limit is below that of the last refusal; above it, one per round."""
 
 
 class Slot:
@@ -55,7 +55,7 @@ class AdaptiveLimit:
 
     @asynccontextmanager
     async def slot(self, *, again: bool = False) -> AsyncIterator[Slot]:
-        """Hold a slot."""
+        """Wait for a slot, and hold it while the context is open."""
         await self._acquire(again=again)
         try:
             yield Slot(self)
@@ -63,7 +63,7 @@ class AdaptiveLimit:
             self._release()
 
     def resize(self, maximum: int) -> None:
-        """Change the maximum size; a limit that was never refused has that size."""
+        """Change the maximum size; a limit that is at its maximum stays there."""
         full = self.allowed >= self.maximum
         self.maximum = maximum
         self.allowed = float(maximum) if full else min(self.allowed, float(maximum))

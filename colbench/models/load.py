@@ -12,7 +12,7 @@ CALL = 0.002
 BUSY = 0.8
 """Share of its time spent computing above which a thread counts as busy."""
 SHARE = 0.4
-"""The client's share of that time above which another client would help."""
+"""The client's share of the computing time above which another client would help."""
 
 logger = logging.getLogger("colbench")
 

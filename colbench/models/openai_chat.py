@@ -1,6 +1,6 @@
 """The chat client for every server with OpenAI's chat completions API.
 
-`openai:` uses the official package, `vllm:` and `client=aiohttp` use aiohttp (`transports`). Limits, patience, retries
+`openai:` uses the official package; `vllm:` and `client=aiohttp` use aiohttp (`transports`). Limits, patience, retries
 and the reading of responses are implemented here, and are the same for both.
 """
 
@@ -74,12 +74,12 @@ class OpenAIChat:
 
     `spec` is `MODEL[@URL[,URL…]]` or, if `azure` is set, `DEPLOYMENT[@ENDPOINT]`. `concurrency` is the maximum number
     of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
-    for one request. `retries` is the number of times that a failed request is repeated, not counting overload and lost
-    connections, which are waited for (`--endpoint-patience`). `client` is `openai`, the official package, or `aiohttp`.
-    Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All other `fields`, such as
-    `reasoning_effort`, and those of `extra_body` are added to each request unchanged; a text that is a JSON object or
-    list is sent as such. Opening the context raises UserError unless a server answers and, if it lists its models, has
-    this one.
+    for one request. `retries` is the number of times that a failed request is repeated; it does not count repetitions
+    after overload or while a server is unreachable, which `--endpoint-patience` limits. `client` is `openai`, the
+    official package, or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All
+    other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request unchanged, except
+    that a string with a JSON object or list is sent as that object or list. Opening the context raises UserError unless
+    every server answers and, if it lists its models, has this one.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class OpenAIChat:
 
     @property
     def base_url(self) -> str:
-        """The address of the first server."""
+        """The URL of the first server."""
         return self._connections[0].url
 
     async def __aenter__(self) -> OpenAIChat:
@@ -163,7 +163,7 @@ class OpenAIChat:
         A `Suggested` token limit is raised for a model that thinks before it writes. With `tokens` the message includes
         its token ids and log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a
         request with a schema is refused, EndpointError if the server does not answer or does not accept pictures,
-        TooLongError if the messages are longer than the model's context, UserError if the key or the address is refused
+        TooLongError if the messages are longer than the model's context, UserError if the key or the URL is refused
         before the first answer.
         """
         fields: dict[str, Any] = {
@@ -300,7 +300,7 @@ class OpenAIChat:
     ) -> None:
         """Wait after a failed request.
 
-        Raises EndpointError after the last try, UserError if the server has always refused the key or the address.
+        Raises EndpointError after the last try, UserError if the server has always refused the key or the URL.
         """
         request.failures += 1
         request.tries += 1
@@ -361,7 +361,7 @@ class OpenAIChat:
 
 
 def _read(answer: Answer) -> Completion | Answer:
-    """Return the completion in a response, or raise its refusal, even if it was sent with status 200."""
+    """Return the completion in a response, or the refusal, even one that was sent with status 200."""
     if not 200 <= answer.status < 300:
         return answer
     try:

@@ -16,15 +16,16 @@ makes a token of every 28 x 28 pixels."""
 MAX_BYTES = 3_500_000
 """Maximum size of one picture; the strictest known servers accept 5 MB in base64."""
 LEAST_SCALE = 0.5
-"""Text of the usual size can still be read at half size, hardly below."""
+"""Minimum scale to fit `max_edge`; text of the usual size is legible at half size, hardly below."""
 STEP = 0.8
 
 
 def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
     """Shrink PNG pictures so that no edge exceeds `max_edge` pixels and no file exceeds MAX_BYTES.
 
-    All are shrunk by the same scale, so that they can be compared. The scale is at least LEAST_SCALE: pictures that are
-    then still too tall or too wide are cut off at the bottom or the right. Pictures that fit stay unchanged.
+    All are shrunk by the same scale, so that they can be compared. The scale to fit `max_edge` is at least LEAST_SCALE:
+    pictures that are then still too tall or too wide are cut off at the bottom or the right. Pictures that fit stay
+    unchanged.
     """
     from PIL import Image
 

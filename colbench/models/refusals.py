@@ -35,7 +35,7 @@ class NotNowError(RefusedError):
 
 
 class PassingError(RefusedError):
-    """The server refused the key or the address, but answers other clients.
+    """The server refused the key or the URL, but answers other clients.
 
     If the server never answers this client, the cause is the user's `mistake`.
     """
@@ -69,11 +69,11 @@ def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None
 
 
 def mistake(url: str, answer: Answer) -> UserError:
-    """Return the error for a refused key or a wrong address."""
+    """Return the error for a refused key or a wrong URL."""
     said = words(answer)
     if answer.status in {401, 403}:
         return UserError(
-            f"{url} rejects the API key; api_key_env=NAME names its environment variable ({said})"
+            f"{url} rejects the API key; api_key_env=NAME sets the environment variable to read ({said})"
         )
     if "location" in answer.headers:
         return UserError(
@@ -105,6 +105,6 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def backoff(attempt: int, at_least: float = 0.0) -> float:
-    """Return the seconds to wait after a failed attempt: full jitter over an exponential, at least `at_least`."""
+    """Return the seconds to wait after a failed attempt: full jitter over an exponential range, at least `at_least`."""
     longest = min(LONGEST_BACKOFF, 0.5 * 2.0 ** min(attempt, 16))
     return max(random.uniform(0, longest), at_least)  # noqa: S311 - jitter, no secret

@@ -31,7 +31,7 @@ class ReportedError(Exception):
 
 
 class Completion(Struct, frozen=True):
-    """A chat completion."""
+    """A chat completion, as read from a response."""
 
     message: Message
     sampled: Sampled | None
@@ -41,13 +41,13 @@ class Completion(Struct, frozen=True):
 
 
 def read_json(content: bytes) -> Any:
-    """Return the value of a JSON text. Raises MalformedError if it is not JSON or not UTF-8."""
+    """Return the value of a JSON document. Raises MalformedError if it is not JSON or not UTF-8."""
     try:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
         try:
             return msgspec.json.decode(text)
         except msgspec.DecodeError:
-            return json.loads(text)  # which takes lone surrogates and NaN
+            return json.loads(text)  # accepts lone surrogates and NaN
     except (ValueError, RecursionError) as cause:
         shown = content[:200].decode("utf-8", "replace").strip()
         raise MalformedError(f"the response is not JSON: {shown!r}") from cause
@@ -100,7 +100,7 @@ def _finish_reason(choice: dict[str, Any], words: str) -> str:
 
 
 def _read_content(content: object) -> tuple[str, str]:
-    """Return text and thoughts of a message's content: a text, nothing, or a list of parts."""
+    """Return the text and the thoughts in a message's content, which is a string, nothing, or a list of parts."""
     if isinstance(content, str):
         return content, ""
     if not isinstance(content, list):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reply = str | dict[str, Any]
-"""A reply of a script: a text, or a complete assistant message of the API, with `tool_calls`."""
+"""A reply of a script: a string, or a complete assistant message of the API, with `tool_calls`."""
 Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
 """Natural logarithm of 1/256."""
@@ -49,7 +49,7 @@ class Fault(Struct, frozen=True, kw_only=True):
     queues: bool = False
     """True if requests wait when all slots are taken; otherwise they are refused with 429."""
     restart: float = 0.0
-    """Seconds for which the server is down from now on."""
+    """Seconds for which the server is down after the request."""
     when: Callable[[Mapping[str, Any]], bool] | None = None
     """A function that selects requests by their body; None: every request is selected."""
 
@@ -154,7 +154,7 @@ class ScriptedServer:
             return
         for site in tuple(self._runner.sites):
             await site.stop()
-        await asyncio.sleep(0.05)  # the last accepted one becomes a connection
+        await asyncio.sleep(0.05)  # let the last accepted socket become a connection
         for each in self._runner.server.connections:
             _cut(each.transport)
         await self._runner.cleanup()

@@ -1,4 +1,4 @@
-"""The model servers of an event loop: one limit and one health state for each address, shared by all callers."""
+"""The model servers of an event loop: one limit and one health state for each URL, shared by all callers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Wait(Struct, frozen=True, kw_only=True):
     """A wait, such as for a model server."""
 
     url: str = ""
-    """Address of the model server; empty if another program reports the wait in its own words."""
+    """URL of the model server; empty if another program reports the wait in its own words."""
     reason: str
     requests: int = 0
     """Number of refused requests that wait; 0 if the server cannot be reached."""
@@ -52,16 +52,16 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 
 class Server:
-    """One model server. Agent and human share it if they have the same address."""
+    """One model server. Agent and human share it if they have the same URL."""
 
     def __init__(self, url: str, concurrency: int, patience: float) -> None:
         self.url = url
         self.concurrency = concurrency
-        """Maximum number of requests in flight, over all processes that share the server."""
+        """Maximum number of requests in flight, from all processes that share the server."""
         self.limit = AdaptiveLimit(concurrency)
         self.patience = patience
         self.has_answered = False
-        """True after the first answered request: from then on, a refused key or address may be a temporary fault."""
+        """True after the first answered request: from then on, a refused key or URL may be a temporary fault."""
         self.users = 0
         self._down_since: float | None = None
         self._reason = ""
@@ -154,7 +154,7 @@ class Server:
 
 
 class Servers:
-    """The servers of one event loop, by address."""
+    """The servers of one event loop, by URL."""
 
     def __init__(self) -> None:
         self.patience = PATIENCE
@@ -164,7 +164,7 @@ class Servers:
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
-        """Return the server at an address, with at most `concurrency` requests in flight; the lowest limit applies.
+        """Return the server at a URL, with at most `concurrency` requests in flight; the lowest limit applies.
 
         If processes share the server, each gets its part of the limit, but at least one.
         """

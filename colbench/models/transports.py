@@ -176,7 +176,7 @@ class OpenAITransport:
 
 
 def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to a server that speaks OpenAI's protocol. Raises UserError if the address is malformed."""
+    """Return the transport to a server that speaks OpenAI's protocol. Raises UserError if the URL is malformed."""
     import openai
 
     try:
@@ -246,4 +246,4 @@ def _reason(error: BaseException) -> str:
 
 
 def _no_address(url: str) -> UserError:
-    return UserError(f"`{url}` is not an address; write MODEL@http://host:port/v1")
+    return UserError(f"`{url}` is not a URL; write MODEL@http://host:port/v1")

@@ -10,7 +10,7 @@ from colbench.config import ScoringMode
 FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 MENTION = re.compile(r"`(?:\s{0,9}</?[!a-z][^`\n<>]{0,60}>?){1,3}\s{0,9}`", re.I)
 """Tags in inline code, which are only mentioned."""
-ATTRIBUTES = r"[^>]{0,1000}>"  # bounded, because a text with many `<html` would take quadratic time
+ATTRIBUTES = r"[^>]{0,1000}>"  # bounded: many `<html` in a message would take quadratic time
 DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
 DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
 WITHOUT_HTML = re.compile(rf"{DOCTYPE}.*", re.I | re.S)

@@ -9,10 +9,10 @@ from msgspec import Struct
 from colbench.config import ScoringMode
 
 RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "varies"]
-"""How rendering ended.
+"""The outcome of rendering.
 
 All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `varies`: two
-independent loads of the page look different, also when repeated with nothing else being rendered. `crash`: the page
+independent loads of the page look different, also when repeated while nothing else is rendered. `crash`: the page
 repeatedly crashed a fresh browser of its own.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
@@ -57,7 +57,7 @@ class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cut: bool = False
     """True if the page is taller than the maximum height of the picture."""
     refused: tuple[str, ...] = ()
-    """Addresses that the page requested but was refused."""
+    """URLs that the page requested but was not allowed to load."""
     note: str = ""
     """The reason why there is no picture, in words."""
     picture: bytes = b""

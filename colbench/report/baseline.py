@@ -40,7 +40,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
         """Raise UserError if the baseline has none of these tasks; `flag` is the flag that named it."""
         if not any(self.of(tasks)):
             raise UserError(
-                f"{flag} {self.source}: shares no task with this run; name a run on the same tasks"
+                f"{flag} {self.source}: shares no task with this run; use a run on the same tasks"
             )
 
     def of(self, tasks: Iterable[Task]) -> list[Sequence[DialogueStats]]:
@@ -75,12 +75,12 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
         raise UserError(f"{flag} {source}: neither a run folder nor a file of rollouts")
     dialogues = by_task(latest_rollouts(path))
     if not dialogues:
-        raise UserError(f"{flag} {source}: no rollouts found; name a run with dialogues")
+        raise UserError(f"{flag} {source}: no rollouts found; use a run with dialogues")
     return Baseline(source=source, agent=agent, dialogues=dialogues)
 
 
 def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
-    """Measure dialogues with their positions, one at a time; return them by the hash of their task, then position."""
+    """Measure dialogues, one at a time; return the results by the hash of their task, each list sorted by position."""
     found: dict[str, list[DialogueStats]] = {}
     measurer = Measurer()
     for place, rollout in dialogues:
@@ -89,7 +89,7 @@ def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[Dialogue
 
 
 def read_ceiling(source: str) -> Baseline:
-    """Return a run of `--told all`.
+    """Return the run in a folder, which must have been made with `--told all`.
 
     Raises UserError if the folder contains another run, DataError if it is malformed.
     """
@@ -102,7 +102,7 @@ def read_ceiling(source: str) -> Baseline:
 def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
     """Read the runs that a configuration names for comparison.
 
-    Raises UserError if one cannot be read, or has none of these tasks.
+    Raises UserError if one of the runs cannot be read, or has none of these tasks.
     """
     others = Others(
         baseline=read_baseline(config.baseline) if config.baseline else None,
@@ -179,7 +179,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric by which both sides can be compared, and the reason if this is the fallback."""
+    """Return the metric by which both runs can be compared, and the reason if it is the fallback."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback

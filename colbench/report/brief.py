@@ -29,9 +29,9 @@ SEEN = 0.05
 RAREST = 2
 """Number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
-"""Widths in columns of the terminal."""
+"""Maximum widths of a label and of a line of a note, in terminal columns."""
 TOGETHER = 28
-"""Parts of a note up to this length, between commas, are not broken."""
+"""Maximum length of the parts of a note, between commas or semicolons, that are kept on one line."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""

@@ -93,7 +93,7 @@ def _line(
 def blocks(
     cells: Cells, domain: Domain, report: DomainReport, dialogues: RolloutReader
 ) -> Iterator[str]:
-    """Yield base64 of gzipped JSON: everything about `BLOCK` tasks each, whose dialogues are read here."""
+    """Yield everything about the tasks, `BLOCK` at a time, as gzipped JSON in base64; dialogues are read here."""
     pack = _Packer(domain, _leading(domain, report))
     for start in range(0, len(cells.tasks), BLOCK):
         chosen = slice(start, start + BLOCK)
@@ -164,7 +164,7 @@ class _Packer:
         }
 
     def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
-        """Return the labels of a verdict's metrics, the domain's own first, with a share or a number in its unit."""
+        """Return the labels and values of a verdict's metrics, the domain's own first; a value with a unit is text."""
         own = [metric.name for metric in self._domain.metrics]
         names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
         found = ((metric_of(self._domain, name), score.metrics[name]) for name in names)

@@ -57,7 +57,7 @@ class Cells(Struct, frozen=True, kw_only=True):
         return replace(self, grid=grid)
 
     def clusters(self, measure: Callable[[DialogueStats], T | None]) -> list[list[T]]:
-        """Return, for each task, the measures of its dialogues that are not None."""
+        """Return, for each task, the values of a measure for its dialogues; values of None are left out."""
         return [
             [x for each in row if each and (x := measure(each)) is not None] for row in self.grid
         ]
@@ -92,7 +92,7 @@ def measure(
         tasks: The tasks of the run.
         trials: Trials planned for each task.
         dialogues: Each with its position (`DialogueStats.place`); the last one of a cell counts.
-        shard: The shard whose cells, and tasks with such cells, are returned.
+        shard: If set, only the cells of this shard, and the tasks with at least one of them, are returned.
     """
     planned = (_row(task, trials, shard) for task in tasks)
     rows = {row.task.id: row for row in planned if row.trials}
@@ -183,7 +183,7 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
     """Return a metric of the last shown answer at a turn (from 1), in the domain's first mode.
 
-    It is 0 until something is shown. None: the dialogue or its turns were not scored.
+    The value is 0 until an answer is shown, and None if the dialogue or its turns were not scored.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)
@@ -197,8 +197,8 @@ def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
 def leading_metric(domain: Domain, dialogues: Sequence[Judged]) -> Metric:
     """Return the metric that a report leads with.
 
-    It is the primary one if every measured answer has it, else the fallback: a mean over some of the answers could be
-    mistaken for one over all.
+    It is the primary metric if every measured answer has it, else the fallback, because a mean over only some of the
+    answers could be mistaken for a mean over all.
     """
     if domain.fallback is None:
         return domain.primary

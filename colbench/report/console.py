@@ -68,7 +68,7 @@ def render_table(report: RunReport) -> RenderableType:
 
 
 def render_brief(report: RunReport, lines: int) -> RenderableType:
-    """Return the most important facts as a table with this many lines per domain, for a rich console."""
+    """Return the most important facts as a table with at most `lines` lines per domain, for a rich console."""
     from rich.console import Group
 
     return Group(*(_brief(name, domain, lines) for name, domain in report.domains.items()))

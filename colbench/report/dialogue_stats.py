@@ -28,7 +28,7 @@ T = TypeVar("T", bound=Hashable)
 TEXTS = ("scorer", "outcome", "note", "environment")
 """Fields of a verdict with values that many verdicts share."""
 NO_FLOORS: dict[str, dict[str, float]] = {}
-"""Shared by all verdicts that are kept without floors."""
+"""The empty mapping shared by all verdicts that are kept without floors."""
 NEVER = 1 << 30
 """Placeholder for the turn of something that never happened."""
 Reply = tuple[Usage | None, Delivery | None, bool]
@@ -52,7 +52,7 @@ class Judged(Protocol):
 
     @property
     def settled(self) -> bool:
-        """True if there is nothing left to do."""
+        """True if the dialogue is final: nothing failed, or only the agent under test."""
 
     @property
     def asking(self) -> Asking | None:
@@ -104,7 +104,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     agent: RoleStats
     human: RoleStats
     leak: tuple[float, float, float] | None
-    """Shares of identifiers, literals and n-grams; None if the dialogue was not audited."""
+    """Shares of the reference's identifiers, literals and n-grams that leaked; None if the dialogue was not audited."""
     began: float | None
     """Start time in seconds since the epoch; None if unknown."""
     seconds: float
@@ -124,7 +124,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def settled(self) -> bool:
-        """True if there is nothing left to do: scored, or the agent's own failure."""
+        """True if the dialogue is final: nothing failed, or only the agent under test."""
         return is_settled(self.failure)
 
     def failure_class(self, mode: str) -> FailureClass | None:

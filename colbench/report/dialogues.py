@@ -26,7 +26,7 @@ REASONS = 3
 
 
 def turns_used(cells: Cells, max_turns: int) -> Turns:
-    """Count the replies of the agent, over the whole dialogues."""
+    """Count the replies of the agent; `cells` has only dialogues that did not end in a failure."""
     counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
         mean=mean_interval(cells.clusters(lambda each: each.turns), bounds=None),
@@ -35,7 +35,7 @@ def turns_used(cells: Cells, max_turns: int) -> Turns:
 
 
 def words(cells: Cells) -> Words:
-    """Count the words of each side, over the whole dialogues."""
+    """Count the words of agent and human; `cells` has only dialogues that did not end in a failure."""
     return Words(
         human=mean_interval(cells.clusters(lambda each: each.human_words), bounds=None),
         agent=mean_interval(cells.clusters(lambda each: each.agent_words), bounds=None),
@@ -122,7 +122,7 @@ def failures(dialogues: Iterable[DialogueStats]) -> dict[Boundary, Failures]:
 
 
 def wall_seconds(dialogues: Iterable[DialogueStats]) -> float:
-    """Return the time in which at least one dialogue was running: pauses between resumed runs do not count."""
+    """Return the seconds during which at least one dialogue was running; pauses between resumed runs do not count."""
     spans = sorted(
         (each.began, each.began + each.seconds) for each in dialogues if each.began is not None
     )

@@ -46,7 +46,7 @@ CLASS_NOTES = {
 RAREST = 5
 """Number of rarely asked decisions to name."""
 FEW_TASKS = 30
-"""Below this many tasks a percentile bootstrap interval is too narrow, which the report states."""
+"""Number of tasks below which a percentile bootstrap interval is too narrow; the report then says so."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):
@@ -355,10 +355,10 @@ def reply_counts(found: Replies) -> dict[str, int]:
 
 def _leaks(report: DomainReport) -> Iterator[Fact]:
     if report.leaks:
-        said = "shares of the reference that the human revealed without being asked"
-        yield _leak("identifiers", report.leaks.identifiers, f"names {said}")
-        yield _leak("literals", report.leaks.literals, f"numbers and texts {said}")
-        yield _leak("n-grams", report.leaks.ngrams, f"runs of four tokens {said}")
+        said = "in the reference that the human revealed without being asked"
+        yield _leak("identifiers", report.leaks.identifiers, f"share of the names {said}")
+        yield _leak("literals", report.leaks.literals, f"share of the numbers and strings {said}")
+        yield _leak("n-grams", report.leaks.ngrams, f"share of the runs of four tokens {said}")
 
 
 def _leak(label: str, leak: LeakShare, hint: str) -> Fact:

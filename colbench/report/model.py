@@ -34,7 +34,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     scored: int
     unscored: int
     unscored_as_zero: Rates | None
-    """The same over all planned cells, with unscored ones counted as 0; None if all are scored."""
+    """The rates over all planned cells, with unscored cells counted as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
     """pass^k for k = 1 to the number of trials; empty for a single trial and in a domain without success."""
     metrics: dict[str, Interval] = {}
@@ -54,7 +54,7 @@ class ModeDelta(Struct, frozen=True, kw_only=True):
 
 
 class Turns(Struct, frozen=True, kw_only=True):
-    """Replies of the agent in a whole dialogue."""
+    """The agent's replies per dialogue, over dialogues that did not end in a failure."""
 
     mean: Interval
     distribution: tuple[int, ...]
@@ -62,7 +62,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """Words in a whole dialogue, not counting the request."""
+    """Words per dialogue without the request, over dialogues that did not end in a failure."""
 
     human: Interval
     agent: Interval
@@ -80,21 +80,21 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 class Replies(Struct, frozen=True, kw_only=True):
-    """How the replies of one role were delivered by its model server."""
+    """Counts of how a model server delivered the replies of one role."""
 
     total: int
     empty: int
     """Number of replies without any text, for any reason."""
     cut: int
-    """Cut by a limit on their length."""
+    """Number of replies cut by a limit on their length."""
     filtered: int
-    """Ended by the provider's filter."""
+    """Number of replies ended by the provider's filter."""
     refused: int
-    """The model declined, in the field `refusal`."""
+    """Number of replies in which the model declined, in the field `refusal`."""
     retries: int
-    """Requests that failed and were repeated."""
+    """Number of requests that failed and were repeated."""
     waited: float
-    """Seconds of waiting: for a slot, after refusals, in failed requests."""
+    """Seconds spent waiting: for a slot, after refusals, and in failed requests."""
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ class Budget(Struct, frozen=True, kw_only=True):
     success_rate: Interval | None
     """The success rate if dialogues without an answer by this turn had failed; None in a domain without success."""
     answered: float | None
-    """Share of scored cells whose answer had been given."""
+    """Share of scored cells whose answer had been given by this turn."""
     value: Interval | None = None
     """Mean of the leading metric of the last shown answer, in the domain's first mode; None if no turn was scored."""
 
@@ -158,10 +158,10 @@ class WinRate(Struct, frozen=True, kw_only=True):
     epsilon: float
     """Largest difference of two values that counts as a tie, that is, as half a win."""
     tasks: int
-    """Tasks that are the same in both runs and scored in both."""
+    """Number of tasks that both runs have and have scored."""
     rate: Interval
     note: str = ""
-    """Why the two runs are hard to compare; empty if they are not."""
+    """The reason why the two runs are hard to compare; empty if there is none."""
 
 
 class DecisionReport(Struct, frozen=True, kw_only=True):
@@ -251,7 +251,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     delta: ModeDelta | None
     """None unless two modes have scored the run."""
     distribution: tuple[int, ...]
-    """Scored cells whose value is 0, about 0.1, ... about 0.9, and 1; only 0 and 1 themselves are at the ends."""
+    """Number of scored cells by value, in tenths: the first and the last count only values of exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
     ended_by: dict[str, int]
     """Dialogues by `answer`, `limit`, `failure`."""
@@ -303,7 +303,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     ignored: int
     """Rollouts in the folder that belong to no planned cell."""
     warnings: tuple[str, ...] = ()
-    """Warnings that the numbers are not the requested ones, or were not measured under the conditions of the run."""
+    """Warnings about the numbers, such as that they were not measured under the conditions of the run."""
     pages: dict[str, str] = {}
     """Further pages next to `report.html`: the file name of each first page, by name."""
 

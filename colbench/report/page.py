@@ -28,7 +28,7 @@ TEMPLATES = page_templates("colbench.report")
 LARGE = 20_000
 """Number of dialogues above which the tables of tasks are on separate pages."""
 PART = 2_000
-"""Maximum number of dialogues on such a page."""
+"""Maximum number of dialogues on a separate page."""
 
 
 class Part(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ Clusters = Sequence[Sequence[float]]
 def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
     """Return the modes that have verdicts, the requested one first if possible.
 
-    If nothing was scored, return the requested one, if the domain has it.
+    If nothing was scored, return only the requested mode, or the domain's first mode if the domain lacks it.
     """
     used = {
         mode
@@ -121,7 +121,7 @@ def _difference(
 
 
 def distribution(cells: Cells, mode: str, lead: Metric) -> tuple[int, ...]:
-    """Count scored cells by value in tenths; only 0 and 1 themselves are at the ends. Shape (11,)."""
+    """Count scored cells by value in tenths, as 11 numbers; the first and last count only values of exactly 0 and 1."""
     counts = [0] * 11
     for row in cells.clusters(lambda each: value(each, mode, lead)):
         for each in row:
@@ -138,7 +138,7 @@ def _tenth(share: float) -> int:
 def by_turn(
     cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
-    """Return the scores as a function of the turns allowed; an answer counts for budgets from its turn on."""
+    """Return the scores as a function of the number of turns allowed; an answer counts from its turn on."""
     shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(

@@ -1,4 +1,4 @@
-"""From planned cells and rollouts to the report of a run."""
+"""The computation of a run's report from planned cells and rollouts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def summarize(
 ) -> RunReport:
     """Return the report of a run, compared with `others`.
 
-    The planned cells are `tasks` times trials 0 to `trials` - 1, or those of a shard. A cell without a rollout is
-    unscored; of several rollouts of a cell the last one counts, and those of other cells are ignored and counted.
-    Raises UserError if one of `others` has none of the tasks.
+    The planned cells are `tasks` times trials 0 to `trials` - 1, or the cells of a shard. A cell without a rollout is
+    unscored. If a cell has several rollouts, the last one counts. Rollouts of unplanned cells are ignored, and the
+    report gives their number. Raises UserError if one of `others` has none of the tasks.
     """
     others = others or Others()
     others.require(tasks)

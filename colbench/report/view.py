@@ -213,7 +213,7 @@ def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Int
 
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
-    """Yield the remarks of the verdicts, as a head and a text."""
+    """Yield the remarks of the verdicts, each as a heading and its text."""
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
     for each in report.notes if report.outcomes else ():

@@ -1,4 +1,4 @@
-"""Warnings shown before the numbers, if these are not the requested ones or were not measured as in the run."""
+"""Warnings shown before a report's numbers, such as that the numbers were not measured as in the run."""
 
 from __future__ import annotations
 

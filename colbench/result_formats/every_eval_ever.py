@@ -34,7 +34,7 @@ def record(
 
     Args:
         run: A run with at least one scored dialogue.
-        model: Identifier of the model, OWNER/NAME; by default that of the agent.
+        model: Identifier of the model, OWNER/NAME; by default the model that the agent names.
         organization: Who ran the evaluation; by default "unknown".
         relationship: Relationship of the evaluator to the model.
 
@@ -148,7 +148,7 @@ def _uncertainty(found: Interval, report: DomainReport) -> dict[str, Any]:
 
 
 def _bound(value: float) -> float | str:
-    """Return a bound; the schema spells infinity as a text."""
+    """Return a bound; the schema writes infinity as a string."""
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value

@@ -1,4 +1,4 @@
-"""Evaluation results of the Hugging Face Hub: files for the folder `.eval_results/` of a model's repository."""
+"""Evaluation results for the Hugging Face Hub: files for the folder `.eval_results/` of a model's repository."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]
     Args:
         run: A run with at least one scored dialogue.
         dataset: The benchmark's dataset repository on the Hub, whose `eval.yaml` has a task for each domain.
-        source: Address of the run's dialogues or of another source.
+        source: URL of the run's dialogues or of another source.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 

@@ -17,7 +17,7 @@ OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 def model_id(run: Run, given: str = "") -> str:
     """Return the identifier of a run's model as OWNER/NAME.
 
-    It is `given`, or else the one that the agent names. A built-in agent is `colbench/NAME`.
+    It is `given`, or else the model that the agent names. A built-in agent has the identifier `colbench/NAME`.
 
     Raises:
         UserError: The agent does not name its model as OWNER/NAME.
@@ -30,12 +30,12 @@ def model_id(run: Run, given: str = "") -> str:
         given_as = f"--model {given}" if given else f"{run.path}: the agent {agent}"
         raise UserError(
             f"{given_as}: expected a model's identifier OWNER/NAME; "
-            "name it, such as --model meta-llama/Llama-3.1-8B-Instruct"
+            "set it, such as with --model meta-llama/Llama-3.1-8B-Instruct"
         )
     return found
 
 
 def run_id(run: Run) -> uuid.UUID:
-    """Return a UUID derived from the run's configuration, tasks and start; a repeated export has the same one."""
+    """Return a UUID derived from the run's configuration, tasks and start; a repeated export has the same UUID."""
     key = f"{run.record.digest} {run.record.tasks.hash} {run.record.started}"
     return uuid.UUID(bytes=hashlib.sha256(key.encode()).digest()[:16], version=4)

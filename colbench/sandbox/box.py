@@ -21,9 +21,10 @@ class CodeSandbox:
     """A sandbox that runs candidates, each in its own process without access to anything.
 
     Up to `workers` candidates run at a time (0: one per core). The tier is the strongest that works on this machine, or
-    the named one. `allow_unsafe` permits the tier that only limits resources. `packages` names installed distributions
-    that candidates may import; UserError if one is not installed. Opening the context raises UserError, whose message
-    gives the fix, if no permitted tier works. Use a sandbox from one event loop only.
+    the one that `tier` names. `allow_unsafe` permits the tier that only limits resources. `packages` names installed
+    distributions that candidates may import; the constructor raises UserError if one of them is not installed. Opening
+    the context raises UserError, whose message gives the fix, if no permitted tier works. Use a sandbox from one event
+    loop only.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class CodeSandbox:
     def environment(self) -> str:
         """The tier, interpreter and limits, as recorded in every score."""
         if self._tier is None:
-            raise SandboxError("the sandbox is used outside `async with`")
+            raise SandboxError("the sandbox must be used inside `async with`")
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         limits = self._limits
         python = ", ".join((f"CPython {version}", *self._packages.versions))

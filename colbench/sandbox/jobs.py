@@ -12,8 +12,8 @@ from colbench.command import printable
 Namespace = Literal["module", "split"]
 """How the source is executed.
 
-`module`: as a module, every top-level name visible everywhere. `split`: as in the released scorer, globals separate
-from locals, so that no function sees a top-level name.
+`module`: as a module, in which every top-level name is visible everywhere. `split`: as in the released scorer, with
+globals separate from locals, so that no function sees a top-level name.
 """
 Status = Literal["value", "error", "timeout", "skipped"]
 TIMEOUTS_ALLOWED = 3
@@ -34,12 +34,12 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One source text and the calls to make on it, each in a fresh namespace."""
+    """A source text and the calls to make; for each call, the source runs in a fresh namespace."""
 
     source: str
     calls: tuple[str, ...]
     namespaces: tuple[Namespace, ...] = ("module",)
-    """Each call is made once in each of these namespaces, in this order."""
+    """The namespaces in which each call is made once, in this order."""
     rehearsal: bool = False
     """True for a different hash seed, random seed and clock, to find values that depend on them."""
 
@@ -64,7 +64,7 @@ class JobResult(Struct, frozen=True, kw_only=True):
 
 
 def parse_line(line: bytes) -> CallResult:
-    """Parse one line of a candidate's output. A line in any other form becomes an error of the call."""
+    """Parse one line of a candidate's output. A malformed line becomes an error of the call."""
     kind, _, content = line.partition(b"\t")
     if kind == b"value":
         return CallResult(status="value", value=content)

@@ -28,7 +28,7 @@ class Packages(Struct, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Folders that contain these packages."""
     paths: tuple[str, ...] = ()
-    """Files and folders in those folders, each visible at its own path."""
+    """Files and folders inside `folders`, each visible at its own path."""
 
 
 def find_packages(names: Sequence[str]) -> Packages:

@@ -15,12 +15,12 @@ _PACKAGE_FOLDERS = ("python*/site-packages", "python*/dist-packages")
 
 
 def interpreter() -> str:
-    """Return the path of the interpreter itself, not of the link to it in a virtual environment."""
+    """Return the path of the interpreter itself, with the link in a virtual environment resolved."""
     return os.path.realpath(sys.executable)
 
 
 def visible_paths() -> list[str]:
-    """Return the files and folders visible read-only, each at its own path; none is inside another."""
+    """Return the files and folders that a candidate can read, each at its path on the host; none is inside another."""
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []
@@ -32,7 +32,7 @@ def visible_paths() -> list[str]:
 
 
 def hidden_paths() -> list[str]:
-    """Return the folders of installed packages below the visible ones, with links resolved."""
+    """Return the folders of installed packages inside the visible folders, with links resolved."""
     found = {
         str(folder.resolve())
         for path in visible_paths()

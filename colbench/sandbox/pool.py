@@ -13,11 +13,11 @@ from colbench.sandbox.worker import Worker
 
 _LEFT = "the sandbox is closed"
 JOBS_EACH = 2
-"""Maximum number of jobs that a worker has at a time: one runs, the next is ready when it ends."""
+"""Maximum number of jobs that a worker has at a time: one runs, and the next one waits in the worker."""
 
 
 class Pool:
-    """A pool of at most `count` workers, each used by a few tasks at a time."""
+    """A pool of at most `count` workers, each with up to `JOBS_EACH` jobs at a time."""
 
     def __init__(self, tier: Tier, limits: Limits, count: int, *, rehearsal: bool = False) -> None:
         self._places = [_Place(tier, limits, rehearsal) for _ in range(count)]
@@ -30,7 +30,10 @@ class Pool:
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """Yield the worker with the fewest jobs, to callers in order of arrival; replace one whose server failed."""
+        """Yield the worker with the fewest jobs; replace a worker whose server fails.
+
+        Callers are served in order of arrival.
+        """
         async with self._free:
             if self._closed:
                 raise SandboxError(_LEFT)
@@ -54,7 +57,7 @@ class Pool:
 
 
 class _Place:
-    """A slot for a worker, with the number of its jobs."""
+    """A slot for a worker, which counts the worker's jobs."""
 
     def __init__(self, tier: Tier, limits: Limits, rehearsal: bool) -> None:
         self.worker: Worker | None = None

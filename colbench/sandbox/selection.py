@@ -1,4 +1,4 @@
-"""The choice of the tier that works on this machine, by starting and attacking tiers, never by reading settings."""
+"""The choice of a tier that works on this machine: each tier is started and attacked, and no settings are read."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def _report(tier: Tier) -> TierReport:
 
 
 async def _try(tier: Tier, limits: Limits) -> Worker:
-    """Start a worker of this tier and run the self-test. Raises SandboxError, which names what failed, on failure."""
+    """Start a worker of this tier and run the self-test. Raises SandboxError, which names the step that failed."""
     worker = await Worker.start(tier, limits)
     try:
         await _self_test(worker, tier, limits)

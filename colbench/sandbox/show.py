@@ -73,7 +73,7 @@ def _join_pairs(pairs: list[Any], limit: int) -> str:
 
 
 def _up_to(limit: int, texts: Iterator[str], count: int) -> str:
-    """Join texts with commas until there is more than can be shown."""
+    """Join texts with commas until the limit is exceeded."""
     shown: list[str] = []
     for text in texts:
         shown.append(text)

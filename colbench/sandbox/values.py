@@ -7,8 +7,9 @@ no hash is ever computed from a candidate's data.
 
 Deliberate exceptions to `==` in the default policy: members of `dict.values()` are compared in order (Python compares
 the views by identity); numpy arrays and pandas frames are equal if their shapes and all their parts are equal; NaN is
-equal to NaN. In the official policy none of these is equal to anything. In both policies, if both values contain an
-OrderedDict (a Counter), these are compared in order (without zeros), even one that corresponds to a plain dict.
+equal to NaN. In the official policy, none of these values is equal to anything. In both policies, if both values
+contain an OrderedDict, OrderedDicts are compared in order, even one that corresponds to a plain dict. Likewise, if both
+contain a Counter, Counters are compared without zeros.
 """
 
 from __future__ import annotations
@@ -92,14 +93,14 @@ def _tree(text: bytes) -> Any:
 
 
 class _UnequalError(Exception):
-    """The value contains something that equals nothing."""
+    """The value contains a part that never compares equal to anything."""
 
 
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special` names the tags that both sides contain: two OrderedDicts are compared in order, and two Counters without
-    their zeros, but either one is compared with a dict as a dict.
+    `special` names those of the tags `ordered` and `counter` that both values contain. Only with these tags are
+    OrderedDicts compared in order, and Counters without zeros; otherwise, both are compared as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -107,7 +108,7 @@ class _Normal:
         self.special = special
 
     def text(self, tree: Any) -> str | None:
-        """Return the normal form of a complete value; None if it equals nothing."""
+        """Return the normal form of a complete value; None if the value never compares equal to anything."""
         try:
             return self.of(tree)
         except _UnequalError:
@@ -178,7 +179,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return the normal form of a Counter, reading each count once: nested ones would take exponential time."""
+        """Return a Counter's normal form. Each count is read once; otherwise, nested Counters take exponential time."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -198,7 +199,7 @@ class _Normal:
         return f"range({numbers[0]:x},{last:x},{numbers.step if last != numbers[0] else 1:x})"
 
     def moment(self, parts: Any) -> str:
-        """Return the normal form of a time or datetime; those with a time zone are compared in UTC."""
+        """Return the normal form of a time or datetime; a value with a time zone is converted to UTC."""
         microseconds, offset = parts
         if offset is None:
             return f"naive({microseconds:d})"
@@ -207,7 +208,7 @@ class _Normal:
     def by_parts(self, tag: str, parts: Any) -> str:
         """Return the normal form by parts for a type that Python compares by identity.
 
-        In the official policy, such a value equals nothing.
+        In the official policy, such a value never compares equal to anything.
         """
         if self.official:
             raise _UnequalError
@@ -215,7 +216,7 @@ class _Normal:
 
 
 def _rational(numerator: int, denominator: int) -> str:
-    """Format a rational exactly, in linear time; the most frequent rationals, integers, get the shortest texts."""
+    """Format a rational exactly, in linear time; integers, the most frequent case, get the shortest form."""
     return f"{numerator:x}" if denominator == 1 else f"{numerator:x}/{denominator:x}"
 
 

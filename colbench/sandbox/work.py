@@ -1,10 +1,10 @@
-"""A running job: the calls left after each child process, and the results of the others.
+"""A running job: the results so far, and the calls left for the next child process.
 
-A child gets all calls left in one namespace, and the budget of a single call for all of them. Every call that the child
-finished therefore stayed within the budget, without any trust in the child. If a child uses up its budget after
-finishing some calls, the next child continues there with its own budget. Only if a child finished no call does its
-first call exceed the budget. If a child died in another way, the call in which it died fails. Each namespace has its
-own children, because the answer's behavior in one namespace does not determine its behavior in the other.
+A child gets all calls left in one namespace, and the budget of a single call for all of them together. Every call that
+the child finished therefore stayed within the budget, even if the child is not trusted. If a child uses up its budget
+after finishing some calls, the next child gets the remaining calls and its own budget. Only if a child finished no call
+did its first call exceed the budget. If a child dies in another way, the call in which it died fails. Each namespace
+has its own children, because the answer's behavior in one namespace does not determine its behavior in the other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BUDGETS = ("cpu", "wall", "threads")
 
 @lru_cache(maxsize=1 << 16)
 def compiled(call: str) -> CodeType | str:
-    """Compile a test's call once for all candidates; return it as text if that fails or gives a warning."""
+    """Compile a test's call once for all candidates; return the source if it is long, or compiling fails or warns."""
     if len(call) > _LONG_CALL:
         return call.strip()
     with warnings.catch_warnings():
@@ -52,9 +52,9 @@ class Ending(Struct, frozen=True, kw_only=True):
     """The end of one child, and everything that the child wrote."""
 
     reason: str
-    """`ended` by itself, or why it was killed: the budget it used up (`cpu`, `wall`, `threads`), or `flood`."""
+    """`ended` by itself, or why it was killed: a used-up budget (`cpu`, `wall`, `threads`) or much output (`flood`)."""
     status: int
-    """Exit code; negative: the signal that ended it."""
+    """Exit code, or the negative number of the signal that ended the child."""
     output: bytes
 
 

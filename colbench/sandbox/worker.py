@@ -38,7 +38,7 @@ class Worker:
 
     @classmethod
     async def start(cls, tier: Tier, limits: Limits, *, rehearsal: bool = False) -> Worker:
-        """Start a server of this tier and wait for its isolation. On failure, raises SandboxError with the reason."""
+        """Start a server of this tier and wait until it is isolated. Raises SandboxError with the reason on failure."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
@@ -112,7 +112,7 @@ class Worker:
         return answer
 
     def _on_control(self) -> None:
-        """Read an answer; an empty one means that the server has ended."""
+        """Read an answer; an empty message means that the server has ended."""
         try:
             message = self._control.recv(1 << 12)
         except BlockingIOError:
@@ -141,7 +141,7 @@ class Worker:
 
 
 class _Output:
-    """A child's output: read when the child has ended, or earlier if it takes long; its size is always limited."""
+    """A child's output, of limited size: read when the child has ended, or earlier if the child runs for long."""
 
     def __init__(self, connection: socket.socket, limit: int) -> None:
         self._connection = connection
@@ -155,7 +155,7 @@ class _Output:
         return self._limit < 0
 
     def stop(self) -> None:
-        """Stop reading while the child runs."""
+        """Stop reading in the background."""
         self._timer.cancel()
         self._loop.remove_reader(self._connection)
 
@@ -188,7 +188,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send everything and close this direction; a dead child is noticed later, when its end is reported."""
+    """Send the payload and end the sending. A dead child is not an error here, because its end is reported later."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

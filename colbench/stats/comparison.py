@@ -1,4 +1,4 @@
-"""Two sides on the same tasks: ties, tests for a difference (adjusted for the number of tests), and a verdict."""
+"""Comparison of two sides on the same tasks: ties, tests (adjusted for the number of tests), and a verdict."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return the verdict on the first side of a difference (first minus second, more is better), at an adjusted 5 %."""
+    """Return the verdict on the first side, at an adjusted 5 % level. `mean`: first minus second, more is better."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"
 
 
 def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
-    """Sum up a difference of shares, given with the ends of its interval, in a sentence."""
+    """Describe a difference of shares in a sentence; `shares` are the mean and the ends of its interval."""
     mean, low, high = (f"{100 * each:+.1f}" for each in shares)
     p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
     adjusted = " (adjusted)" if test.adjusted != test.p else ""

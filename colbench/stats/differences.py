@@ -1,4 +1,4 @@
-"""Differences of one entry from others on the same tasks, for many others at once."""
+"""Differences between one entry and many others on the same tasks, computed at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 RESAMPLES = 2_000
-"""Number of resamples for the interval of a difference, few because a board has thousands.
+"""Number of resamples for the interval of a difference, few because a board has thousands of differences.
 
 The error of each end of the interval is then about 3 % of its half-width.
 """
 
 
 class Measure:
-    """One measure of all entries on a board. `means`: the means over trials, tasks by entries."""
+    """One measure of all entries on a board. `means`: the means over trials, of shape (tasks, entries)."""
 
     def __init__(self, means: Floats) -> None:
         self.means = means
@@ -49,12 +49,12 @@ class Measure:
         return _estimates(self._by_task(mine, others), resampled, bounds)
 
     def sign_flips(self, mine: int, others: Sequence[int]) -> tuple[float, ...]:
-        """Return the p-values of the same differences by permutation."""
+        """Return the p-value of the column `mine` minus each of the others, by a sign-flip test."""
         flipped = _minus(self._flipped, mine, others)
         return sign_flips(self._by_task(mine, others), flipped)
 
     def deviations(self, mine: int, others: Sequence[int]) -> list[float]:
-        """Return the standard deviations of the same differences over the tasks; 0 for a single task."""
+        """Return the standard deviation of `mine` minus each of the others, over the tasks; 0 for a single task."""
         found = self._by_task(mine, others)
         several = len(found) > 1
         deviations: list[float] = found.std(axis=0, ddof=1 if several else 0).tolist()
@@ -72,20 +72,20 @@ def _by_entry(matrix: Floats) -> Floats:
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """Return one entry minus each of the others; tasks by pairs."""
+    """Return one entry minus each of the others; shape (tasks, pairs)."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column, with its interval by resampling the tasks. `values`: tasks by columns."""
+    """Return the mean of each column of `values`, (tasks, columns), with its interval by resampling the tasks."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
     """Return the mean of each column with its interval, from resampled means or, for equal tasks, `equal_interval`.
 
-    `values`: tasks by columns; `resampled`: resamples by columns.
+    Shapes: `values` (tasks, columns), `resampled` (resamples, columns).
     """
     import numpy as np
 
@@ -104,7 +104,7 @@ def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estima
 def win_shares(mine: Floats, theirs: Floats, epsilon: float) -> Floats:
     """Return, for each task, the share of pairs of trials (one per side) that `mine` wins; ties count half.
 
-    `mine`, `theirs`: tasks by trials. Values that differ by at most `epsilon` are a tie.
+    `mine` and `theirs` have the shape (tasks, trials). Values that differ by at most `epsilon` are a tie.
     """
     leads = mine[:, :, None] - theirs[:, None, :]
     tie = epsilon + ROUNDING

@@ -87,7 +87,7 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """Return the interval for tasks that all have the same value, for which every bootstrap resample is the same, too.
+    """Return the interval for tasks that all have the same value, so that every bootstrap resample has it, too.
 
     If a share p of all possible tasks has that value, the probability of drawing only such tasks is p**n; so p is at
     least q = (ALPHA / 2) ** (1 / n), and the other tasks may have any value within the bounds. For rates of 0 and 1
@@ -103,9 +103,9 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     """Return the share of tasks on which the value of `mine` is greater, with its interval; ties count half.
 
-    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks without a value on either side are
-    left out. Values that differ by at most `epsilon` are a tie. Trials of two runs have only the task in common, so a
-    task's share is over all pairs of trials, one of each side.
+    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks for which one of them has no value
+    are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs have only the task in common, so
+    a task's share is over all pairs of trials, one of each side.
     """
     return mean_interval(
         [win_share(ours, others, epsilon)]

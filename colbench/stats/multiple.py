@@ -1,4 +1,4 @@
-"""Several comparisons shown together: p-values that keep their meaning."""
+"""Adjustment of p-values for several comparisons that are shown together."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values after Holm's step-down adjustment, in the given order.
 
-    The probability of any false finding below a level is then at most this level. Holm, S. (1979). A simple
-    sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+    If findings are the adjusted p-values below a level, the probability of any false finding is at most this level.
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0

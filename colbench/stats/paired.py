@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_EXACT = 12
-"""Number of tasks with a difference up to which `sign_flips` enumerates all flips of signs."""
+"""Maximum number of tasks with a difference for which `sign_flips` enumerates all flips of signs."""
 TIE = 1e-7
 """Possible rounding error of a sum; below any step of a score."""
 
@@ -33,7 +33,7 @@ def sign_test(wins: int, losses: int) -> float:
 
 @cache
 def _tails(total: int) -> tuple[float, ...]:
-    """Return p for 0, 1, ... of the rarer side: twice the lower tail of the binomial distribution at 1/2, at most 1."""
+    """Return the p-values if the rarer side has 0, 1, ... tasks: twice the lower binomial tail at 1/2, at most 1."""
     tails, ways, below = [], 1, 0
     for count in range(total // 2 + 1):
         below += ways
@@ -65,10 +65,10 @@ def sign_flip_test(differences: Sequence[float]) -> float:
 
 
 def sign_flips(differences: Floats, flipped: Floats) -> tuple[float, ...]:
-    """Return the p-values of the same permutation test for many columns that share their draws.
+    """Return the p-values of sign-flip tests (`sign_flip_test`) for many columns that share their draws.
 
-    `differences`: one entry's values minus another's, tasks by pairs; `flipped`: their sums under random flips
-    (`flipped_sums`), flips by pairs. If at most `MOST_EXACT` tasks differ, all flips are enumerated instead.
+    `differences`, of shape (tasks, pairs), has one entry's values minus another's. `flipped`, of shape (flips, pairs),
+    has their sums under random flips (`flipped_sums`). If at most `MOST_EXACT` tasks differ, all flips are enumerated.
     """
     import numpy as np
 

@@ -23,13 +23,13 @@ FEWEST = 6
 def least_detectable(deviation: float, tasks: int) -> float:
     """Return the difference of means that a two-sided paired test at 5 % finds in 80 % of the cases.
 
-    This is the normal approximation. `deviation`: the standard deviation over tasks of the difference.
+    It uses the normal approximation. `deviation`: the standard deviation over tasks of the difference.
     """
     return _distance() * deviation / sqrt(tasks)
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks that would make `difference` the least detectable one; None if it is 0.
+    """Return the number of tasks that would make `difference` just detectable; None if `difference` is 0.
 
     `deviation`: the standard deviation over tasks of the difference.
     """
@@ -37,7 +37,7 @@ def tasks_needed(difference: float, deviation: float) -> int | None:
 
 
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
-    """Return the number of trials of each task that would make `difference` the least detectable one.
+    """Return the number of trials of each task that would make `difference` just detectable.
 
     None if no number is enough because the tasks differ too much. `between`, `within`: see `variances`.
     """
@@ -72,7 +72,7 @@ def _distance() -> float:
 def typical_least_detectable(values: Floats) -> float | None:
     """Return the median of `least_detectable` over all pairs of columns; None for fewer than two columns or tasks.
 
-    `values`: tasks by entries.
+    `values` has the shape (tasks, entries).
     """
     import numpy as np
 

@@ -34,7 +34,7 @@ class Places(Struct, frozen=True, kw_only=True):
 
 
 def places(values: Floats) -> Places:
-    """Return the places of entries by their mean over the tasks. `values`: tasks by entries, the same tasks for all."""
+    """Return the places of entries by their mean over the tasks. `values`: (tasks, entries), the same tasks for all."""
     import numpy as np
 
     means = np.round(values.mean(axis=0), DIGITS)
@@ -54,7 +54,7 @@ def places(values: Floats) -> Places:
 
 
 def _inseparable(values: Floats) -> Flags:
-    """Return True for every two entries that are not separable, including an entry and itself; entries by entries."""
+    """Return an array of shape (entries, entries): True for two entries that are not separable, or are the same."""
     import numpy as np
 
     entries = values.shape[1]

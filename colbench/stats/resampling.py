@@ -25,9 +25,9 @@ DIGITS = 9
 
 
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
-    """Return the means of each column over the same resamples of the rows with replacement, at most `RESAMPLES`.
+    """Return the means of each column over the same resamples of the rows with replacement.
 
-    `values`: tasks by entries; result: resamples by entries.
+    `values` has the shape (tasks, entries), the result (resamples, entries). `resamples`: at most `RESAMPLES`.
     """
     return _products(_counts(len(values))[:resamples], values) / len(values)
 
@@ -41,9 +41,9 @@ def shared_bootstrap_means(values: Floats) -> Floats:
 
 
 def flipped_sums(values: Floats) -> Floats:
-    """Return the sums of each column after random sign flips of the rows, the same for all columns.
+    """Return the sums of each column after random sign flips of the rows, the same flips for all columns.
 
-    `values`: tasks by entries; the result: flips by entries.
+    `values` has the shape (tasks, entries), the result (flips, entries).
     """
     if len(values) > MOST_SHARED:
         return _summed(_drawn_signs(len(values)), values)
@@ -65,7 +65,7 @@ def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
 
 @lru_cache(maxsize=2)
 def _counts(tasks: int) -> NDArray[np.uint16]:
-    """Return how often each task is in each resample; resamples by tasks."""
+    """Return how often each task is in each resample; shape (resamples, tasks)."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED))
@@ -79,7 +79,7 @@ def _counts(tasks: int) -> NDArray[np.uint16]:
 
 @lru_cache(maxsize=2)
 def _signs(tasks: int) -> NDArray[np.int8]:
-    """Return a random sign (1 or -1) for each task in each flip; flips by tasks."""
+    """Return a random sign (1 or -1) for each task in each flip; shape (flips, tasks)."""
     import numpy as np
 
     return np.concatenate(list(_drawn_signs(tasks)))

@@ -25,9 +25,9 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_tokens: AtLeastOne | None = None
     """Token limit; None for 4,096, or more for a model that thinks before it writes."""
     seed: bool = True
-    """Send a seed; use false for servers that refuse it."""
+    """True to send a seed; set it to false for servers that refuse seeds."""
     structured: bool = True
-    """Send the schema as `response_format`; if the server refuses this, only the prompt asks for JSON."""
+    """True to send the schema as `response_format`; if the server refuses it, only the prompt asks for JSON."""
     timeout: Positive = 600.0
     retries: NotNegative = 6
     api_key_env: str | None = None
@@ -57,7 +57,7 @@ class Author:
         await self._chat.__aexit__(*error)
 
     async def write(self, seed: Seed) -> Message:
-        """Return the model's reply to a text.
+        """Return the model's reply to a seed text.
 
         Raises EndpointError if the server does not answer, TooLongError if the prompt is too long for the model,
         UserError if the server refuses the key.

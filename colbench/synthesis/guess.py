@@ -1,4 +1,4 @@
-"""The direct guess: an agent answers a request without asking, a number of times."""
+"""The direct guess: an agent answers a request, once or several times, without asking anything."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""From seed texts to tasks, many at a time: write, parse, vet, guess; then decide, in the order of the texts.
+"""The way from seed texts to tasks: write, parse, vet and guess, many at a time; decide in the order of the texts.
 
 Outcomes are written in that order because the later of two similar tasks counts as the near-duplicate; so a resumed run
-writes the same files as an uninterrupted one. A killed process loses at most `BACKLOG` texts for each one in progress.
+writes the same files as an uninterrupted one. A killed process loses at most `BACKLOG` texts for each text in progress.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
 GIVE_UP_AFTER = 20
-"""Consecutive texts lost to failures after which the run stops."""
+"""Number of consecutive texts lost to failures after which the run stops."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):

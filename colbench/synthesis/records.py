@@ -1,7 +1,7 @@
 """The records of seed texts: for each a task, or a rejection with its reason, and its cost.
 
-Both files are written append-only by one process, each text to one of them. An incomplete last line, left by a killed
-process, is dropped.
+Both files are written append-only by one process; each record is in one of them. An incomplete last line, left by a
+killed process, is dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REASONS: dict[Reason, str] = {
     "near_duplicate": "nearly the same as another task",
     "guessed": "solved by a guess",
 }
-"""Descriptions for the table of the yield."""
+"""Descriptions of the reasons, for the table that `colbench tasks synthesize` prints."""
 FIRST_BYTES = b'{"synthesis":{"key":"'
 """First bytes of every line, by which an incomplete line is recognized."""
 
@@ -81,7 +81,7 @@ class Ledger:
 
     def __init__(self, out: Path, guess: str = "") -> None:
         if out.suffix != ".jsonl":
-            raise UserError(f"--out {out}: give a name that ends in .jsonl")
+            raise UserError(f"--out {out}: use a name that ends in .jsonl")
         if not out.parent.is_dir():
             raise UserError(f"--out {out}: the folder {out.parent} does not exist")
         self.out = out
@@ -151,6 +151,6 @@ class Ledger:
 
 def _not_ours(path: Path, line: int) -> str:
     return (
-        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; give another "
-        "file; to avoid near-duplicates of this file, name it with --against"
+        f"--out {path}: line {line} was not written by `colbench tasks synthesize`; use another "
+        "file; to avoid near-duplicates of this file, pass it with --against"
     )

@@ -1,4 +1,4 @@
-"""Seed texts: a file with a JSON object that has a `text` on each line, or with plain text lines."""
+"""Seed texts: a file with a JSON object that has the key `text` on each line, or with lines of plain text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Row(Struct):
 
 
 def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
-    """Return the distinct texts of a file, in order: all, or the first `limit`.
+    """Return the distinct seed texts of a file, in order: all, or the first `limit`.
 
     If the file begins with a brace, every line is a JSON object. Raises DataError, which names the file and line, if
     the file cannot be read or a line is malformed.

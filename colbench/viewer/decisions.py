@@ -16,7 +16,7 @@ State = Literal["stated", "told", "ignored", "guessed", "untold"]
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A decision in one dialogue; turns are counted from 1; None if there is no such turn."""
+    """A decision in one dialogue. Turns are counted from 1, and are None if there is no such turn."""
 
     name: str
     statement: str
@@ -28,7 +28,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
-    """Return the decisions in the task's order; empty if it is unknown which ones were revealed."""
+    """Return the decisions in the task's order; empty if it is unknown which decisions were revealed."""
     if all(turn.asked is None for turn in rollout.turns):
         return []
     return list(_decisions(get_domain(task.domain).decisions(task), rollout))

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from msgspec import Struct
 
 MOST_LINES = 2_000
-"""Maximum number of lines of either text to compare; the time grows with the product of both."""
+"""Maximum number of lines of either text to compare; the time grows with the product of the two numbers."""
 LONGEST_LINE = 400
 """Maximum number of characters of a line whose words are compared."""
 ALIKE = 0.4

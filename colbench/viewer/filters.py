@@ -1,4 +1,4 @@
-"""The selection and order of dialogues in a list: the query of its URL."""
+"""The selection and order of dialogues in a list, as given by the query of its URL."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from colbench.errors import UserError
 from colbench.viewer.index import OUTCOMES, Row
 
 FAILED = "failed"
-"""Used in place of an outcome: any class of failure."""
+"""Value of the filter by outcome that matches any class of failure."""
 NOTED = "*"
-"""Used in place of a label: any label or note."""
+"""Value of the filter by label that matches any label or note."""
 ORDERS: dict[str, Callable[[Row], Any]] = {
     "task": lambda row: (row.task_id, row.trial),
     "turns": lambda row: row.turns,
@@ -108,7 +108,7 @@ def read_filters(query: Mapping[str, str]) -> Filters:
     try:
         found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
     except msgspec.ValidationError as cause:
-        raise UserError(f"the address has an invalid filter: {cause}") from cause
+        raise UserError(f"the URL has an invalid filter: {cause}") from cause
     _refuse_other("outcome", found.outcome, [FAILED, *OUTCOMES])
     _refuse_other("sort", found.sort.removeprefix("-"), list(ORDERS))
     if found.page < 1:

@@ -1,7 +1,7 @@
-"""An index of a run's dialogues: one small row each, with the position of the dialogue in `rollouts.jsonl`.
+"""An index of a run's dialogues: one small row for each dialogue, with its position in `rollouts.jsonl`.
 
-The file is read once, dialogue by dialogue; each dialogue is read again when it is shown. `refresh` reads dialogues and
-notes added since then.
+The file is read once, dialogue by dialogue; each dialogue is read again when it is shown. `refresh` reads the dialogues
+and notes that have been added.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RunIndex:
-    """The rows of one run, the last one for each key, in the order in which the dialogues first ended."""
+    """The rows of one run: for each key the last dialogue, in the order in which the keys first appear in the file."""
 
     def __init__(self, folder: str | Path, name: str) -> None:
         """Index a run's folder under a name. Raises DataError if it contains no run or a malformed dialogue."""
@@ -91,7 +91,7 @@ class RunIndex:
         self._rows: dict[str, Row] = {}
         self._known: dict[Hashable, Any] = {}
         self.version = 0
-        """Counts the refreshes that changed a row."""
+        """A counter that increases when rows change."""
         self._inode, self._end, self._lines = -1, 0, 0
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""A filtered list of dialogues, and its page's statistics of all dialogues."""
+"""A filtered list of dialogues, and the counts and filter values that its page shows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     counts: Mapping[str, int]
     """Number of dialogues by outcome, regardless of the outcome filter."""
     everything: int
-    """The list of all dialogues, without filters."""
+    """Number of all dialogues, without filters."""
     choices: Choices
 
     @property
@@ -48,7 +48,7 @@ class Listing(Struct, frozen=True, kw_only=True):
         return self.rows[(number - 1) * PER_PAGE : number * PER_PAGE]
 
     def neighbors(self, row: Row) -> Neighbors:
-        """Return the neighbors of a dialogue; no neighbors if it does not match."""
+        """Return the dialogues before and after a dialogue; both are None if it does not match the filters."""
         place = next((n for n, each in enumerate(self.rows) if each is row), None)
         if place is None:
             return None, None

@@ -56,7 +56,7 @@ def make_note(rollout: Rollout, labels: str, text: str) -> Note:
         dict.fromkeys(filter(None, (" ".join(each.split()) for each in labels.split(","))))
     )
     if len(found) > MOST_LABELS:
-        raise UserError(f"{len(found)} labels: a dialogue has at most {MOST_LABELS}")
+        raise UserError(f"{len(found)} labels: a dialogue can have at most {MOST_LABELS}")
     if long := next((each for each in found if len(each) > LONGEST_LABEL), None):
         raise UserError(f"the label {long[:LONGEST_LABEL]}…: at most {LONGEST_LABEL} characters")
     text = text.replace("\r\n", "\n").strip()

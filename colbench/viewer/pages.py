@@ -32,25 +32,25 @@ LONGEST = 100_000
 
 
 class Links(Protocol):
-    """The addresses of the pages."""
+    """The URLs of the pages."""
 
     live: bool
     """True if a server serves the page, with filters and updates from running runs."""
 
     def list(self, filters: Filters) -> str:
-        """Return the address of a list."""
+        """Return the URL of a list."""
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the address of a dialogue within a list."""
+        """Return the URL of a dialogue within a list."""
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return the address to post a note on a dialogue; empty if notes are not accepted."""
+        """Return the URL to which a note on a dialogue is posted; empty if notes are not accepted."""
 
     def pictures(self, row: Row, turn: int) -> str:
-        """Return the address of the pictures of a turn; empty if the page contains them."""
+        """Return the URL of the pictures of a turn; empty if the page contains them."""
 
     def picture(self, row: Row, picture: Picture) -> str:
-        """Return the address of a picture."""
+        """Return the URL of a picture."""
 
 
 class Stage(Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Stage(Struct, frozen=True, kw_only=True):
     comparison: Comparison | None = None
     """The comparison; None if a script loads it when it is viewed."""
     lacking: str = ""
-    """The reason why it could not be created."""
+    """The reason why the comparison could not be created; empty if there is none."""
 
 
 class Showing(Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ class RunPictures:
         return maker.turns(rollout) if maker else ()
 
     def legend(self, rollout: Rollout) -> str:
-        """Return how to read a difference."""
+        """Return the explanation of a picture of differences; empty if the domain has no pictures."""
         maker = self._maker(rollout.domain)
         return maker.legend if maker else ""
 

@@ -1,6 +1,6 @@
 """The viewer's server, for this machine only: it binds 127.0.0.1 and rejects other host names.
 
-Its only write access: it appends notes to a run if the form comes from one of its own pages.
+It writes nothing but notes, which it appends to a run if the form comes from one of its own pages.
 """
 
 from __future__ import annotations
@@ -50,28 +50,28 @@ HEADERS = {
 
 
 class ServerLinks:
-    """The addresses to which the server responds."""
+    """The URLs to which the server responds."""
 
     live = True
 
     def list(self, filters: Filters) -> str:
-        """Return the address of a list."""
+        """Return the URL of a list."""
         return f"/{filters.query}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the address of a dialogue within a list."""
+        """Return the URL of a dialogue within a list."""
         return f"{_place(row)}{filters.query}"
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return the address to post a note on a dialogue."""
+        """Return the URL to which a note on a dialogue is posted."""
         return f"{_place(row)}/notes{filters.query}"
 
     def pictures(self, row: Row, turn: int) -> str:
-        """Return the address of the pictures of a turn."""
+        """Return the URL of the pictures of a turn."""
         return f"{_place(row)}/pictures/{turn}"
 
     def picture(self, row: Row, picture: Picture) -> str:
-        """Return the address of a picture."""
+        """Return the URL of a picture."""
         return f"/runs/{quote(row.run, safe='')}/files/{picture.file}"
 
 
@@ -204,9 +204,9 @@ def make_app(runs: Sequence[RunIndex]) -> web.Application:
 
 
 def serve(runs: Sequence[RunIndex], port: int, announce: Callable[[str], object]) -> None:
-    """Serve runs until interrupted; `announce` is called with the address.
+    """Serve runs until interrupted; `announce` is called with the URL.
 
-    Port 0 selects a free one. Raises UserError if the port is taken or invalid.
+    Port 0 selects a free port. Raises UserError if the port is taken or invalid.
     """
     if not 0 <= port <= MOST:
         raise UserError(f"--port {port}: a port is a number from 0 to {MOST}")
@@ -222,7 +222,7 @@ async def _serve(runs: Sequence[RunIndex], port: int, announce: Callable[[str], 
     except OSError as cause:
         await runner.cleanup()
         raise UserError(
-            f"--port {port}: {cause.strerror}; name another port, or 0 for any free port"
+            f"--port {port}: {cause.strerror}; use another port, or 0 for any free port"
         ) from cause
     announce(f"http://{HOST}:{runner.addresses[0][1]}/")
     try:

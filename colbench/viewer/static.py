@@ -1,4 +1,4 @@
-"""The viewer's pages as files, which need no server: lists by outcome, every dialogue with its pictures and notes."""
+"""The viewer's pages as files, which need no server: lists by outcome, and every dialogue with pictures and notes."""
 
 from __future__ import annotations
 
@@ -28,32 +28,36 @@ class FileLinks:
     live = False
 
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
-        """Create links for the pages of a run, given by name; `inside`: True for the page of a dialogue."""
+        """Create the links of one page.
+
+        `before`: the number of dialogues in the runs before each run, by the run's name. `inside`: True for the page of
+        a dialogue.
+        """
         self._before = before
         self._inside = inside
 
     def list(self, filters: Filters) -> str:
-        """Return the address of a list by outcome."""
+        """Return the URL of a list by outcome."""
         return f"{'../' if self._inside else ''}{list_file(filters)}"
 
     def dialogue(self, row: Row, filters: Filters) -> str:
-        """Return the address of a dialogue."""
+        """Return the URL of a dialogue."""
         del filters
         number = self._before[row.run] + row.number + 1
         return f"{'' if self._inside else f'{FOLDER}/'}{number}.html"
 
     def notes(self, row: Row, filters: Filters) -> str:
-        """Return an empty address, because files cannot accept notes."""
+        """Return an empty URL, because files cannot accept notes."""
         del row, filters
         return ""
 
     def pictures(self, row: Row, turn: int) -> str:
-        """Return an empty address: the pictures are in the page."""
+        """Return an empty URL, because the page contains the pictures."""
         del row, turn
         return ""
 
     def picture(self, row: Row, picture: Picture) -> str:
-        """Return the address of a picture."""
+        """Return the URL of a picture."""
         del row
         return f"../{PICTURES}/{Path(picture.file).name}"
 
@@ -70,7 +74,7 @@ def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
     Raises UserError if the folder is not empty, or cannot be written.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UserError(f"--export {target}: already exists; name a new or empty folder")
+        raise UserError(f"--export {target}: already exists; use a new or empty folder")
     sizes = [len(run.rows) for run in runs]
     before = dict(zip((run.name for run in runs), accumulate(sizes, initial=0), strict=False))
     try:

@@ -1,4 +1,4 @@
-"""Charts as inline SVG for light and dark pages; `charts.css` colors them. Each has a table next to it.
+"""Charts as inline SVG for light and dark pages; `charts.css` colors them. Each chart has a table next to it.
 
 The functions compute positions; the macros of `templates/charts.html` write the elements.
 """

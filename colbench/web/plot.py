@@ -8,7 +8,7 @@ from math import ceil, log10
 from msgspec import Struct
 
 MOST_TICKS = 12
-"""Maximum number of ticks on an axis; beyond it, some are left out."""
+"""Maximum number of ticks on an axis; if there are more values, some ticks are left out."""
 LINE_HEIGHT = 14
 Tick = tuple[float, str]
 """A coordinate and its label."""

@@ -94,7 +94,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def measure(row: Row, out: Path, source: str, limit: int) -> None:
-    """Run, pack and verify a row. Raises CalledProcessError if a command fails, SystemExit if the receipt differs."""
+    """Run, pack and verify a row. Raises CalledProcessError if a command fails, SystemExit if the receipt changed."""
     folder, bundle = out / row.slug, out / f"{row.slug}.tar.gz"
     if not bundle.exists():
         given = [f"--agent-arg={each}" for each in row.args]
@@ -110,7 +110,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
     before = receipt.read_bytes() if receipt.exists() else None
     call("verify", str(bundle), *(() if row.place == "bundled" else ("--tasks", source)))
     if before not in (None, receipt.read_bytes()):
-        sys.exit(f"{receipt} is not the receipt of the last verification")
+        sys.exit(f"{receipt} differs from the receipt of the last verification")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Continuations of dialogues by the harness, in a separate process: each dialogue begins with a script.
+"""Continuations of dialogues: each begins with a script, and the harness runs them in a separate process.
 
 FOLDER/DIGEST/plan.json     the scripts, and the agent and human that continue them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each script
@@ -31,17 +31,17 @@ SHOWN = 2000
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """A dialogue up to a reply of the agent, that reply included."""
+    """The beginning of a dialogue, up to and including one of the agent's replies."""
 
     task: Task
     heard: tuple[str, ...]
     """The human's messages, the request first."""
     replies: tuple[str, ...]
-    """The agent's replies as they were sampled; as many as the human's."""
+    """The agent's replies as they were sampled, one for each message of the human."""
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
-    """The consequence of a reply of the agent."""
+    """Data that follows an agent's reply: the human's answer, or the reward if the reply ended the dialogue."""
 
     said: str
     """The part of the reply that the human was shown."""
@@ -56,7 +56,7 @@ Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
 
 
 class HarnessContinuations:
-    """`Continuations` by the agent and human of `config`, scored with its settings.
+    """A `Continuations` function that runs the agent and human of `config`, and scores with its settings.
 
     `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with its
     agent replaced by the one that continues them. Finished dialogues are kept in `folder` and not run again.
@@ -74,7 +74,7 @@ class HarnessContinuations:
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return the consequence of the last reply of each opening; None if the dialogue failed or has no score.
+        """Return what follows the last reply of each opening; None if the dialogue failed or has no score.
 
         Each dialogue is continued once. Raises UserError in the same cases as `__call__`.
         """
@@ -85,7 +85,7 @@ class HarnessContinuations:
         ]
 
     def _scored(self, openings: Sequence[Opening], count: int) -> list[list[Rollout]]:
-        """Return the continuations of each opening that have a reward."""
+        """Return, for each opening, the continuations that have a reward."""
         if not openings:
             return []
         plan = self._plan(openings, count)
@@ -127,7 +127,7 @@ class HarnessContinuations:
         return distinguishable(plan)
 
     def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
-        """Return the configuration of the run of a plan's folder."""
+        """Return the configuration of the run that plays a plan, whose files are in `folder`."""
         return replace(
             self.config,
             domain=None,
@@ -157,7 +157,7 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
 
 
 def _has_reward(rollout: Rollout) -> bool:
-    """Return False if the agent failed or there is no score, by the rule of `data.runs.read_run`."""
+    """Return False if the agent failed or there is no score, as `data.runs.read_run` decides."""
     score = rollout.scores.get("default")
     return rollout.ended_by != "failure" and score is not None and score.value is not None
 

@@ -1,4 +1,4 @@
-"""Dialogues with scores: a run of `colbench` in a separate process.
+"""Scored dialogues: a run of `colbench` in a separate process.
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
 
@@ -19,7 +19,7 @@ from colbench.console import inherited_output
 from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent, run
 
 CONFIG = ".config.json"
-"""End of the name of the file with a run's configuration, next to the run's folder."""
+"""Suffix that turns the name of a run's folder into the name of its configuration file, next to the folder."""
 UNSCORED, USER_MISTAKE = 1, 2
 
 
@@ -28,9 +28,9 @@ def run_dialogues(
 ) -> int:
     """Start or resume the run in the folder `out`. Return the exit code of the process.
 
-    It is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to a file next
-    to the folder, with which `colbench eval --config` repeats the run. The report goes to `log`, if given, and so do
-    progress and errors unless `progress` keeps them on standard error.
+    The exit code is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to
+    a file next to the folder, so that `colbench eval --config` can repeat the run. The report goes to `log`, if given.
+    So do progress and errors, unless `progress` keeps them on standard error.
     """
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -37,12 +37,12 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds during which pending replies are gathered into a batch."""
 HELD = 512
-"""Number of tokens of an unfinished dialogue kept in the key-value cache, on average over the rows of a batch."""
+"""Number of tokens that the key-value cache keeps for an unfinished dialogue, on average over a batch's rows."""
 SINGLE_PROCESS = (
     "local: each process would load the weights, and batches would be smaller; leave this "
     "setting at 1"
 )
-"""The reason why a run with such an agent or human has one process."""
+"""The reason why a run with a local agent or human has only one process."""
 
 
 class LocalAgent(PromptedAgent):
@@ -81,7 +81,7 @@ class LocalAgent(PromptedAgent):
 
 
 class LocalHuman(PromptedHuman):
-    """The human `local:FOLDER`; an agent with the same checkpoint, `dtype` and `rows` shares the weights."""
+    """The human `local:FOLDER`; an agent with the same checkpoint, `dtype` and `rows` shares its weights."""
 
     single_process = SINGLE_PROCESS
 
@@ -146,7 +146,7 @@ class LocalChat:
         tokens: bool = False,
         begun: str = "",
     ) -> Message:
-        """Return the next message, which continues `begun`.
+        """Return the next message, which starts with `begun`.
 
         Raises TooLongError if the model's context has no room for the message.
         """
@@ -207,7 +207,7 @@ class LocalChat:
             await asyncio.sleep(GATHER)
 
     def _next_batch(self) -> list[_Asked]:
-        """Return the oldest waiting requests that share their sampling settings."""
+        """Take the oldest waiting request, and others with the same sampling settings, from the queue."""
         first = self._waiting[0]
         like = [
             each

@@ -24,7 +24,7 @@ class OracleAsker:
     digest = f"{ORACLE} asker"
 
     def __init__(self, questions: int) -> None:
-        """Ask at most `questions` questions. Raises UserError if that is negative."""
+        """Ask at most `questions` questions. Raises UserError if `questions` is negative."""
         self._interviewer = Interviewer(max_questions=questions)
 
     async def chat(self, messages: Sequence[Message], **_: Any) -> Message:
@@ -56,7 +56,7 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _told(family: Family, theme: Theme, replies: Sequence[str]) -> Iterator[tuple[str, Choice]]:
-    """Yield each decision that a reply states word for word, as the keyless human does, and its choice."""
+    """Yield each decision, with its choice, that a reply states word for word, as the keyless human does."""
     for decision in family.decisions:
         for choice, words in statements(decision, theme):
             if any(words in reply for reply in replies):

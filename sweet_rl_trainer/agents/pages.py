@@ -19,7 +19,7 @@ class Camera:
     """A camera that renders each page of a domain once, and stores the pictures in an album."""
 
     def __init__(self, domain: str, album: Album) -> None:
-        """Create a camera for pages of a domain whose pictures go to `album`."""
+        """Create a camera for pages of a domain; the pictures go to `album`."""
         self._domain = domain
         self._album = album
         self._known: dict[str, Picture | None] = {}
@@ -62,5 +62,5 @@ class Camera:
 
     @property
     def unseen(self) -> int:
-        """The number of pages that could not be shown."""
+        """The number of pages that could not be rendered."""
         return sum(picture is None for picture in self._known.values())

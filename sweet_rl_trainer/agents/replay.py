@@ -3,8 +3,8 @@ r"""Dialogues with a recorded beginning: an agent and a human for `colbench eval
     colbench eval --agent sweet_rl_trainer.agents.replay:PrefixAgent --agent-arg plan=FILE \
                   --human sweet_rl_trainer.agents.replay:PrefixHuman --human-arg plan=FILE --tasks …
 
-After its part of the script, each is replaced by the agent or human that the plan names. `continuations` writes the
-plan and starts the command. This is the only module of the trainer that the harness loads.
+When the script ends, the agent and the human that the plan specifies take over. `continuations` writes the plan and
+starts the command. This is the only module of the trainer that the harness loads.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Script(Struct, frozen=True, kw_only=True):
     """The scripted beginning of the dialogues on a task."""
 
     task_id: str
-    """Unique in the plan: it distinguishes equal tasks."""
+    """An id that is unique in the plan, so that equal tasks can be distinguished."""
     task_hash: str
     heard: tuple[str, ...]
     """The human's messages, the request first."""
@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan with the next seed for which no two of its dialogues have both the same request and seed."""
+    """Return the plan, its seed increased until no two of its dialogues have both the same request and seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies by the dialogue's request and seed, which are all that identify it to the agent."""
+    """Return the agent's replies by request and seed, from which alone the agent can identify a dialogue."""
     return {
         (
             script.heard[0],
@@ -75,7 +75,7 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The common part of both: the plan, and the participant that continues."""
+    """The common part of agent and human: the plan, and the participant that takes over after the script."""
 
     kind: Kind
 
@@ -104,12 +104,12 @@ class _Prefix:
         await self._stack.aclose()
 
     def use_renderer(self, renderer: PageRenderer) -> None:
-        """Pass the renderer on."""
+        """Pass the renderer on to the participant that takes over."""
         if isinstance(self.then, Viewer):
             self.then.use_renderer(renderer)
 
     def use_resources(self, resources: Mapping[str, Any]) -> None:
-        """Pass the resources on."""
+        """Pass the resources on to the participant that takes over."""
         if isinstance(self.then, ResourceUser):
             self.then.use_resources(resources)
 

@@ -34,7 +34,7 @@ class Speaker(Protocol):
         tokens: bool = False,
         begun: str = "",
     ) -> Message:
-        """Return the next message, which continues `begun`."""
+        """Return the next message, which starts with `begun`."""
 
 
 class TwoModelAgent(PromptedAgent):
@@ -75,7 +75,7 @@ class TwoModelAgent(PromptedAgent):
 
 
 class TwoModelChat:
-    """A chat model whose answers are written by another model, from the answer marker on."""
+    """A chat model of two: the asker speaks, and the writer writes every answer, from the answer marker on."""
 
     def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker

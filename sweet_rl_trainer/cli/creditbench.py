@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "training/creditbench"
 THREADS = "OMP_NUM_THREADS"
-"""Number of threads of a process, read when PyTorch is imported; it changes the last digits of a model's sums."""
+"""Variable for the number of threads, read when PyTorch is imported; it affects the last digits of a model's sums."""
 MOST_PROCESSES = 2
 
 
@@ -100,7 +100,9 @@ def run(args: argparse.Namespace) -> None:
     settings = settings_of(args)
     out: Path = args.out or Path(f"{FOLDER}-quick" if args.quick else FOLDER)
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out} is a file; name a new folder or the folder of an earlier run")
+        raise UserError(
+            f"--out {out} is a file; choose a new folder or the folder of an earlier run"
+        )
     with hold(out / ".lock", out):
         found = bench(settings, out)
     page = out / REPORT / PAGE

@@ -32,7 +32,7 @@ NO_GPU = (
 )
 DEVIATION = ("deviation", "here", "paper")
 ON_CPU = 1e9
-"""Number of parameters below which a model may be trained in bfloat16 without a GPU."""
+"""Number of parameters below which a model can be trained in bfloat16 without a GPU."""
 
 
 def show(
@@ -87,7 +87,7 @@ def _entry(out: Path, stage: Stage, amount: Amount) -> dict[str, Any]:
 
 
 def _lacks_gpu(recipe: Recipe) -> bool:
-    """Return True if the recipe's method trains in the precision of GPUs, and PyTorch finds no GPU."""
+    """Return True if the recipe trains a large model in bfloat16, but PyTorch finds no GPU."""
     import torch
 
     folder = Path(recipe.model.name)

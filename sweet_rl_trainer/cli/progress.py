@@ -1,4 +1,4 @@
-"""The display of a run: a line for each stage, before and after it, and the result."""
+"""The display of a run: a line before and after each stage, and the result."""
 
 from __future__ import annotations
 

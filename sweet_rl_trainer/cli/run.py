@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "run",
-        help="run all stages of a recipe, or those up to one",
+        help="run all stages of a recipe, or only up to a given stage",
         description=describe(__doc__),
     )
     add = parser.add_argument
@@ -32,7 +32,7 @@ def add_to(commands: Any) -> None:
     add(
         "--until",
         metavar="STAGE",
-        help="stop after this stage (default: the last one of the recipe's method); `sweet-rl show` lists them",
+        help="stop after this stage (default: the last one of the recipe's method); `sweet-rl show` lists all stages",
     )
     add(
         "--model", metavar="MODEL", help="model.name: a folder, or OWNER/NAME[@REVISION] on the Hub"

@@ -1,8 +1,8 @@
 """`sweet-rl study`: compare methods in a small world.
 
-The study trains a base, from random weights or from a pretrained model, then all arms with several seeds, and writes a
-report with intervals. A study continues where it was stopped, and may be started several times in parallel, once for
-each core.
+The study trains a base model, from random or pretrained weights, then all arms with several seeds, and writes a report
+with intervals. A study continues where it was stopped, and can be started several times in parallel, once for each
+core.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from colbench.console import add_output_flags, console, errors, print_document
 WORLDS = ("population", "finetuned", "asking", "smollm2")
 QUICK = "quick"
 THREADS = "OMP_NUM_THREADS"
-"""Threads of a process, read when PyTorch is imported.
+"""Environment variable for the number of threads of a process, read when PyTorch is imported.
 
 The number affects sums, and results must not depend on the machine.
 """
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     world = read(name, model=args.model)
     out: Path = args.out or Path("training") / f"study-{name}"
     if out.exists() and not out.is_dir():
-        raise UserError(f"--out {out} is a file; name a new folder or the folder of the study")
+        raise UserError(f"--out {out} is a file; choose a new folder or the folder of the study")
     refuse_foreign_folder(out, mark=PROMPT)
     for results in study(name, world, out, seeds=args.seeds, only=args.only):
         report.write(results, out / "report")

@@ -1,10 +1,10 @@
 """CreditBench: estimators of turn credit, scored against exact advantages of questions.
 
-values       the exact value for the revealed decisions and the remaining turns, by dynamic programming
+values       the exact value of a state (revealed decisions and remaining turns), by dynamic programming
 beliefs      an agent's beliefs about the decisions that a task leaves open
 truths       the exact values of the candidate messages of a state
 states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash
-play         Monte-Carlo continuations with the real human
+play         Monte-Carlo continuations with the keyless human
 estimators   one score for each candidate message of a state
-agreement    how the scores order the candidates, compared with the exact values
+agreement    how well the order of the scores agrees with the order of the exact values
 """

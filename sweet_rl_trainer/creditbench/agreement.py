@@ -1,17 +1,18 @@
-"""How an estimator orders the candidates of states, compared with their exact values.
+"""The order of a state's candidates by an estimator's scores, compared with the order of their exact values.
 
-Candidates of different states are never compared. Each task counts the same, and within it each state; intervals are
-95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; equal scores are half right.
+Candidates of different states are never compared. Each task counts the same, and so does each state within a task.
+Intervals are 95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal
+scores counts as half right.
 
-| measure | of a state |
+| measure | value for one state |
 |---|---|
 | `spearman`, `kendall` | rank correlation of scores and exact values over all candidates; 0 if all scores are equal |
 | `auc` | the chance that a relevant question scores above a useless one |
-| `questions` | the share of pairs of two questions that are in the right order |
-| `mixed` | … of pairs of a question and an answer |
-| `answers` | … of pairs of two answers |
-| `pairs` | … of all pairs |
-| `regret` | the value that is lost by taking the candidate with the highest score, in shares of tests |
+| `questions` | the share of pairs in the right order, among pairs of two questions |
+| `mixed` | …, among pairs of a question and an answer |
+| `answers` | …, among pairs of two answers |
+| `pairs` | …, among all pairs |
+| `regret` | the value that is lost by taking the candidate with the highest score, as a share of tests |
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Scored(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """The measures of an estimator, by name; a measure that no state has is missing."""
+    """The measures of an estimator, by name; a measure that is defined for no state is missing."""
 
     measures: dict[str, Interval]
     states: int
@@ -122,7 +123,7 @@ class _Pair:
         self.useful = (one.kind == "relevant" and other.kind in USELESS) - (
             other.kind == "relevant" and one.kind in USELESS
         )
-        """Sign of which of the two reveals an open decision while the other reveals nothing; 0 otherwise."""
+        """1 if the first reveals an open decision and the second is useless, -1 if the reverse; otherwise 0."""
 
 
 def _sign(one: float, other: float) -> int:

@@ -1,12 +1,11 @@
-"""Beliefs about the decisions that a task leaves open, and the return values of functions under them.
+"""Beliefs about the decisions that a task leaves open, and the return values of the functions that are possible.
 
-`generator_belief`   each open decision has each of its options with the same probability, and each option has each of
-                     its values with the same probability, independently of all else: the population from which tasks
-                     are generated
+`generator_belief`   all options of an open decision are equally likely, and so are all values of an option,
+                     independently of all else: the population from which tasks are generated
 `task_belief`        what the task's author chose, with certainty: hindsight
 
-The calls of the task are the same under every belief; their expected results are what the function of each design
-returns. The functions are the families' own code, which runs in this process, as when tasks are generated.
+The calls of the task are the same under every belief; the correct results of a design are what its function returns.
+The functions are the families' own code, which runs in this process, as when tasks are generated.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from colbench_tasks.family import Choice, Decision
 from sweet_rl_trainer.creditbench.values import Outputs
 
 MOST_DESIGNS = 10_000
-"""Maximum number of designs of a task's open decisions; more are too many to enumerate for many tasks."""
+"""Maximum number of designs that a task's open decisions allow; more are too many to enumerate for many tasks."""
 
 
 class Belief:
@@ -60,7 +59,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The index of each decision in a lattice once the decision is revealed."""
+        """The index of each decision in a lattice (`values`) once the decision is revealed."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -68,14 +67,14 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return the values of a function on each call; decisions without a given choice have the author's."""
+        """Return a function's values on each call; for decisions missing from `choices`, take the author's choice."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]
 
     @cached_property
     def _calls(self) -> list[CodeType]:
-        """Return the arguments of each call, evaluated again for each function, which may modify them."""
+        """Code of each call's arguments, evaluated again for each function because a function may modify them."""
         return [_arguments(each) for each in self.task.hidden.tests]
 
     @cached_property
@@ -109,7 +108,7 @@ def _hashable(value: object) -> object:
 
 
 def generator_belief(task: Task) -> Belief | None:
-    """Return the belief of an agent that knows the family but not the task; None for a task of no installed family."""
+    """Return the belief of an agent that knows only the family; None if the task belongs to no installed family."""
     design = designs.of(task)
     if design is None:
         return None
@@ -123,7 +122,7 @@ def generator_belief(task: Task) -> Belief | None:
 
 
 def task_belief(task: Task) -> Belief | None:
-    """Return the belief that knows the author's choices; None for a task of no installed family."""
+    """Return the belief that is certain of the author's choices; None if the task belongs to no installed family."""
     design = designs.of(task)
     if design is None:
         return None
@@ -143,7 +142,7 @@ def open_decisions(task: Task, design: FamilyDesign) -> list[Decision]:
 
 
 def number_of_designs(task: Task) -> int | None:
-    """Return the number of designs that a request leaves possible; None for a task of no installed family."""
+    """Return the number of designs that a request leaves possible; None if the task belongs to no installed family."""
     design = designs.of(task)
     if design is None:
         return None

@@ -1,8 +1,9 @@
 """States of dialogues about bundled tasks, and the candidate messages at each.
 
-The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each of their turns is a state. Its
-candidates are a question about each open decision, one about a known decision, two irrelevant ones, the best answer
-given the known decisions, and an answer that is wrong about a known decision. The replies come from the real human.
+The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each turn of a demonstrator is a
+state. The state's candidates are a question about each open decision, one about a known decision, two irrelevant ones,
+the best answer given the known decisions, and an answer that is wrong about a known decision. The replies to candidates
+come from the keyless human as well.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues; those with a common prefix share the states of that prefix."""
+    """Return the states of a task's dialogues; dialogues with a common prefix share the states of the prefix."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):
@@ -72,7 +73,7 @@ async def states_of(task: Task, dialogues: int) -> TaskStates:
 async def _played(
     task: Task, trial: int
 ) -> AsyncIterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    """Yield the two sides of a demonstrator's dialogue before each turn, and the turns left."""
+    """Yield the human's and the agent's messages before each turn of a demonstrator's dialogue, and the turns left."""
     seed = derive_seed("creditbench", task.hash, trial)
     limit = Random(seed).choice(LIMITS)  # noqa: S311 - reproducible on purpose
     episode = Episode(id=f"{task.id}-{trial}", seed=seed, max_turns=limit)
@@ -144,7 +145,7 @@ def _question(task: Task, text: str, *, known: set[str]) -> Candidate:
 def _answers(
     random: Random, task: Task, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the best answer, and, if a decision is known, an answer with another choice of this decision."""
+    """Yield the best answer and, if a decision is known, an answer with a wrong choice for one known decision."""
     belief = task_belief(task)
     assert belief  # noqa: S101 - chosen_tasks
     design, done = belief.design, {*known, *stated}

@@ -37,7 +37,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     source: str = SOURCE
     """The source of the tasks."""
     tasks: int = 1000
-    """The number of tasks: the first in the order of their hashes among those that can be enumerated."""
+    """The number of tasks, taken in the order of their hashes from those whose designs can be enumerated."""
     dialogues: int = 4
     """Number of demonstrators' dialogues about each task."""
 
@@ -47,7 +47,7 @@ QUICK = Selection(tasks=20, dialogues=2)
 
 
 class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A set of data with a fixed hash."""
+    """A set of data whose hashes are fixed."""
 
     name: str
     selection: Selection
@@ -66,7 +66,7 @@ def frozen_sets() -> tuple[Frozen, ...]:
 def generate(folder: Path, selection: Selection, processes: int) -> list[Bench]:
     """Return the tasks with their states and truths; missing files are generated.
 
-    Raises DataError if a file is damaged, or if a frozen set has another hash.
+    Raises DataError if a file is damaged, or if the selection is a frozen set but the hash of a file differs.
     """
     tasks = chosen_tasks(selection.source, selection.tasks)
     states = filled(
@@ -94,7 +94,7 @@ def make_truths(pair: tuple[Task, TaskStates]) -> TaskTruths:
 
 
 def _check(folder: Path, selection: Selection) -> None:
-    """Raise DataError if a frozen set has other bytes."""
+    """Raise DataError if the selection is a frozen set but the hash of a file differs."""
     for frozen in frozen_sets():
         if frozen.selection != selection:
             continue
@@ -102,8 +102,8 @@ def _check(folder: Path, selection: Selection) -> None:
             if file_digest(folder / name) != expected:
                 raise DataError(
                     f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not "
-                    f"{expected}; delete the file to regenerate it, with the tasks and the human "
-                    "of the version that froze the set"
+                    f"{expected}; delete the file to regenerate it, which needs the tasks and the "
+                    "human of the version that froze the set"
                 )
 
 

@@ -2,8 +2,9 @@
 
 FOLDER/values-KEY.jsonl    a line for each task
 
-A question is continued until the 95 % interval of its mean reward is ± `PRECISION` or narrower. The exact value is
-that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the policy.
+Dialogues continue from a question until the 95 % interval of their mean reward is ± `PRECISION` or narrower. The exact
+value is that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the
+policy.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Value(Struct, frozen=True, kw_only=True):
 
     state: str
     candidate: int
-    """Its index among the state's candidates."""
+    """The question's index among the state's candidates."""
     mean: float
     half_width: float
     continuations: int

@@ -1,4 +1,4 @@
-"""The page of the bench, computed only from its results; the text is `page.md`, where `{{ … }}` is a computed part."""
+"""The benchmark's page, computed only from its results; the text is `page.md`, where `{{ … }}` is a computed part."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
     rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
     widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
     return (
-        f"Pairs in the right order, %; 95 % intervals reach at most {widest * 100:.1f} points from them:\n\n"
+        f"Pairs in the right order, %; 95 % intervals reach at most {widest * 100:.1f} points from the value:\n\n"
         + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
@@ -160,7 +160,8 @@ def _validation(results: Results) -> str:
         return ""
     return (
         f"{count(found.questions, 'question')} in {count(found.states, 'state')} were continued by the demonstrators' "
-        f"policy with the real human until each mean's 95 % interval was at most ±{found.half_width * 100:.2f} points "
+        "policy with the keyless human until each mean's 95 % interval was at most "
+        f"±{found.half_width * 100:.2f} points "
         f"({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals contain the exact "
         f"value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
     )
@@ -187,7 +188,7 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return the last lines of the command: the share of relevant above useless questions, and of all pairs."""
+    """Return a line for each estimator: its share of correct pairs of a relevant and a useless question, and of all."""
     return "\n".join(
         f"{each.name:32} relevant above useless {percent(_mean(each.agreements[MAIN], 'auc')):>7}   "
         f"all pairs {percent(_mean(each.agreements[MAIN], 'pairs')):>7}"

@@ -1,9 +1,9 @@
-"""Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the real human replies.
+"""Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the keyless human replies.
 
 The policy is the population of demonstrators without slips, with a new persona in each turn (`truths.DEMONSTRATOR`);
-here, it is sampled. The human answers the same question about the same task in the same way, so the reply to each
-wording is requested only once. The reward is R − κ · questions, where R is the share of tests that the answer passes
-(`credit.facts`).
+here, the policy is sampled. The human answers the same question about the same task in the same way, so the reply to
+each wording is requested only once. The reward is R − κ · questions, where R is the share of tests that the answer
+passes (`credit.facts`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Player:
         self._told: dict[str, Facts] = {}
 
     def turns(self, random: Random, known: Facts, turns_left: int) -> Iterator[Turn]:
-        """Yield the turns of one continuation; there is no answer if the turn limit ends it."""
+        """Yield the turns of one continuation; if the turn limit ends the dialogue, there is no answer."""
         for left in range(turns_left, 0, -1):
             question = self._next(random, known, last=left == 1)
             if question is None:
@@ -70,7 +70,7 @@ class Player:
         return (self._table.share(turns[-1].known) if answers else 0.0) - self._cost * questions
 
     def continued(self, random: Random, state: BenchState, candidate: Candidate) -> float:
-        """Return the reward of a dialogue that continues with a question, including the κ of that question."""
+        """Return the reward of a dialogue that continues with a question, minus κ for that question."""
         known = frozenset(state.told) | frozenset(candidate.told)
         return self.reward(list(self.turns(random, known, state.turns_left - 1))) - self._cost
 

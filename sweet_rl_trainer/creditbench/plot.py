@@ -1,4 +1,4 @@
-"""The picture of the benchmark: the pairs that each estimator distinguishes, with intervals."""
+"""The picture of the benchmark: the share of pairs that each estimator orders correctly, with intervals."""
 
 from __future__ import annotations
 

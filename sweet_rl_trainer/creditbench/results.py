@@ -24,7 +24,7 @@ class EstimatorResult(Struct, frozen=True, kw_only=True):
     name: str
     about: str
     agreements: dict[str, Agreement]
-    """Agreement by truth (`truths`): all measures for `truths.MAIN`, the share of pairs for the others."""
+    """Agreement by truth (`truths`): all measures for `truths.MAIN`, only `pairs` for the other truths."""
     common: Agreement | None
     """Agreement with `truths.MAIN` on the states that models read; None if no model read any."""
     seconds: float
@@ -63,20 +63,20 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 
 class Results(Struct, frozen=True, kw_only=True):
-    """All results."""
+    """All results of a run."""
 
     version: str
     command: str
     selection: Selection
     frozen: str
-    """The name of the frozen set; empty for another selection."""
+    """The name of the frozen set; empty if the selection is not one."""
     states_sha256: str
     truths_sha256: str
     counts: Counts
     models: dict[str, str]
     """The digest of each model's weights, by the model's name on the command line."""
     read: tuple[int, int]
-    """Tasks and states that models read."""
+    """Numbers of the tasks and of the states that models read."""
     estimators: tuple[EstimatorResult, ...]
     left_out: tuple[LeftOut, ...]
     validation: Validation | None
@@ -129,7 +129,7 @@ def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Val
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write the file atomically."""
+    """Write `results.json` atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{RESULTS}.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(results), indent=1) + b"\n")
@@ -137,6 +137,6 @@ def write(results: Results, folder: Path) -> None:
 
 
 def read(path: Path) -> Results:
-    """Read the file."""
+    """Return the results in a file."""
     found: Results = msgspec.json.decode(path.read_bytes(), type=Results)
     return found

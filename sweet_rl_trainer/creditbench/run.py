@@ -45,7 +45,7 @@ POLICY = "policy"
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Settings of the command line."""
+    """Settings from the command line."""
 
     selection: data.Selection
     policy: Path | None = None
@@ -172,7 +172,7 @@ def _states_key(benches: Sequence[Bench]) -> str:
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with this many of its states, drawn with the task as the seed, in their order."""
+    """Return a task with `number` of its states, drawn with the task as the seed and kept in order."""
     random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
     places = range(len(bench.states))
     taken = sorted(random.sample(places, min(number, len(places))))

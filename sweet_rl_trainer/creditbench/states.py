@@ -15,14 +15,14 @@ Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"
 
 `relevant`: the reply reveals an open decision. `redundant`: the message asks only for known decisions. `unanswerable`:
 the message asks for nothing that the human could reveal. `answer`: the best answer that the known decisions allow.
-`wrong answer`: the same answer with another choice of one known decision.
+`wrong answer`: the same answer with another choice for one known decision.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A next message."""
+    """A candidate for the agent's next message."""
 
     kind: Kind
     text: str
@@ -47,7 +47,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     told: tuple[str, ...]
     """The decisions that the human has revealed in replies, not including those in the request."""
     turns_left: int
-    """Number of turns left, including this one. If the last one asks, the dialogue ends without an answer."""
+    """Number of turns left, including this one. If the agent asks in the last turn, there is no answer."""
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -88,6 +88,6 @@ class Bench(Struct, frozen=True, kw_only=True):
 def messages(
     heard: tuple[str, ...], said: tuple[str, ...], system: str = ""
 ) -> tuple[Message, ...]:
-    """Return the system message, if any, and the messages of both sides in turn, ending with the human's."""
+    """Return the system message, if any, then the human's and the agent's messages in turn, ending with the human's."""
     before = messages_of(system, heard[:-1], said)
     return (*before, Message(role="user", content=heard[-1]))

@@ -3,12 +3,13 @@
 | truth | belief | policy from the next turn on |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
-| `policy` | the generator's population | the demonstrators', without slips, a new persona in each turn |
-| `hindsight` | the choices of the task's author, with certainty | the same |
+| `policy` | the generator's population | that of the demonstrators, without slips, a new persona in each turn |
+| `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
-The reward of a dialogue is the reward of its answer minus κ for each question. A question has the expected value of the
-state after the human's reply, minus κ; a question in the last turn has −κ, since no answer follows. An answer has its
-expected reward. The names of truths end with the measure of the reward: `optimal tests`, `optimal success`.
+The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the
+expected value of the state after the human's reply, minus κ. In the last turn it is −κ, since no answer follows. The
+value of an answer is its expected reward. The names of truths end with the measure of the reward: `optimal tests`,
+`optimal success`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sweet_rl_trainer.creditbench.values import (
 )
 
 COST = 0.01
-"""κ: a question costs as much as a hundredth of the tests."""
+"""κ, the cost of a question: a hundredth of the tests."""
 MOST_TURNS = 10
 DIGITS = 6
 """Number of digits that values are rounded to, so that equal values are equal on every machine."""
@@ -104,7 +105,7 @@ class _Truth:
         return value_after(after, belief.weights, known, asked) - self._cost
 
     def _known(self, state: BenchState) -> tuple[int, ...]:
-        """Return the index of a state in a lattice."""
+        """Return the index of a state in a lattice (`values`)."""
         belief = self._belief
         return tuple(
             place if name in state.told else 0
@@ -112,7 +113,7 @@ class _Truth:
         )
 
     def _wrong_answer(self, known: tuple[int, ...], name: str, choice: int) -> float:
-        """Return the expected reward of the answer with another choice of one decision."""
+        """Return the expected reward of the answer with another choice for one decision."""
         belief = self._belief
         written = {
             each: choices[max(place - 1, 0)]

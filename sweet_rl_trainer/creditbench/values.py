@@ -4,13 +4,14 @@ m decisions are open. A lattice has one axis for each of them: index 0 means tha
 1 + j that its choice j was revealed. Choice 0 is the most frequent one, which the answer uses for an unrevealed
 decision.
 
-    R(K)     = E[share of tests passed | K]                           the value of answering, [told lattice]
+    R(K)     = E[share of tests passed | K]                           the value of answering
     V_0      = 0                                                      the turn limit ended the dialogue: no answer
     V_n(K)   = max(R(K), max_i E[V_{n−1}(K and what i is)] − κ)       the best policy
     V^π_n(K) = π(answer) R + Σ_i π(i) (E[V^π_{n−1}(K and what i is)] − κ) + π(useless) (V^π_{n−1} − κ)
 
-i runs over the unrevealed decisions. The expectations are over the belief, in which the decisions are independent. A
-useless question leaves K as it is, so it is never better than another action of the best policy.
+K is what has been revealed (an index of the lattice), n the number of remaining turns, κ the cost of a question, and π
+the probability of an action. i runs over the unrevealed decisions. The expectations are over the belief, in which the
+decisions are independent. A useless question leaves K as it is, so the best policy never needs one.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Lattice = NDArray[np.float64]
-"""A number for each combination of revealed choices, [1 + choices of each decision]."""
+"""A number for each combination of revealed choices; the axis of a decision has the length 1 + its choices."""
 Outputs = NDArray[np.int32]
-"""A function's values on each call, as codes, [calls, choices of each decision]; -1: it raises an error."""
+"""Codes of each function's values, with axes [calls, choices of each decision]; -1 if the function raises."""
 Weights = Sequence[NDArray[np.float64]]
 """The probability of each choice, for each decision."""
 Measure = Literal["tests", "success"]
@@ -34,7 +35,7 @@ Measure = Literal["tests", "success"]
 
 
 class Asker(Struct, frozen=True, kw_only=True):
-    """A policy that knows the unrevealed decisions and draws its action in each turn independently of earlier turns."""
+    """A policy that knows which decisions are unrevealed, and draws its action in each turn independently."""
 
     haste: float
     """Probability of answering although a decision is unrevealed."""
@@ -43,7 +44,7 @@ class Asker(Struct, frozen=True, kw_only=True):
     lingers: float
     """Probability of asking a useless question when every decision is revealed."""
     mindful: float
-    """Probability of being certain to answer in the last turn."""
+    """Probability of noticing the last turn, in which the policy then answers."""
 
     def answers(self, untold: Any, turns: int) -> Any:
         """Return the probability of answering, given the number of unrevealed decisions (a number or an array)."""
@@ -66,13 +67,13 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers from their values and the correct functions' values; the first axis is the calls."""
+    """Return the reward of answers, given what they and the correct functions return; the first axis is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
 
 def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> list[Lattice]:
-    """Return V_0 to V_turns of the best policy; `cost` is κ."""
+    """Return the values V_0 to V_turns of the best policy; `cost` is κ."""
     values = [np.zeros_like(answers)]
     for _ in range(turns):
         asked = [told(values[-1], each, axis) - cost for axis, each in enumerate(weights)]
@@ -83,7 +84,7 @@ def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> 
 def asker_values(
     answers: Lattice, weights: Weights, asker: Asker, turns: int, cost: float
 ) -> list[Lattice]:
-    """Return V_0 to V_turns of an asker's policy; `cost` is κ."""
+    """Return the values V_0 to V_turns of an asker's policy; `cost` is κ."""
     places: tuple[NDArray[np.int64], ...] = np.indices(answers.shape, sparse=True)
     untold = [place == 0 for place in places]
     count = np.zeros(answers.shape, np.int64)
@@ -120,7 +121,7 @@ def value_after(
     Args:
         values: The values of the next turn.
         weights: The belief.
-        known: The index on each axis before.
+        known: The index on each axis before they are revealed.
         asked: The axes of the decisions that are revealed.
     """
     place = tuple(

@@ -13,7 +13,7 @@ from colbench.messages import Message
 FIXED = {"date_string": "26 Jul 2024"}
 """The date for templates that state one (Llama 3.1 and later), fixed at their default so that ids never change."""
 PROBE = "Qzxjkv"
-"""A text that occurs in no template."""
+"""A string that occurs in no template."""
 THOUGHT = "<think>"
 """Opening tag of a thought.
 
@@ -41,7 +41,7 @@ class Chat:
             )
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, in which special tokens are read as plain text."""
+        """Return the token ids of a text; special tokens in it are read as plain text."""
         ids: list[int] = self.tokenizer(
             text, add_special_tokens=False, split_special_tokens=True
         ).input_ids
@@ -128,7 +128,7 @@ class Chat:
 
         The token that ends the message is not one of them. Llama 3.1 has 4: `<|start_header_id|>`, `assistant`,
         `<|end_header_id|>` and an empty line. ChatML has 4, one of them the line break after `<|im_end|>`. If the
-        template ends human messages without such a token, as Mistral's does, everything after the words counts
+        template ends human messages without such a token, as Mistral's does, all ids after the message's text count
         (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
@@ -152,7 +152,7 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of a prompt before the text of its first message; none if they cannot be found."""
+        """Return the ids of a prompt before the text of its first message; empty if they cannot be found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids

@@ -9,7 +9,7 @@ from colbench.rollout import Rollout
 
 
 def dialogue_measures(rollouts: Sequence[Rollout], scoring: str = "default") -> dict[str, float]:
-    """Return the means over dialogues, by the names that logs and alarms use.
+    """Return the means over dialogues, keyed by the names that logs and alarms use.
 
     A failed dialogue counts as one that ended without an answer. `success` is the mean over dialogues with a verdict in
     this scoring mode, and `reply_tokens` over replies with recorded tokens. The entropy of a turn is the negative mean

@@ -26,7 +26,7 @@ class EstimatedChat(Chat):
         self.name = "an estimate"
 
     def encode(self, text: str) -> list[int]:
-        """Return a number for each piece of a text, the same for the same piece."""
+        """Return a number for each piece of a text; equal pieces have equal numbers."""
         return list(_pieces(text))
 
     def encode_prompt(self, text: str) -> list[int]:
@@ -35,7 +35,7 @@ class EstimatedChat(Chat):
 
     @property
     def bos(self) -> list[int]:
-        """Always empty, because one more token would not change an estimate."""
+        """An empty list, because one more token would not change an estimate."""
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002

@@ -1,8 +1,8 @@
 """Convert pairs and trajectories to training examples: token ids with a weight for each.
 
-A side of a pair, like a trajectory, is one `Example` or, if later prompts contain earlier turns in changed form, one
-for each turn (see `tokens`); its score S is the sum over these examples. Items longer than `max_length` are left out
-and counted; nothing is ever truncated.
+A trajectory, such as a side of a pair, is one `Example`. If later prompts contain earlier turns in changed form, it is
+one `Example` for each turn (see `tokens`), and its score S is the sum of their scores. Items longer than `max_length`
+are left out and counted; nothing is ever truncated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Example(Struct, frozen=True, kw_only=True):
     ids: array[int]
     """Token ids, int32."""
     token_weights: array[float]
-    """float32, one for each token; 0 for tokens that the agent did not write."""
+    """Weights of the tokens, float32; 0 for tokens that the agent did not write."""
     pictures: tuple[str, ...] = ()
     """Names of the pictures among the tokens, in order (`pictures`)."""
 
@@ -79,7 +79,7 @@ class NothingLeftError(DataError):
 
 
 Examples = Sequence[PairExample] | Sequence[Side]
-"""All pairs, or all successes."""
+"""Examples to train on: either pairs, or single trajectories such as successes."""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class Report(Struct, frozen=True, kw_only=True):
     forms: dict[str, int]
     """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
-    """Number of turns of these trajectories by source (`tokens.Source`)."""
+    """Number of turns of the accepted trajectories by source (`tokens.Source`)."""
 
 
 def pair_examples(
@@ -111,9 +111,9 @@ def pair_examples(
 ) -> tuple[list[PairExample], Report]:
     """Return pairs to train on.
 
-    `privileged` is the template that states c; None for DPO, for a critic without c, and for an encoder that states c
-    itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises DataError if none is
-    left.
+    `privileged` is the template that states the privileged information c; None for DPO, for a critic without c, and for
+    an encoder that states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises
+    DataError if no pair is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sided = [
@@ -139,11 +139,11 @@ def success_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return examples for rejection fine-tuning: trajectories with a reward of `at_least` or more.
+    """Return examples for rejection fine-tuning: the trajectories with a reward of `at_least` or more.
 
-    `privileged` is the template that states c before them; None if c is not stated.
+    `privileged` is the template that states the privileged information c before them; None if c is not stated.
 
-    Raises DataError if none is left.
+    Raises DataError if no trajectory is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     won = [each for each in trajectories if each.reward >= at_least]
@@ -163,7 +163,7 @@ def side_examples(
 ) -> tuple[list[Side], Report]:
     """Return all trajectories, in their order, as sides that can be scored.
 
-    Raises DataError if none is left.
+    Raises DataError if no trajectory is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sides = map(builder.side, shown("dialogues", trajectories))
@@ -172,7 +172,7 @@ def side_examples(
 
 
 class _Builder:
-    """A builder that makes and counts the sides, one per trajectory regardless of how many pairs it is in."""
+    """A builder that makes and counts the sides: one for each trajectory, however many pairs contain it."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class _Builder:
 
 
 def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
-    """Yield the sequences with their shares of the weights of the whole trajectory."""
+    """Yield the sequences as examples, each with its part of the whole trajectory's weights."""
     start = 0
     for each in sequences:
         end = start + len(each.ids)

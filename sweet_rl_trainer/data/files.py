@@ -46,7 +46,7 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
-    """For each pair, its sides' numbers, chosen first, and the task's hash; None if the sides are the examples."""
+    """The numbers of each pair's sides, chosen first, and the task's hash; None if the sides are the examples."""
     not_imitated: list[_Number] = []
     """The numbers of the pairs whose chosen side is not imitated."""
 
@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write the data after the sides, and their number."""
+        """Write the data that follows the sides, then the number of sides at the start."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))
@@ -101,7 +101,7 @@ _MAP_OF_THREE = b"\x83"
 
 
 def _list_head(count: int) -> bytes:
-    """Return MessagePack's header of a list, with room for any number."""
+    """Return MessagePack's header of a list, which has the same size for any count."""
     return b"\xdd" + count.to_bytes(4, "big")
 
 

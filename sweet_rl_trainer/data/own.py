@@ -1,4 +1,4 @@
-"""Own dialogues: JSONL files with one dialogue per line, as in docs/own-dialogues.md.
+"""The user's own dialogues: JSONL files with one dialogue per line, as in docs/own-dialogues.md.
 
 A line has `messages` and a `reward`, and may have `task`, `privileged` and `domain`. The messages are used unchanged:
 the agent sees an earlier message as it was written, except for parts that the chat template leaves out.
@@ -39,9 +39,9 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     messages: tuple[Said, ...]
     reward: float
-    """Higher is better; 1 is a success."""
+    """The reward: higher is better, and 1 is a success."""
     task: str = ""
-    """Dialogues of the same task are compared; by default, those with the same first user message."""
+    """Name of the task, by which dialogues are compared; by default, the first user message identifies the task."""
     privileged: str = ""
     """The information c that a critic may see and the agent may not."""
     domain: str = ""

@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
 """The reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
-"""Rewards are sums of floats, so a difference that is smaller than the margin by at most this counts as equal to it."""
+"""Tolerance: rewards are sums of floats, so a difference that misses the margin by at most this still reaches it."""
 
 PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
 """The paper's settings for pairs in domains other than backend programming."""
@@ -45,7 +45,7 @@ class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class NoPairsError(DataError):
-    """No task, or no turn, has a pair; the message counts them by reason."""
+    """An error because no task, or no turn, has a pair; the message counts the tasks or turns by reason."""
 
 
 class Pair(Struct, frozen=True, kw_only=True):

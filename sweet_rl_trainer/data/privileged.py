@@ -1,11 +1,11 @@
-"""Privileged information c as text, which only the critic sees, before the conversation.
+"""Privileged information c as text that only the critic sees, placed before the conversation.
 
 | template | position |
 |---|---|
 | `preamble` | at the start of the first message, before the system prompt |
 | `released-order` | before the first message, right after BOS: plain text, as in the released code |
 
-The wording is our own and the same in both. c is the task's reference: the code or the page.
+The wording is our own, and the same in both templates. c is the task's reference: the code or the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TEMPLATES: tuple[Template, ...] = get_args(Template)
 
 
 class Preface(Struct, frozen=True, kw_only=True):
-    """A text before a conversation, inside its first message or before it; see `tokens.encode`."""
+    """Text placed before a conversation: inside the first message, or in front of the message; see `tokens.encode`."""
 
     text: str
     inside: bool

@@ -1,7 +1,7 @@
 """Run folders of the harness: their dialogues as trajectories.
 
-A run folder contains neither its tasks nor the agent's system prompt. They are loaded again and checked against the
-hashes that the run recorded; if they cannot be found, the user must provide them.
+A run folder contains neither its tasks nor the agent's system prompt. Both are loaded again and checked against the
+hashes that the run recorded; if one cannot be found, the user must provide it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Recorded(Struct, frozen=True, kw_only=True):
 
 
 class TasksMissingError(DataError):
-    """Tasks of a run are missing or were changed."""
+    """An error because tasks of a run are missing or have changed."""
 
 
 class NoRewardsError(DataError):
-    """A run contains no rollout with a reward."""
+    """An error because a run contains no rollout with a reward."""
 
 
 def read_run(
@@ -51,10 +51,11 @@ def read_run(
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
-    Rollouts do not contain the agent's system prompt: it is `system` (`{max_turns}` in it becomes the run's number of
-    turns; "" is none), by default that of `system_prompt`. They do not contain the pictures shown to an agent either,
-    so pictures are ignored. Dialogues without a reward, and those that ended because the agent failed, are left out and
-    counted by reason in `dropped`. Raises DataError if a task is missing or changed, or if nothing is left.
+    Rollouts do not contain the agent's system prompt: it is `system` ("" for none; `{max_turns}` in it becomes the
+    run's number of turns), by default the one that `system_prompt` returns. Nor do rollouts contain the pictures shown
+    to an agent, so pictures are ignored. Dialogues without a reward, and those that ended because the agent failed, are
+    left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or if nothing is
+    left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:
@@ -75,7 +76,7 @@ def read_run(
 
 
 def _recorded(folder: Path) -> list[Recorded]:
-    """Return the rollouts of a run, the last one of each key; only one at a time has its tokens expanded to numbers."""
+    """Return the last rollout of each key in a run; the tokens of only one at a time are expanded to numbers."""
     path = RunFolder(folder).rollouts_path
     found = iter_rollouts(path) if path.exists() else ()
     return list({rollout.key: _compact(rollout) for rollout in found}.values())
@@ -104,7 +105,7 @@ def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) 
             if names
         ]
         raise TasksMissingError(
-            f"{folder}: {' and '.join(what)}; give the unchanged tasks of the run"
+            f"{folder}: {' and '.join(what)}; set data.tasks to the run's unchanged tasks"
         )
     return by_hash
 
@@ -154,7 +155,7 @@ def tasks_of(record: RunRecord, folder: Path) -> list[Task]:
         return named(record.tasks.source)
     except UserError as cause:
         raise TasksMissingError(
-            f"{folder}: its tasks cannot be loaded: {cause}; give the task file of the run"
+            f"{folder}: its tasks cannot be loaded: {cause}; set data.tasks to the run's task file"
         ) from cause
 
 
@@ -170,17 +171,17 @@ def training_tasks(domain: str) -> str:
     """Return the task source to train on in a domain. Raises UserError if the domain has none."""
     source = get_domain(domain).defaults.training
     if not source:
-        raise UserError(f"tasks: the domain {domain} has no training tasks; name a source")
+        raise UserError(f"tasks: the domain {domain} has no training tasks; choose a task source")
     return source
 
 
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain; "" if there is none.
 
-    This is `given`, unless that is None. For a model agent, which recorded the hash of its prompt, it is the run's
-    prompt file or the built-in prompt with this hash. For an agent without a prompt, such as a keyless one, it is the
-    built-in prompt, which `colbench eval` will give to the trained model. Raises DataError if no known prompt has the
-    hash.
+    The prompt is `given`, unless `given` is None. For a model agent, which recorded the hash of its prompt, it is the
+    run's prompt file or the built-in prompt with this hash. For an agent without a prompt, such as a keyless one, it is
+    the built-in prompt, which `colbench eval` will give to the trained model. Raises DataError if no known prompt has
+    the hash.
     """
     if given is None:
         given = _found(record, domain, folder)
@@ -194,14 +195,14 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
             return prompt
     raise DataError(
         f"{folder}: its agent used a system prompt from a file ({record.config.agent_prompt}) "
-        "that is missing or has changed; give the prompt"
+        "that is missing or has changed; set data.system to a file with the prompt"
     )
 
 
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
     """Return the hash of the agent's prompt that a run recorded; None if the run recorded no hash.
 
-    Older runs, from before other packages could provide domains, have it under `prompt` or `frontend_prompt`.
+    Older runs, from before other packages could provide domains, store it under `prompt` or `frontend_prompt`.
     """
     pins = record.pins.get("agent", {})
     found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)

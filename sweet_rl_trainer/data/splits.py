@@ -1,4 +1,4 @@
-"""Training and held-out sides, by task: all dialogues on one task are on the same side, whatever other tasks exist."""
+"""Training and held-out splits by task: all dialogues about a task are in one split, whatever other tasks exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=Trajectory)
 
 
 def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
-    """Return True if a task is on the held-out side, which contains about this share of all tasks.
+    """Return True if a task is in the held-out split, which contains about this share of all tasks.
 
     The decision does not depend on other tasks.
     """
@@ -36,7 +36,7 @@ def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
     found = [each for each in trajectories if is_in_part(each.task_hash, share, seed)]
     if not found:
         raise UserError(
-            f"data.share {share:g}: no task remains; give a larger share, or more tasks"
+            f"data.share {share:g}: no task remains; set a larger share, or use more tasks"
         )
     return found
 
@@ -44,7 +44,7 @@ def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
 def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[list[T], list[T]]:
     """Return the training trajectories and the held-out ones.
 
-    Raises UserError for a share outside [0, 1), or if a requested side is empty.
+    Raises UserError for a share outside [0, 1), or if a requested split is empty.
     """
     if not 0 <= share < 1:
         raise UserError(f"held-out share {share}: must be at least 0 and less than 1")
@@ -52,9 +52,9 @@ def split(trajectories: Sequence[T], share: float, *, seed: int = 0) -> tuple[li
     held_out = [each for each in trajectories if is_held_out(each.task_hash, share, seed)]
     if not train or (share and not held_out):
         tasks = len({each.task_hash for each in trajectories})
-        side = "held-out side" if train else "training side"
+        side = "held-out split" if train else "training split"
         raise UserError(
-            f"held-out share {share:g}, seed {seed}: none of {tasks} tasks is on the {side}; "
-            "give more tasks, another share or another seed"
+            f"held-out share {share:g}, seed {seed}: none of {tasks} tasks is in the {side}; "
+            "use more tasks, another share or another seed"
         )
     return train, held_out

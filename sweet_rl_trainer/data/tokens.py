@@ -39,7 +39,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
     ids: list[int]
     turns: list[int]
     pictures: tuple[str, ...] = ()
-    """Names of the pictures among the tokens, in order; only a vision critic is given any (`vision`)."""
+    """Names of the pictures among the tokens, in order; empty except for a vision critic (`vision`)."""
 
 
 class Encoded(Struct, frozen=True, kw_only=True):
@@ -81,10 +81,10 @@ def encode(
 ) -> Encoded:
     """Return a trajectory in tokens; `preface` is inserted before the conversation.
 
-    It is placed at the beginning of the first message or, if not `inside` it, before the message, after BOS; the latter
-    also applies if a recorded prompt does not begin as the template does. Raises DataError, which names the trajectory,
-    the turn and the template, if the template rejects messages or leaves some out, a reply cannot be encoded exactly,
-    or recorded tokens come from another tokenizer.
+    The preface is placed at the beginning of the first message. If `inside` is false, or if a recorded prompt does not
+    begin as the template does, it is placed before the message, after BOS. Raises DataError, which names the
+    trajectory, the turn and the template, if the template rejects messages or leaves some out, a reply cannot be
+    encoded exactly, or recorded tokens come from another tokenizer.
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:

@@ -26,9 +26,9 @@ class SampledTurn(Struct, frozen=True, kw_only=True):
     """The recorded tokens of a turn, in arrays, which need a tenth of the memory of tuples."""
 
     prompt: array[int]
-    """int32: everything that the model was given."""
+    """Ids of the model's whole input, int32."""
     ids: array[int]
-    """int32: the tokens that the agent wrote, including the end token."""
+    """Ids of the tokens that the agent wrote, including the end token, int32."""
 
 
 class Trajectory(Struct, frozen=True, kw_only=True):
@@ -37,8 +37,8 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     id: str
     """The dialogue's origin: task and trial of a run, or file and line.
 
-    It does not depend on the location of the run's folder, because order and random draws depend on it; a rollout's key
-    may contain the path of a model.
+    The id does not depend on the location of the run's folder, because order and random draws depend on the id. A
+    rollout's key cannot be used, because it can contain the path of a model.
     """
     task_id: str
     task_hash: str
@@ -56,9 +56,9 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     """The domain's primary metric, such as the share of hidden tests passed."""
     ended_by: EndedBy
     prompts: tuple[str, ...] = ()
-    """The recorded prompt string of each turn; empty where they were not recorded."""
+    """The recorded prompt string of each turn; empty if prompts were not recorded."""
     sampled: tuple[SampledTurn | None, ...] = ()
-    """The tokens of each turn; empty where none were recorded."""
+    """The recorded tokens of each turn, None where there are none; empty if no turn has any."""
 
     @property
     def replies(self) -> tuple[str, ...]:

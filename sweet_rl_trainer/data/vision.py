@@ -1,4 +1,4 @@
-"""Dialogues in the form that a vision critic reads: pages are pictures, formatted by its processor's chat template.
+"""Dialogues in the form that a vision critic reads, formatted by its processor's chat template: pages are pictures.
 
     [note, picture of the hidden page] system prompt, request, reply [picture of its page], the human's message, reply …
 

@@ -1,1 +1,1 @@
-"""The methods: one file each."""
+"""The training methods, one file each."""

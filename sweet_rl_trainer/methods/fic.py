@@ -69,7 +69,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     count: Annotated[int, Meta(ge=2)] = 4
     """Number of the teacher's answers for each dialogue."""
     max_length: Count = 16_384
-    """Tokens; a longer dialogue is left out."""
+    """Maximum number of tokens; a longer dialogue is left out."""
 
 
 class Fic(Method):
@@ -140,7 +140,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
             f"fic: no dialogue has a task whose decisions can be stated in one message "
-            f"({reasons or 'there is no dialogue'}). The decisions of a task must be known: give answered dialogues "
+            f"({reasons or 'there is no dialogue'}). The decisions of a task must be known: use answered dialogues "
             "about such tasks from runs (data.runs or [[collect]])."
         )
     wanted = [Turn(trajectory=each.single, number=0) for each in views]
@@ -181,7 +181,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return the dialogues that answered, with their tasks as one message; the others are counted in `lost`."""
+    """Return the dialogues that answered, each with its task as one message; the others are counted in `lost`."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
@@ -242,7 +242,7 @@ def _sides(
 def _training_data(
     train: Sequence[Side], held_out: Sequence[Side], lost: Counter[str]
 ) -> TrainingData:
-    """Return the examples of both sides. Raises DataError if there are none to train on."""
+    """Return the training and held-out examples. Raises DataError if there are none to train on."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
         raise DataError(f"fic: no answer of the teacher remains for training ({reasons})")

@@ -49,7 +49,7 @@ class GrpoTask(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base model, passed on so that its processes need not hash the model."""
+    """The digest of the base model, passed on so that the processes need not hash the model."""
     settings: GrpoSettings
     dialogues: RunConfig
     adapters: LoraSettings | None

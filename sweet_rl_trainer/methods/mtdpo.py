@@ -32,7 +32,7 @@ class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pairs: PairSettings = PairSettings()
     token_weights: WeightRule = "sum"
     max_length: Count = 16_384
-    """Tokens; a pair with a longer dialogue is left out. Paper."""
+    """Maximum number of tokens; a pair with a longer dialogue is left out. Paper."""
 
 
 class Mtdpo(Method):

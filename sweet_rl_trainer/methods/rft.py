@@ -35,13 +35,13 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     train: TrainSettings
     at_least: float = 1.0
-    """The reward of a success."""
+    """Minimum reward of a success."""
     answered: bool = False
     """Leave out dialogues without an answer, regardless of their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
     """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
     max_length: Count = 16_384
-    """Tokens; a longer dialogue is left out. Paper."""
+    """Maximum number of tokens; a longer dialogue is left out. Paper."""
 
 
 class Rft(Method):
@@ -85,8 +85,8 @@ def successes(
 ) -> TrainingData:
     """Return the successful dialogues as examples; with `answered`, only those with an answer.
 
-    Raises DataError if there are none. Dialogues of agents that know c are included too, once for each template in
-    `privileged`, which states c before them.
+    Raises DataError if there are none. Dialogues of agents that know c are included, too, each with one of the
+    templates in `privileged`, in turn, which states c before the dialogue.
     """
 
     def imitated(

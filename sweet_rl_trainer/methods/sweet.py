@@ -5,7 +5,9 @@ Phase 1, credit:
     critic-data   pairs of dialogues about a task, τ⁺ better than τ⁻, each after a statement of c
     critic        L = -log σ(β Σ_t A(τ⁺_t) - β Σ_t A(τ⁻_t)) + λ NLL(τ⁺)
                   A(o_t, a_t, c) = (1/L_t) Σ_l [log π(a_t^l | c, o_t, a_t^{<l}) - log π_ref(a_t^l | c, o_t, a_t^{<l})]
-    diagnose      pair accuracy and more on held-out tasks, before an actor is trained on its scores
+    diagnose      pair accuracy and more on held-out tasks, before an actor is trained on the critic's scores
+
+o_t is the dialogue before turn t, and L_t the number of tokens of the reply a_t.
 
 Phase 2, policy:
 
@@ -100,7 +102,7 @@ class Sweet(Method):
         return {"train": {"epochs": PAPER_ACTOR_EPOCHS}} if table == "actor" else {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield conflicts: with a server, or with scores that the critic is not trained for."""
+        """Yield the recipe's conflicts, such as scores that the critic is not trained for."""
         yield from sample.problems(recipe.table(SampleSettings))
         yield from only_log_ratios("actor", recipe.table(ActorSettings).train)
         yield from _unfit(recipe)
@@ -178,7 +180,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """Return the inputs that a vision critic has in addition to its weights."""
+        """The inputs that a vision critic has in addition to its weights."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -215,7 +217,7 @@ class SweetStages:
             "server",
             "server_args",
             "concurrency",
-        ):  # the address of a server does not matter
+        ):  # the URL of a server does not matter
             del settings[name]
         if not self._sample.all_answers:  # keep the key of recipes without it
             del settings["all_answers"]
@@ -295,7 +297,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)
     if scores in PLAYED and recipe.data.given and not recipe.data.runs:
-        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; give runs (data.runs)"
+        yield f"rank.scores {scores!r}: only dialogues of runs can be continued; set data.runs"
     actor = recipe.table(ActorSettings)
     if actor.imitate == "successes" and actor.loss == "nll":
         yield "actor.imitate 'successes': actor.loss 'nll' imitates every chosen reply; leave actor.imitate at 'chosen'"

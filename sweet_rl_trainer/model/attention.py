@@ -2,12 +2,12 @@
 
 | the row | attention | how |
 |---|---|---|
-| sequences side by side | sdpa, eager, flex | positions that restart: transformers makes each layer's mask of them |
+| sequences side by side | sdpa, eager, flex | positions that restart, from which transformers makes each layer's mask |
 | sequences side by side | flash | the same, and the variable lengths themselves (`cu_seq_lens_q` …) |
 | sequences with pictures | any | a padded batch, not a row (`vision.padded`) |
 | shared prefixes | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
 
-`check_isolation` verifies that a model respects the isolation.
+`check_isolation` verifies that the sequences of a row do not affect each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.model.vision import padded
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
     """Return the model inputs for running a row: a batch of one, or a padded batch if the row has pictures.
 
-    Raises ValueError if the row has shared prefixes, and the model's attention does not support shared prefixes.
+    Raises ValueError if the row has shared prefixes, which the model's attention does not support.
     """
     from transformers.utils.generic import is_flash_attention_requested
 

@@ -1,4 +1,4 @@
-"""Checkpoints by name, which is a folder or an ID on the Hugging Face Hub, and their tokenizers.
+"""Checkpoints and their tokenizers, found by name: a folder, or an ID on the Hugging Face Hub.
 
 OWNER/NAME             the newest version, or the one in the cache
 OWNER/NAME@REVISION    a branch, tag or commit
@@ -65,7 +65,7 @@ def is_hub_id(name: str) -> bool:
 
 
 def _hub_id(name: str) -> tuple[str, str | None]:
-    """Return repository and revision."""
+    """Return the repository and the revision of a Hub ID."""
     if not is_hub_id(name):
         raise UserError(
             f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
@@ -104,7 +104,7 @@ def _download(repository: str, revision: str | None) -> Path:
         raise UserError(
             f"{where}: not in the cache, and {ENDPOINT} cannot be reached (HF_HUB_OFFLINE is "
             f"{os.environ.get('HF_HUB_OFFLINE') or 'not set'}); run `hf download {repository}"
-            f"{f' --revision {revision}' if revision else ''}` where it can, or give a folder"
+            f"{f' --revision {revision}' if revision else ''}` where it can be reached, or use a folder"
         ) from cause
     except Exception as cause:  # the error classes of the client differ by version
         raise UserError(f"{where}: {describe_exception(cause)}") from cause

@@ -1,7 +1,7 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
-A process hashes a checkpoint once. The digest is cached under the files' names, inodes, sizes and times, unless a file
-was changed very recently: then a later change might not alter these.
+A process hashes a checkpoint once. The digest is cached under the files' names, inodes, sizes and times. It is not
+cached if a file was changed very recently, because a later change might leave all of these as they are.
 """
 
 from __future__ import annotations

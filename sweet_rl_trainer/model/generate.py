@@ -20,7 +20,7 @@ from sweet_rl_trainer.data.chat import Chat
 from sweet_rl_trainer.model.kv_cache import Prefixes, batched, cache_argument
 
 CROWDED = 0.8
-"""The share of unfinished rows at which finished rows leave the batch."""
+"""The share of unfinished rows at or below which finished rows leave the batch."""
 
 
 def generate(
@@ -36,7 +36,7 @@ def generate(
     """Return sampled replies as tokens, each with the token of `ends` that ends it; temperature 0 is greedy.
 
     Each prompt gets as many replies as there are seeds for it, in order. Every prompt is computed once; if it continues
-    one cached in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
+    a prompt cached in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]

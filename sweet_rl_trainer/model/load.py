@@ -125,7 +125,7 @@ def enough_memory(what: str) -> Iterator[None]:
         if isinstance(cause, RuntimeError) and not LACK.search(said):
             raise
         raise UserError(
-            f"{what}: not enough memory{said and f' ({said})'}. To use less memory: shorter rows "
+            f"{what}: not enough memory{said and f' ({said})'}. To use less memory, choose shorter rows "
             "(row_tokens), adapters (LoRA), 4 bits, more processes (FSDP2, ZeRO-3) or a smaller "
             "model"
         ) from cause
@@ -134,7 +134,7 @@ def enough_memory(what: str) -> Iterator[None]:
 def _check_whole(folder: Path) -> None:
     if is_adapters(folder):
         raise UserError(
-            f"{folder} contains adapters, not a whole model; give their base model, too"
+            f"{folder} contains adapters, not a whole model; pass their base model, too"
         )
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder} contains no model: config.json is missing")
@@ -190,7 +190,7 @@ def _check_base(folder: Path, base: Path) -> None:
     origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
     if origin != model_digest(base):
         raise UserError(
-            f"{folder} was trained on a different model than {base}; name the base model that it was trained on"
+            f"{folder} was trained on a different model than {base}; use the base model that it was trained on"
         )
 
 

@@ -145,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return the values in the precision of the products, in the memory of the chunk's."""
+        """Return the values in the precision of the products, stored in the memory of the chunk's products."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -171,7 +171,7 @@ def output_layer(model: nn.Module) -> nn.Linear:
         return head
     raise UserError(
         f"the output layer of {_name(bare)} is {head}: log-probabilities require a linear output "
-        "layer without bias, adapter or quantized weights; exclude the layer from those"
+        "layer without bias, adapter or quantized weights; do not adapt or quantize the layer"
     )
 
 

@@ -18,9 +18,9 @@ from sweet_rl_trainer.settings import LoraSettings
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
     """Return the model with fresh adapters; only these and the head of a value model are trained.
 
-    The output layer has no adapter, because `logprobs` needs it unchanged; the head has none, because peft trains and
-    saves it whole. Raises UserError if the model lacks the layers to adapt, ValueError if its quantization differs from
-    `settings`.
+    The output layer has no adapter, because `logprobs` needs it unchanged; the head of a value model has none, because
+    peft trains and saves it whole. Raises UserError if the model lacks the layers to adapt, ValueError if its
+    quantization differs from `settings`.
     """
     from peft import LoraConfig, get_peft_model
 

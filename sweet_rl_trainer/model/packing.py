@@ -70,7 +70,7 @@ class Row:
     targets: Tensor
     """[N]: the token predicted."""
     token_weights: Tensor
-    """[N], float32: w of the score S."""
+    """[N], float32: the weight w of the token in the score S."""
     likelihood: Tensor
     """[N], float32: factors that turn log-probabilities into the mean of the NLL; 0 for all but the first of a
     group."""
@@ -150,10 +150,10 @@ def lay_out(
     likelihood: LikelihoodOver = "replies",
     imitated: Sequence[bool] | None = None,
 ) -> Row:
-    """Lay out all sequences of all groups in one row; NLL covers the first part of each `imitated` group (None: all).
+    """Lay out all sequences of all groups in one row; NLL covers the first `Parts` of `imitated` groups (None: all).
 
-    Raises ValueError if ids and weights differ in number, if a first token, which nothing predicts, has a weight, and
-    if sequences with pictures would share prefixes.
+    Raises ValueError if ids and weights differ in number, if a first token, which nothing predicts, has a weight, or if
+    sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)
     scored = [

@@ -56,7 +56,7 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
     The head is always float32, and it is 0 if the checkpoint is a causal language model's. Raises UserError if there is
-    no token classifier for this kind of model, the checkpoint's has several labels, or weights are missing.
+    no token classifier for this kind of model, the checkpoint's classifier has several labels, or weights are missing.
     """
     from transformers import AutoConfig
 

@@ -2,7 +2,7 @@
 
 A sequence contains a run of image tokens for each of its pictures, and the names of the pictures. Sequences with
 pictures are not packed: they form one padded batch without shared prefixes. The features of a picture come from the
-model's own image processor, and the positions of three axes (M-RoPE) from the model's own `get_rope_index`, which
+model's own image processor, and the positions on three axes (M-RoPE) from the model's own `get_rope_index`, which
 counts them within each sequence of the batch.
 """
 

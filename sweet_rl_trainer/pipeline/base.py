@@ -46,7 +46,7 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
     """Return a checkpoint by its name, a folder or a Hub ID.
 
     With `offline`, nothing is downloaded, and the source of a missing folder contains advice; `flag` is the flag that
-    selects another model. Otherwise raises UserError if it cannot be found.
+    selects another model. Without `offline`, raises UserError if the checkpoint cannot be found.
     """
     folder = find_local(name) if offline else resolve(name)
     if folder is None:
@@ -59,7 +59,7 @@ def _absent(name: str, flag: str) -> str:
     """Return advice for a folder that does not exist."""
     said = (
         f"model {name!r}: neither an existing folder nor a Hub ID (OWNER/NAME, "
-        f"OWNER/NAME@REVISION); give another model with {flag}"
+        f"OWNER/NAME@REVISION); choose another model with {flag}"
     )
     if study := STUDY_BASE.fullmatch(name):
         said += (
@@ -90,7 +90,7 @@ def make(job: Job, shape: Shape) -> dict[str, Any]:
 
 
 def model_in(place: Path) -> Path:
-    """Return the model's folder in a stage's output, or the folder itself if it is the model's."""
+    """Return the model's folder in a stage's output, or the given folder itself if it contains the model."""
     return place / MODEL if (place / MODEL).is_dir() else place
 
 

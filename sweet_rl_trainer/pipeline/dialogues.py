@@ -75,7 +75,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
-    """Return continuations of dialogues by the agent of the first input run, or another agent, and that run's human.
+    """Return continuations of dialogues by the first input run's human, and its agent unless another one is given.
 
     They run on the recipe's executor or, if it has none, on the executor of the input run.
     """

@@ -1,6 +1,6 @@
 """Examples as a stage: from trajectories to training data.
 
-FOLDER/train.msgpack, held_out.msgpack    the examples of both sides (`data.files`)
+FOLDER/train.msgpack, held_out.msgpack    the training and the held-out examples (`data.files`)
 FOLDER/shown.json                         a few of them (`view`)
 """
 
@@ -52,7 +52,7 @@ class TrainingData(Struct, frozen=True, kw_only=True):
 
 
 UNFIT = "unsuitable as held-out examples"
-"""The reason in a summary why a dialogue of the held-out side is left out."""
+"""The reason, in a summary, why a held-out dialogue is left out."""
 Maker = Callable[[Data, Chat], TrainingData]
 """A function that makes the examples of a method. Raises DataError if there are none to train on."""
 MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
@@ -66,7 +66,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
 
 
 def write(job: Job, data: Data, made: TrainingData) -> dict[str, Any]:
-    """Write the examples of both sides, and return a summary."""
+    """Write the training and held-out examples, and return a summary."""
     files.write(job.folder / files.TRAIN, made.train)
     files.write(job.folder / files.HELD_OUT, made.held_out)
     shown: Sequence[PairExample | Side] = made.train
@@ -149,7 +149,7 @@ def count(
 
 
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
-    """Return the examples of the training side and the held-out side; the latter may have none.
+    """Return the training and the held-out examples; there may be no held-out ones.
 
     Each dialogue is one example or is left out. Raises DataError if there are no training examples.
     """

@@ -1,4 +1,4 @@
-"""The trajectories used by a recipe, with unique ids, divided into training and held-out sides."""
+"""The trajectories used by a recipe, with unique ids, divided into a training and a held-out split."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Data(Struct, frozen=True, kw_only=True):
     train: list[Trajectory]
     held_out: list[Trajectory]
     negatives: list[Trajectory]
-    """Extra negatives of the training side; see `DataSettings.negatives`."""
+    """Extra negatives for training; see `DataSettings.negatives`."""
     privileged: list[Trajectory]
-    """Trajectories of the training side, by agents that knew c; see `Recipe.collect_privileged`."""
+    """Trajectories for training, by agents that knew c; see `Recipe.collect_privileged`."""
     dropped: dict[str, int]
     """Dialogues that were left out, by reason."""
 

@@ -137,7 +137,7 @@ class Iteration:
     ) -> Stage:
         """Return a training stage on the examples of another stage.
 
-        Pairs are used for DPO, which needs a reference model, or to train a value model; other examples are imitated.
+        Pairs are used for DPO, which needs a reference model, or to train a value model; single examples are imitated.
 
         Args:
             name: The stage's name.

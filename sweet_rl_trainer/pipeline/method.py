@@ -58,7 +58,7 @@ class Method(ABC):
         return {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield the errors of a recipe, each as KEY: REASON; by default, a policy trained as a value model."""
+        """Yield the errors of a recipe, each as KEY: REASON; by default, a policy that is trained as a value model."""
         for name in self.tables:
             train = getattr(recipe.tables[name], "train", None)
             if isinstance(train, TrainSettings):
@@ -94,7 +94,7 @@ def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
 
 @cache
 def methods() -> tuple[Method, ...]:
-    """Return the installed methods, by name.
+    """Return the installed methods, sorted by name.
 
     Raises UserError if one cannot be loaded, is incomplete, or has the same table or goal as another.
     """

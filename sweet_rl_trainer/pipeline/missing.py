@@ -19,7 +19,7 @@ from sweet_rl_trainer.data.runs import NoRewardsError, TasksMissingError, traini
 from sweet_rl_trainer.pipeline.recipe import MODEL_PLACEHOLDER, Recipe
 
 TRIALS = 3
-"""Dialogues per task that pairs can be made from. Paper."""
+"""Number of dialogues per task, from which pairs are made. Paper."""
 
 
 def eval_command(config: RunConfig, out: str = "") -> str:
@@ -55,7 +55,7 @@ def no_dialogues(recipe: Recipe) -> str:
     """Return advice for a recipe that names no dialogues and collects none."""
     out = f"runs/{recipe.domain}-train"
     return (
-        "data.runs: give run folders (--runs), trajectory files (data.official) or a [[collect]] "
+        "data.runs: set run folders (--runs), trajectory files (data.official) or a [[collect]] "
         "table; this command creates a run with a rule-based human:\n  "
         f"{eval_command(collecting(recipe), out)}\n"
         f"then add --runs {out} (the comment at the top of a recipe names the tasks and the "
@@ -82,7 +82,7 @@ def _fixes(cause: DataError, runs: list[Path]) -> Iterator[str]:
             yield "to score and continue a run:"
             yield from (_again(folder) for folder in runs)
         case TasksMissingError():
-            yield "give the task file with --set data.tasks=FILE"
+            yield "set the task file with --set data.tasks=FILE"
 
 
 def _again(folder: Path, *, more: bool = False) -> str:

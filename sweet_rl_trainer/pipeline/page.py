@@ -42,7 +42,7 @@ RESULTS = (
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """The subject of a page."""
+    """The run that a page describes."""
 
     recipe: Recipe
     paper: Recipe

@@ -50,7 +50,7 @@ def paper_diff(
 
 
 def as_text(value: object) -> str:
-    """Return a setting's value as users write it: a text unchanged, anything else as JSON."""
+    """Return a setting's value as users write it: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
@@ -60,7 +60,7 @@ def _tables(recipe: Recipe) -> dict[str, Any]:
 
 
 def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
-    """Yield the differences that the default settings have as well."""
+    """Yield the differences that exist even with the default settings."""
     if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
         yield "data.held_out", recipe.data.held_out, 0.0
 

@@ -2,9 +2,9 @@
 
     [base], [collect], …the method's stages…, export, [evaluate]
 
-`base` exists only if the recipe requests a model with random weights, and `collect` only if it names no dialogues;
-`evaluate` follows each `export` (`[[evaluate]]`). A later iteration starts from the policy that the previous one
-exported: this policy becomes the base, and replaces `{model}` for the agents in `[[collect]]`.
+`base` exists only if the recipe requests a model with random weights, and `collect` only if the recipe names no
+dialogues; `evaluate` follows each `export` (`[[evaluate]]`). A later iteration starts from the policy that the previous
+one exported: this policy becomes the base, and replaces `{model}` for the agents in `[[collect]]`.
 """
 
 from __future__ import annotations

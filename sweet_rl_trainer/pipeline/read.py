@@ -34,8 +34,8 @@ SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
     """Return a shipped recipe by its name, or one from a file, with changes.
 
-    The changes are texts such as `critic.train.beta=0.2`, or `values` by key. Raises UserError, which names the file
-    and the key, or the change, if one is wrong.
+    `changes` are strings such as `critic.train.beta=0.2`, and `values` maps keys to values. Raises UserError, which
+    names the file and the key, or the change, if one is wrong.
     """
     content, place = text(name)
     try:
@@ -188,15 +188,15 @@ def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
 
 def _table(value: Any, name: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise UserError(f"{name}: expected a table; given: {value}")
+        raise UserError(f"{name}: expected a table, got {value}")
     return value
 
 
 def _problems(recipe: Recipe) -> Iterator[str]:
     if recipe.model.name and recipe.model.tiny:
-        yield "model.name and model.tiny: give only one of the two"
+        yield "model.name and model.tiny: set only one of the two"
     if not (recipe.model.name or recipe.model.tiny):
-        yield "model.name: give the model to train, a folder or a Hub ID (--model)"
+        yield "model.name: set the model to train, a folder or a Hub ID (--model)"
     if recipe.iterations > 1 and not any(
         MODEL_PLACEHOLDER in each.agent for each in recipe.collect
     ):

@@ -44,7 +44,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     official: tuple[str, ...] = ()
     """Trajectory files in the official format."""
     chats: tuple[str, ...] = ()
-    """Files of own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
+    """Files of your own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
     """Run folders whose truncated dialogues (at the turn limit) are used as rejected ones."""
     tasks: str = ""
@@ -56,7 +56,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     share: Fraction = 1.0
     """Share of the other tasks to train on, for curves by the number of tasks. Ours."""
     seed: int = 0
-    """Seed of both choices."""
+    """Seed of both choices, `held_out` and `share`."""
 
     @property
     def given(self) -> bool:
@@ -90,11 +90,11 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     iterations: Count = 1
     """Number of repetitions of the method.
 
-    From the second one on, `[[collect]]` provides the dialogues, and its `{model}` stands for the policy of the
+    From the second iteration on, `[[collect]]` provides the dialogues, and its `{model}` stands for the policy of the
     previous iteration.
     """
     executor: str = ""
-    """Where dialogues of all runs, and their continuations, are run and scored (`colbench eval --executor`).
+    """The executor for dialogues of all runs and their continuations, and for scoring (`colbench eval --executor`).
 
     Empty: as set for each run.
     """
@@ -110,7 +110,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     negatives: tuple[RunConfig, ...] = ()
     """Runs whose truncated dialogues (at the turn limit) are used as rejected ones; see `data.negatives`."""
     collect_privileged: tuple[RunConfig, ...] = ()
-    """Runs of agents that know c. RFT also imitates these, with c stated first, which trains a model to use c."""
+    """Runs of agents that know c. RFT also imitates their dialogues, with c stated first, to teach the use of c."""
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()

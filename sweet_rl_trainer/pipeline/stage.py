@@ -1,6 +1,6 @@
 """A stage: an action, its settings and its inputs.
 
-The output of a stage is stored under a key derived from these, so it is created only once.
+The output of a stage is stored under a key derived from all of these, so it is created only once.
 
     OUT/NAME-KEY/           the output, complete or not
     OUT/NAME-KEY/done.json  written last: the stage is done
@@ -48,7 +48,7 @@ class Report(Struct, frozen=True, kw_only=True):
     seconds: float
     """Duration of the last call of the stage; an earlier call may have been killed."""
     memory: int | None = None
-    """Peak memory of this program and its subprocesses in that time, in bytes (`memory_monitor`)."""
+    """Peak memory of this program and its subprocesses during that call, in bytes (`memory_monitor`)."""
     said: dict[str, Any]
     """The stage's report on its output."""
 

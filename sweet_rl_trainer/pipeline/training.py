@@ -3,7 +3,7 @@
 FOLDER/task.json    the definition of the training run, for the processes
 FOLDER/run/         the run, which is resumed if the stage was killed (`train.run`)
 FOLDER/run/model/   the result: a whole model, or adapters
-FOLDER/summary.json, training.svg, training.png     the logged values: the range of each value and alarms, and a picture
+FOLDER/summary.json, training.svg, training.png     the range of each logged value, the alarms, and a picture
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Task(Struct, frozen=True, kw_only=True):
     """The digest of the base model, passed on so that the processes need not hash it."""
     examples: str
     references: str | None
-    """None: the objective has no reference."""
+    """The folder of the cached reference values; None if the objective has no reference."""
     settings: TrainSettings
     adapters: LoraSettings | None
     pictures: str | None = None

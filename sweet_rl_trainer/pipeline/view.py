@@ -16,7 +16,7 @@ COUNT = 4
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """A table of texts."""
+    """A table of strings."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

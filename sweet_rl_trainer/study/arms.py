@@ -11,7 +11,7 @@ from colbench.errors import UserError
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """A row of the tables: a method, and the number of its repetitions."""
+    """A row of the report's tables: a method, and the number of its repetitions."""
 
     name: str
     label: str

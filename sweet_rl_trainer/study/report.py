@@ -44,7 +44,7 @@ ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Write `report.md` and `success.svg` and `.png` into a folder; return the path of the former."""
+    """Write `report.md` and `success.svg` and `.png` into a folder; return the path of `report.md`."""
     folder.mkdir(parents=True, exist_ok=True)
     if results.rows:
         save(draw(results), folder / PICTURE, "Success on the test tasks, by arm and seed")

@@ -72,7 +72,7 @@ class Row(Struct, frozen=True, kw_only=True):
     test: tuple[Outcome, ...]
     budget: Budget
     stopped: int | None = None
-    """The number of iterations after which nothing was left to train on; None if all were trained."""
+    """The number of iterations after which nothing was left to train on; None if all iterations were trained."""
 
 
 class Exchange(Struct, frozen=True, kw_only=True):

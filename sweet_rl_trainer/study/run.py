@@ -5,8 +5,8 @@ OUT/base            the base model, a link to its stage
 OUT/results.json    the results so far
 OUT/report/         the report
 
-Several processes may run the same command at once, one for each core: a part with a stage running in another process is
-postponed, and each process returns to the remaining parts.
+Several processes can run the same command at once, one for each core: a process postpones a part while another process
+runs one of the part's stages.
 
 A part recorded in `results.json` is not run again, even without its stages: a study can continue from another machine's
 results, if the base has the same weights.

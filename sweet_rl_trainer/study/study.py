@@ -36,7 +36,7 @@ UNTRAINABLE = NoPairsError, NothingLeftError, NoScaleError
 
 
 class NotMadeError(Exception):
-    """A stage is not done."""
+    """An error because a stage is not done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield pairs of asker and writer: an oracle or the base writes for each policy, and an oracle asks for it."""
+        """Yield pairs of asker and writer: for each policy, an oracle or the base writes, or an oracle asks."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name

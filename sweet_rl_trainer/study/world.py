@@ -1,8 +1,8 @@
 """A world: the tasks, the participants of dialogues, and all settings of a study, shipped as `worlds/NAME.toml`.
 
 `[base]` is the recipe of the base model, `[own]` a recipe by which the base then learns from its own dialogues, and
-`[recipe]` the one that all arms share and modify (`arms`); each seed changes its seeds. `like` names another world that
-provides the values that a file omits. A named model replaces a tiny one.
+`[recipe]` the one that all arms share and modify (`arms`); each seed of the study sets that recipe's seeds. `like`
+names another world that provides the values that a file omits. A named model replaces a tiny one.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fewer: dict[str, Count] = {}
     """Maximum number of seeds of arms that have fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()
-    """Arms whose questions are followed by others' answers, and whose answers by an oracle's questions
+    """Arms whose questions are also combined with other writers' answers, and whose answers with an oracle's questions
     (`report.separated`)."""
     exchanged_on: Count = 3
-    """Maximum number of seeds for these exchanges."""
+    """Maximum number of seeds for the exchanges of these arms."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2
@@ -58,7 +58,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if empty := [goal for goal, rates in self.rates.items() if not rates]:
-            raise ValueError(f"rates.{empty[0]}: give at least one")
+            raise ValueError(f"rates.{empty[0]}: set at least one")
         if unknown := {*self.exchanged} - {*self.arms}:
             raise ValueError(f"exchanged: not in the arms: {', '.join(sorted(unknown))}")
 

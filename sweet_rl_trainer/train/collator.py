@@ -1,4 +1,4 @@
-"""The examples of each optimizer step, and of each row, which depend only on the seed and the step.
+"""The examples of each optimizer step and of each row; both depend only on the seed and the step.
 
 So a resumed run continues with the step after its checkpoint, and every process knows the work of all processes: each
 runs the same number of rows, of about the same length.
@@ -34,7 +34,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
     row: Row
     reference: Tensor
-    """[count]: Σ w log π_ref of each trajectory in the row; empty for successes and for values."""
+    """[count]: Σ w log π_ref of each trajectory in the row; empty for successes and for value models."""
     names: tuple[str, ...]
     """Names of the row's examples, in order."""
     counts: bool = True

@@ -42,17 +42,17 @@ def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Ten
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """Return v of the N tokens of a row that count, [N] in float32. The arguments are as in `row_logprobs`."""
+    """Return the values v of the N tokens of a row that count, [N] in float32; see `row_logprobs` for the arguments."""
     values: Tensor = model(**model_inputs(row, config), use_cache=False).logits[..., 0]
     return unpadded(row, values).index_select(0, row.places)
 
 
 READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
-"""The summands of a score."""
+"""The functions that compute the summands of a score, by kind."""
 
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
-    """Return S of each trajectory, [count]: Σ w log π_θ minus the reference's sum, or Σ w v minus 0.
+    """Return the score S of each trajectory, [count]: Σ w log π_θ minus the reference's sum, or Σ w v minus 0.
 
     The reference's sums have the same shape.
     """
@@ -72,7 +72,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     preference: Tensor
     """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
     likelihood: Tensor | None
-    """NLL⁺, before λ; values have none."""
+    """NLL⁺, before the factor λ; None for value models."""
     chosen: Tensor
     """The reward βS⁺."""
     rejected: Tensor
@@ -99,8 +99,8 @@ def pair_losses(
 ) -> PairLosses:
     """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
-    `likelihoods` are the `negative_log_likelihoods`, of which only those of chosen sides count; None for values;
-    `likelihood_weight` is λ.
+    `likelihoods` are the `negative_log_likelihoods`, of which only those of chosen sides count; None for value
+    models. `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
     losses = preference = softplus(rejected - chosen)

@@ -95,11 +95,11 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return [1], or [number of weighted tokens], in float32. Raises UserError if the value is unknown."""
+        """Return the value, [1], or a value of each weighted token, in float32. Raises UserError if it is missing."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
-                f"{self._folder} does not contain all of these sequences; fill it first"
+                f"{self._folder} lacks values of some of these sequences; fill the cache first"
             )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 

@@ -53,8 +53,8 @@ class Trainer(BaseTrainer):
 
     `held_out` examples are evaluated before each checkpoint, and the best checkpoint becomes the final model: by
     accuracy and then loss for pairs, by NLL for successes. Only accuracy and NLL count for `patience`. The tokenizer is
-    saved with each checkpoint. `pixels` are the limits of the examples' pictures. Raises UserError if the model or the
-    settings would give wrong values.
+    saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises UserError if the model
+    or the settings would give wrong values.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class Trainer(BaseTrainer):
         return {name: value / count for name, value in named.items()}
 
     def log(self, logs: dict[str, float], *_: Any) -> None:
-        """Log these values and the means of those collected since the last log (see `loss.PairLosses.metrics`)."""
+        """Log these values and the means of the measures since the last log (see `loss.PairLosses.metrics`)."""
         if "loss" in logs:
             means = self._means(self._sums)
             logs |= {**means, "loss": logs["loss"], "tokens": self.state.num_input_tokens_seen}

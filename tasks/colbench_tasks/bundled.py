@@ -1,8 +1,8 @@
 """The frozen task sets of ColBench, `bundled:DOMAIN/test` and `bundled:DOMAIN/train`.
 
-They are generated from the seeds `test` and `train` on first use, compared with their frozen SHA-256, and kept in the
-cache folder. `frozen/DOMAIN/SEED.toml` pins the families of a set by name and version, so that a new family does not
-change existing sets. `bundled:backend` is `bundled:backend/test`.
+The sets are generated from the seeds `test` and `train` on first use, compared with their frozen SHA-256, and kept in
+the cache folder. `frozen/DOMAIN/SEED.toml` pins the families of a set by name and version, so that a new family does
+not change existing sets. `bundled:backend` is `bundled:backend/test`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     families: dict[str, int]
     """The versions of the set's families by name, in the order of the families."""
     floors: dict[str, dict[str, float]] = {}
-    """Mean scores over all tasks of bundled agents that ask nothing, by agent and metric."""
+    """Mean scores, over all tasks, of the bundled agents that ask nothing; by agent and metric."""
 
 
 SETS = {
@@ -50,7 +50,7 @@ SETS = {
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of a bundled set, one of each family in turn; they have the same bytes on every machine.
+    """Return the tasks of a bundled set, one task of each family in turn, with the same bytes on every machine.
 
     Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
     installation generates a set that differs from the frozen one.

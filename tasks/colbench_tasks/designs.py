@@ -37,7 +37,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """Return the design of a task, read from request and facts; None unless the task is of an installed family."""
+    """Return the design of a task, read from request and facts; None unless its family is installed."""
     family = FAMILIES.get(task.family)
     theme = _theme(family, task.request) if family else None
     if family is None or theme is None:

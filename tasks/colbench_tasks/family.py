@@ -1,7 +1,7 @@
 """The parts of a task family: hidden decisions, their options, and the code into which options are spliced.
 
-All texts are `string.Template`s. `$value` is the number (or word) drawn for an option, all texts may use the keys of
-the theme, and the code has one placeholder `$name` for each decision.
+All texts are `string.Template`s, in which the keys of the theme are placeholders. `$value` is the number (or word)
+drawn for an option. The code has one placeholder `$name` for each decision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 Value = int | float | str
 Theme = Mapping[str, str]
-"""Nouns, the names of the parameters and, under `function`, the name of the requested function."""
+"""A mapping to nouns, to the names of the parameters and, under `function`, to the name of the requested function."""
 LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
@@ -56,7 +56,7 @@ class Decision(Struct, frozen=True):
     asks: tuple[str, ...]
     """Plain questions about the decision, for agents."""
     options: tuple[Option, ...]
-    """The options, the most frequent one first, which a guess from the request alone would choose."""
+    """The options; the first is the most frequent one, which a guess from the request alone would choose."""
     examples: tuple[str, ...] = ()
     """Example questions about the decision in other words, from which the simulated human recognizes questions."""
 

@@ -1,6 +1,6 @@
 """Task files other than JSON lines: Parquet, and JSON lines compressed by gzip, in ColBench's own schema.
 
-`file:PATH`, or the path alone if it ends in `.parquet` or `.gz`.
+The source is `file:PATH`, or the path alone if it ends in `.parquet` or `.gz`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from colbench_tasks.rows import Row, convert_rows, read_rows, require
 def load(path: str, malformed: list[str] | None = None) -> list[Task]:
     """Read the tasks of a file.
 
-    Raises DataError, which names row and column, if a row does not fit the schema; also if the file is truncated.
-    With a list `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
+    Raises DataError if a row does not fit the schema (the error names row and column) or if the file is truncated.
+    With a list `malformed`, these flaws are reported there and malformed rows are skipped; DataError is raised only if
+    no row is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)
     tasks = list(convert_rows(rows, _task, malformed))

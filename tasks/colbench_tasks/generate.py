@@ -52,11 +52,11 @@ Drawn = TypeVar("Drawn")
 
 
 class GeneratorError(Exception):
-    """A family cannot make a valid task, or not as many as requested."""
+    """The error if a family cannot make a valid task, or has fewer tasks than requested."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A task without its calls."""
+    """A task before its calls are drawn."""
 
     family: Family
     theme: Theme
@@ -126,7 +126,7 @@ def too_few(family: str, made: int, reason: str) -> GeneratorError:
 
 
 def _draft(random: Random, family: Family, split: Split, difficulty: int | None) -> Draft:
-    """Draw a design and a request that are both on this side of the split."""
+    """Draw a design and a request that both belong to this split."""
     theme = random.choice(family.themes)
     design = _on_side(
         split,
@@ -156,12 +156,12 @@ def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Draw until the text that `written` returns for the result is on this side of the split."""
+    """Draw until the text that `written` returns for the result belongs to this split."""
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:
             return drawn
-    raise GeneratorError(f"{DRAWS} designs were drawn, but none is on the {split} side")
+    raise GeneratorError(f"{DRAWS} designs were drawn, but none belongs to the {split} split")
 
 
 def _key(family: Family, design: Design) -> str:
@@ -174,7 +174,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide, or more, or all, if a guess would otherwise be right too often."""
+    """Draw `number` decisions to hide; more, up to all, if a guess would otherwise be right too often."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -234,7 +234,7 @@ def expression(function: str, arguments: Arguments) -> str:
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Yield designs that differ in one decision, and its name: each other option, and the nearest other values."""
+    """Yield each decision's name with designs that differ only in it: other options, and the nearest other values."""
     for decision in family.decisions:
         chosen = design[decision.name]
         for option in decision.options:

@@ -1,8 +1,8 @@
 """New tasks from any seed: `generated:DOMAIN/SEED?number=…&difficulty=…&families=…`.
 
-A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test side
-of `splits`. Without `families` the tasks come from all installed families, so they change when a family is installed;
-with `families` they depend only on the argument and the versions of those families.
+A new seed gives a test set that no one has trained on. Tasks of every seed except `train` are drawn from the test
+split (see `splits`). Without `families` the tasks come from all installed families, so they change when a family is
+installed; with `families` they depend only on the argument and the versions of those families.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Make = Callable[[int], Iterator[Task]]
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """The options that may follow the seed."""
+    """The options that can follow the seed."""
 
     number: int = 100
     difficulty: int | None = None
@@ -75,8 +75,8 @@ def load(argument: str) -> list[Task]:
 def make(domain: str, seed: str, query: Query, source: str) -> list[Task]:
     """Return the tasks, one of each family in turn; a progress bar shows the name of the source.
 
-    Raises ValueError if a family does not exist or cannot have the difficulty, and GeneratorError if it has fewer
-    tasks than requested.
+    Raises ValueError if a family does not exist or cannot have the difficulty, and GeneratorError if a family has
+    fewer tasks than requested.
     """
     makers = _pages(seed, query) if domain == Kind.domain else _functions(seed, query)
     each = -(-query.number // len(makers))

@@ -1,7 +1,7 @@
 """Files of the Hugging Face Hub at a pinned commit, with clear errors when they are unavailable.
 
-Without a network, the Hub's client retries for half a minute and logs each attempt. So for a file that is not cached,
-`reach` sends the Hub one request, with a timeout, before anything is downloaded. The user's settings are respected:
+Without a network, the Hub's client retries for half a minute and logs each attempt. So if a file is not cached,
+the Hub gets one request with a timeout before anything is downloaded. The user's settings are respected:
 HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_DATASETS_OFFLINE have their usual meaning. COLBENCH_OFFICIAL_DIR may name a
 folder with the same files, which takes precedence over the Hub.
 """
@@ -46,7 +46,7 @@ class HubFile(Struct, frozen=True):
 
 
 class UnreachableError(Exception):
-    """A file is not cached and cannot be downloaded from the Hub. The text is a short reason."""
+    """The error if a file is not cached and cannot be downloaded from the Hub. Its text is a short reason."""
 
 
 def fetch(repository: str, commit: str, file: str) -> Path:
@@ -73,7 +73,7 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Check that the Hub answers and has the commit, and silence its client inside. Raises UnreachableError if not."""
+    """Check that the Hub has the commit, and silence its client inside. Raises UnreachableError if the check fails."""
     with _quiet(), _reasons():
         _ask(repository, commit)
         yield

@@ -48,8 +48,8 @@ def examples(text: str, names: Sequence[str], file: str) -> dict[str, tuple[str,
     for name in names:
         if not found.get(name):
             raise DataError(
-                f"{file}: no questions for the decision {name}: it needs a line [{name}] with an empty line before it "
-                "and its questions in the lines under it"
+                f"{file}: no questions for the decision {name}: add an empty line, a line [{name}], and the questions, "
+                "each on a line below"
             )
     return found
 

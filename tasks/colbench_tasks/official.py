@@ -65,8 +65,9 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of a set, e.g. `backend/test`.
 
     Raises UserError if there is no set of that name, or if the file can be neither found nor downloaded. Raises
-    DataError, which names the row and the column, if a row does not fit the schema; also if the file is truncated. With
-    a list `malformed`, such rows are reported there and skipped; DataError is raised only if no row is left.
+    DataError if a row does not fit the schema (the error names row and column) or if the file is truncated. With a list
+    `malformed`, these flaws are reported there and malformed rows are skipped; DataError is raised only if no row is
+    left.
     """
     if name not in SETS:
         raise UserError(f"--tasks official:{name}: {_hint(name)}")
@@ -124,6 +125,6 @@ def _hint(name: str) -> str:
 def _how_to_get(file: str) -> str:
     return (
         f"With network access, run `hf download {REPOSITORY} --repo-type dataset {file}` "
-        f"(with `--local-dir FOLDER` and that folder in {LOCAL_DIR}), or give a file with such "
+        f"(with `--local-dir FOLDER` and that folder in {LOCAL_DIR}), or use a file with such "
         "rows: --tasks PATH"
     )

@@ -18,8 +18,8 @@ WHAT = {
     Kind.domain: "Frontend design: a rough idea of a page, the page itself, and the decisions behind it as facts.",
 }
 SIDES = {
-    "train": "the training side, which shares no design and no request with a set of any other seed",
-    "test": "the test side, which shares no design and no request with the training set",
+    "train": "the training split, which shares no design and no request with a set of any other seed",
+    "test": "the test split, which shares no design and no request with the training set",
 }
 OURS = "Apache-2.0, as the repository"
 
@@ -64,7 +64,7 @@ def websight(name: str) -> Origin:
     return Origin(
         what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
-        "2024. The addresses of random pictures, which are no longer served, are replaced by a fixed one.",
+        "2024. The URLs of random pictures, which are no longer served, are replaced by a fixed one.",
         license=websight_tasks.LICENSE,
         how="Streamed from the Hugging Face hub at first use; or `--tasks websight:PATH` for local files of its rows",
         tasks=websight_tasks.SPLITS.get(name, (0, None))[1],

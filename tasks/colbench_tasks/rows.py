@@ -156,7 +156,7 @@ def parquet_rows(
             present = {name: _without_nulls(value) for name, value in fields.items()}
             yield Row(place=f"{path}, row {number + 1}", number=number, fields=present)
             done = number + 1
-    except (OSError, ValueError) as cause:  # pyarrow's own are among them
+    except (OSError, ValueError) as cause:  # these include pyarrow's own errors
         place = f"{path}, after row {done}" if done else f"{path}"
         why = str(cause).split(". ")[0].strip(". \n")
         flaw = f"{place}: truncated, damaged or not a Parquet file ({why}): {AGAIN}"
@@ -193,7 +193,7 @@ def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
 
 
 def number_of_rows(path: File) -> int:
-    """Return the number of rows in the footer of a Parquet file. Raises DataError if the file is not a complete one."""
+    """Return the number of rows that a Parquet file's footer states. Raises DataError if the file is not complete."""
     from pyarrow.parquet import read_metadata  # type: ignore[import-untyped, unused-ignore]
 
     try:

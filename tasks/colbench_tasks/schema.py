@@ -1,6 +1,6 @@
 """The schemas of the official files, and checks for rows that do not match them.
 
-A missing column or another type causes an error that names all changes. A new column causes a warning, because the
+A missing column or a different type causes an error that names all changes. A new column causes a warning, because the
 known columns keep their meaning.
 """
 

@@ -1,7 +1,6 @@
-"""The split between training and test: each design and each request belongs to one side.
+"""The training split and the test split: each design and each request belongs to one of them.
 
-Sides are decided by a hash, not by earlier draws, so that the test set of any seed shares no design or request with the
-training set.
+A hash decides, not earlier draws, so that the test set of any seed shares no design or request with the training set.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from colbench.config import derive_seed
 
 Split = Literal["train", "test"]
 TRAIN = "train"
-"""The only seed that draws from the training side."""
+"""The only seed that draws from the training split."""
 _TEST_SHARE = 11
-"""One in `_TEST_SHARE` designs, and one in `_TEST_SHARE` requests, belongs to the test side."""
+"""One in `_TEST_SHARE` designs, and one in `_TEST_SHARE` requests, belongs to the test split."""
 
 
 def split_of(seed: str) -> Split:
-    """Return the side that a seed draws from."""
+    """Return the split that a seed draws from."""
     return "train" if seed == TRAIN else "test"
 
 
 def share(split: Split) -> Fraction:
-    """Return the expected share of designs, and of requests, on a side."""
+    """Return the expected share of all designs, and of all requests, in a split."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 
 
 def side(text: str) -> Split:
-    """Return the side of a design or a request, given as text."""
+    """Return the split of a design or a request, given as text."""
     return "test" if derive_seed("side", text) % _TEST_SHARE == 0 else "train"

@@ -52,7 +52,10 @@ class Trajectory(Struct, frozen=True, kw_only=True):
 def official_trajectories(
     *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Trajectory]:
-    """Yield the official dialogues, or the first `limit`. Raises errors of `read_trajectories` and `official.find`."""
+    """Yield the official dialogues, or the first `limit`.
+
+    Raises the errors of `read_trajectories` and `official.find`.
+    """
     path = find(FILE)
     tell_license(LICENSE)
     yield from read_trajectories(path, limit=limit, malformed=malformed)
@@ -90,7 +93,7 @@ def _turns(messages: Sequence[MessageRow]) -> Iterator[RecordedTurn]:
     expected = ["user", "assistant"] * (len(messages) // 2)
     if not messages or [message.role for message in messages] != expected:
         roles = ", ".join(message.role for message in messages) or "no messages"
-        raise DataError(f"`dialogue_history` does not go from user to assistant in turn: {roles}")
+        raise DataError(f"`dialogue_history` must alternate user and assistant, got: {roles}")
     replies, answers = messages[1::2], messages[2::2]
     for number, reply in enumerate(replies):
         yield RecordedTurn(

@@ -8,7 +8,7 @@ groups are downloaded; streaming with `datasets` would read all earlier rows and
 `websight:PATH` takes every row of a local file, Parquet or JSON lines, or of a folder of Parquet files.
 
 A row's `llm_generated_idea` is the request; its `text` is the page. The random Unsplash pictures, which are no longer
-served, are replaced by the fixed address that the official rows have.
+served, are replaced by the fixed URL that the official rows have.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of `train`, `test` or a local path.
 
     Raises UserError if the path does not exist or the Hub cannot be reached. Raises DataError, which names file, row
-    and changes, if the rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
-    skipped; DataError is raised only if no row is left.
+    and changes, if the rows do not fit WebSight's schema. With a list `malformed`, these rows are reported there
+    and skipped; DataError is raised only if no row is left.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)
@@ -159,8 +159,8 @@ def _fetch(start: int, size: int) -> list[dict[str, Any]]:
     except UnreachableError as cause:
         raise UserError(
             f"{REPOSITORY}: cannot be fetched from the Hub ({cause}). With network access, `hf download {REPOSITORY} "
-            f"--repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` gets the files; name the "
-            f"folder in {LOCAL_DIR}, or give any file or folder of such rows: --tasks websight:PATH"
+            f"--repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` gets the files; set "
+            f"{LOCAL_DIR} to the folder, or use any file or folder of such rows: --tasks websight:PATH"
         ) from cause
     require(rows, size, REPOSITORY, None)
     return rows

@@ -168,7 +168,7 @@ def test_the_package_depends_on_this_version_of_colbench_or_a_later_one(here):
         ("größe", "use letters from a to z"),
         ("my-agent\n", "use letters from a to z"),
         ("", "use letters from a to z"),
-        ("Class", "NAME Class: a Python keyword; choose another name, such as Class-agent"),
+        ("Class", "NAME Class: this is a Python keyword; choose another name, such as Class-agent"),
         ("Interviewer", "--agent interviewer already exists (colbench_agents.interviewer:"),
         ("http", "--agent http already exists"),
         ("json", "a Python module json already exists"),
@@ -195,8 +195,8 @@ def test_a_program_may_be_called_like_a_module(here, name):
 @pytest.mark.parametrize(
     ("to", "why"),
     [
-        ("full", "--to full: the folder is not empty; name a new or empty folder"),
-        ("full/file", "--to full/file: not a folder; name a new or empty folder"),
+        ("full", "--to full: the folder is not empty; use a new or empty folder"),
+        ("full/file", "--to full/file: this is not a folder; use a new or empty folder"),
         ("none/deep", "--to none/deep: the folder none does not exist"),
         ("x" * 300, "cannot be created: File name too long"),
     ],

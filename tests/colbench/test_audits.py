@@ -80,7 +80,7 @@ def test_if_the_process_is_lost_nothing_else_is(dialogues, caplog):
     with caplog.at_level(logging.WARNING):
         found = asyncio.run(with_a_kill())
     assert found == [audited(tasks[each.task_hash], each) for each in bare]
-    assert "the process of the audits ended" in caplog.text
+    assert "the audit process ended" in caplog.text
 
 
 def child_of(parent, name):

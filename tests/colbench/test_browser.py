@@ -276,7 +276,7 @@ async def test_a_renderer_that_was_not_entered_or_was_left_says_so(
     browser: Path, tmp_path: Path
 ) -> None:
     renderer = Renderer(str(browser), cache=tmp_path)
-    with pytest.raises(RenderError, match="is used outside `async with`"):
+    with pytest.raises(RenderError, match="must be used inside `async with`"):
         await renderer.render(GREEN_SQUARE)
     async with renderer:
         pass

@@ -414,7 +414,7 @@ def test_two_sources_are_refused(here, capsys, action):
     out = ["--out", "x.jsonl"] if action == "export" else []
     argv = ["tasks", *action.split(), "own.jsonl", "--tasks", "other.jsonl", *out]
     assert main(argv) == 2
-    assert "--tasks other.jsonl: SOURCE is given as well" in capsys.readouterr().err
+    assert "--tasks other.jsonl: cannot be combined with SOURCE" in capsys.readouterr().err
 
 
 def test_agents_are_listed(capsys):
@@ -482,7 +482,7 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "-- CLIP weights not found; needed for the cosine" in printed
-    assert "or name it with --clip-weights" in printed
+    assert "or pass it with --clip-weights" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"
     file.parent.mkdir(parents=True)
     file.touch()

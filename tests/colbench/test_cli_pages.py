@@ -184,7 +184,7 @@ def test_scoring_again_takes_no_cosine_away(without_clip, tiny_clip, capsys):
     Path("out/run.json").write_text(json.dumps(record))
     before = [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")]
     assert main(["score", "out"]) == 2
-    assert "Name CLIP's weights with --clip-weights" in capsys.readouterr().err
+    assert "Pass CLIP's weights with --clip-weights" in capsys.readouterr().err
     assert [Path("out", name).read_bytes() for name in ("rollouts.jsonl", "run.json")] == before
 
 
@@ -297,10 +297,10 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--clip-weights", "nowhere"], "--clip-weights"),
         (
             ["eval", "--domain", "frontend", "--agent", "interviewer"],
-            "--agent interviewer: it supports backend tasks, but bundled:frontend has frontend tasks; name another "
+            "--agent interviewer: it supports backend tasks, but bundled:frontend has frontend tasks; choose another "
             "agent, such as designer",
         ),
-        (["eval", "--agent", "designer"], "such as interviewer, or choose tasks with --domain"),
+        (["eval", "--agent", "designer"], "such as interviewer, or select tasks with --domain"),
         (["render", "nowhere.html"], "nowhere.html: cannot be read"),
         (["render", "tasks.jsonl", "--browser", "/bin/true"], "/bin/true"),
     ],

@@ -131,8 +131,8 @@ def test_the_page_about_the_configuration_is_up_to_date():
     ("values", "message"),
     [
         ({"trails": 3}, r"^trails: unknown setting; did you mean `trials`\?$"),
-        ({"limit": 1e3}, "^limit: expected a whole number, such as 1000; given: 1000.0$"),
-        ({"trials": 0}, "^trials: expected a whole number >= 1; given: 0$"),
+        ({"limit": 1e3}, "^limit: expected a whole number, such as 1000, got 1000.0$"),
+        ({"trials": 0}, "^trials: expected a whole number >= 1, got 0$"),
         ({"agent_args": {"a": []}}, r"^agent_args\[...\]: expected true or false, a number or a"),
     ],
 )

@@ -37,26 +37,26 @@ def problem(values: Any, kind: Any = Outer, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"count": "x"}, "count: expected a whole number; given: x"),
-        ({"parts": "x"}, "parts: expected a whole number or auto; given: x"),
-        ({"on": 2}, "on: expected true or false; given: 2"),
-        ({"pair": [1]}, "pair: expected two values; given: 1"),
-        ({"mixed": []}, "mixed: expected a number or a text; given: []"),
-        ({"inner": {"name": "a", "rate": 0}}, "inner.rate: expected a number > 0.0; given: 0"),
+        ({"count": "x"}, "count: expected a whole number, got x"),
+        ({"parts": "x"}, "parts: expected a whole number or auto, got x"),
+        ({"on": 2}, "on: expected true or false, got 2"),
+        ({"pair": [1]}, "pair: expected two values, got 1"),
+        ({"mixed": []}, "mixed: expected a number or a string, got []"),
+        ({"inner": {"name": "a", "rate": 0}}, "inner.rate: expected a number > 0.0, got 0"),
         (
             {"inner": {"name": "a", "kind": "quick"}},
-            "inner.kind: expected fast, off or slow; given: quick",
+            "inner.kind: expected fast, off or slow, got quick",
         ),
         (
             {"many": [{"name": "a"}, {"nmae": "b"}]},
             "many[1].nmae: unknown key; did you mean `name`?",
         ),
         ({"many": [{}]}, "many[0].name: required, but missing"),
-        ({"by_name": {"a": {"name": 3}}}, "by_name[...].name: expected a text"),
+        ({"by_name": {"a": {"name": 3}}}, "by_name[...].name: expected a string"),
         ({"xyz": 1}, "xyz: unknown key"),
-        ({"inner": 3}, "inner: expected a table; given: 3"),
-        ({"count": "x" * 200}, f"count: expected a whole number; given: {'x' * 79}…"),
-        (3, "expected a table; given: 3"),
+        ({"inner": 3}, "inner: expected a table, got 3"),
+        ({"count": "x" * 200}, f"count: expected a whole number, got {'x' * 79}…"),
+        (3, "expected a table, got 3"),
     ],
 )
 def test_a_problem_names_the_key_the_reason_and_the_value(values, message):
@@ -66,7 +66,7 @@ def test_a_problem_names_the_key_the_reason_and_the_value(values, message):
 def test_a_table_inside_a_file_is_named():
     found = problem({"rate": 0, "name": "a"}, Inner, table="train")
     assert (found.key, found.field) == ("train.rate", "train")
-    assert str(problem([], Inner, table="train")) == "train: expected a table; given: []"
+    assert str(problem([], Inner, table="train")) == "train: expected a table, got []"
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_the_sheet_is_printed_without_a_file(flawed, capsys):
     ("source", "said"),
     [
         ("generated:backend/new?number=2&families=parking", "Generated from the seed `new`"),
-        ("generated:frontend/train?number=1", "the training side"),
+        ("generated:frontend/train?number=1", "the training split"),
     ],
 )
 def test_generated_sets_say_themselves_where_they_are_from(source, said, capsys):
@@ -279,7 +279,7 @@ def test_official_rows_say_their_license_and_how_many_of_them_there_are(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "--license: give the license of"),
+        ([], "--license: set the license of"),
         (["--license", "x", "--sample", "many"], "--sample many: expected a whole number"),
         (["--license", "x", "--sample", "-1"], "--sample -1: expected a whole number"),
         (["--license", "x", "--domain", "frontend"], "has no task of this domain"),

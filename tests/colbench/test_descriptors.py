@@ -34,7 +34,7 @@ def test_a_limit_that_cannot_hold_the_run_is_refused_with_the_concurrency_that_f
     assert ended.returncode == 2
     assert "--concurrency 150: about 650 open files are needed" in ended.stderr
     assert "the limit of this process is 500" in ended.stderr
-    assert "give --concurrency 100" in ended.stderr
+    assert "use --concurrency 100" in ended.stderr
     assert not (tmp_path / "run").exists()
 
 

@@ -162,7 +162,7 @@ def test_nothing_is_overwritten_unless_told_and_then_wholly(tasks, write, tmp_pa
     ("out", "message"),
     [
         ("missing/out.jsonl", "does not exist"),
-        (".", "not a file but a folder; name a file in it"),
+        (".", "this is a folder; choose a file in it"),
         ("source.jsonl/out", "does not exist"),
         ("x" * 300, "cannot be written: File name too long"),
     ],
@@ -195,9 +195,9 @@ def test_the_name_of_the_file_says_its_format(tasks, write):
 @pytest.mark.parametrize(
     ("name", "flags", "message"),
     [
-        ("out.csv", (), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
-        ("out", ("--format", "jsonl"), "give a name that ends in .jsonl, .jsonl.gz, .parquet"),
-        ("out.gz", (), "give a name that ends in"),
+        ("out.csv", (), "use a name that ends in .jsonl, .jsonl.gz, .parquet"),
+        ("out", ("--format", "jsonl"), "use a name that ends in .jsonl, .jsonl.gz, .parquet"),
+        ("out.gz", (), "use a name that ends in"),
         (
             "out.jsonl",
             ("--format", "parquet"),

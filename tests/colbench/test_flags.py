@@ -131,18 +131,18 @@ def test_lists_are_separated_by_commas():
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--trials", "0"], "--trials: expected a whole number >= 1; given: 0"),
-        (["--limit", "many"], "--limit: expected a whole number; given: many"),
-        (["--limit", "1e3"], "--limit: expected a whole number, such as 1000; given: 1e3"),
-        (["--seed", "1.0"], "--seed: expected a whole number, such as 1; given: 1.0"),
-        (["--seed", "1.5"], "--seed: expected a whole number; given: 1.5"),
-        (["--dialogue-timeout", "0"], "--dialogue-timeout: expected a number > 0.0; given: 0"),
+        (["--trials", "0"], "--trials: expected a whole number >= 1, got 0"),
+        (["--limit", "many"], "--limit: expected a whole number, got many"),
+        (["--limit", "1e3"], "--limit: expected a whole number, such as 1000, got 1e3"),
+        (["--seed", "1.0"], "--seed: expected a whole number, such as 1, got 1.0"),
+        (["--seed", "1.5"], "--seed: expected a whole number, got 1.5"),
+        (["--dialogue-timeout", "0"], "--dialogue-timeout: expected a number > 0.0, got 0"),
         (["--agent-arg", "volume"], "--agent-arg: `volume` is not NAME=VALUE"),
-        (["--agent-price", "1"], r"--agent-price: expected two values \(IN,OUT\); given: 1$"),
-        (["--agent-price", "1,x"], r"--agent-price: expected a number \(IN,OUT\); given: x$"),
-        (["--shard", "5/4"], "--shard: expected I/N with I from 1 to N; given: 5/4"),
-        (["--shard", "0/4"], r"--shard: expected a whole number >= 1 \(I/N\); given: 0"),
-        (["--shard", "3"], r"--shard: expected two values \(I/N\); given: 3$"),
+        (["--agent-price", "1"], r"--agent-price: expected two values \(IN,OUT\), got 1$"),
+        (["--agent-price", "1,x"], r"--agent-price: expected a number \(IN,OUT\), got x$"),
+        (["--shard", "5/4"], "--shard: expected I/N with I from 1 to N, got 5/4"),
+        (["--shard", "0/4"], r"--shard: expected a whole number >= 1 \(I/N\), got 0"),
+        (["--shard", "3"], r"--shard: expected two values \(I/N\), got 3$"),
         (["--task-ids", " , "], "--task-ids: the list is empty"),
         (["--config", "no-such.toml"], "--config: no-such.toml cannot be read"),
     ],
@@ -153,9 +153,9 @@ def test_a_bad_flag_is_named_with_its_value(argv, message):
 
 
 def test_a_bad_environment_variable_is_named():
-    with pytest.raises(UserError, match="COLBENCH_TRIALS: expected a whole number; given: x"):
+    with pytest.raises(UserError, match="COLBENCH_TRIALS: expected a whole number, got x"):
         read(environment={"COLBENCH_TRIALS": "x"})
-    with pytest.raises(UserError, match="COLBENCH_AGENT_ARGS: No closing quotation; given: a='1"):
+    with pytest.raises(UserError, match="COLBENCH_AGENT_ARGS: No closing quotation in `a='1`"):
         read(environment={"COLBENCH_AGENT_ARGS": "a='1"})
 
 
@@ -211,7 +211,9 @@ def test_a_bad_file_names_the_file_and_the_key(tmp_path):
     with pytest.raises(UserError, match=r"run.toml: unknown key `trails`; did you mean `trials`\?"):
         read("--config", str(file))
     file.write_text("xyz = 2\n")
-    with pytest.raises(UserError, match="run.toml: unknown key `xyz`; known are agent, agent_args"):
+    with pytest.raises(
+        UserError, match="run.toml: unknown key `xyz`; known keys are agent, agent_args"
+    ):
         read("--config", str(file))
     file.write_text("trials = 'x'\n")
     with pytest.raises(UserError, match="run.toml, key `trials`: expected a whole number"):
@@ -220,7 +222,7 @@ def test_a_bad_file_names_the_file_and_the_key(tmp_path):
     with pytest.raises(UserError, match="key `trials`: expected a whole number, such as 1000"):
         read("--config", str(file))
     file.write_text("agent_args = 3\n")
-    with pytest.raises(UserError, match="key `agent_args`: expected a table; given: 3"):
+    with pytest.raises(UserError, match="key `agent_args`: expected a table, got 3"):
         read("--config", str(file))
     file.write_text("trials = \n")
     with pytest.raises(UserError, match="run.toml is not TOML"):

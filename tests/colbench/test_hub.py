@@ -205,12 +205,15 @@ def test_a_name_that_no_repository_can_have_is_refused_before_anything_is_writte
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["tasks", "export", "x.jsonl"], "give --out FILE, --push-to-hub REPOSITORY, or both"),
-        (["tasks", "export", "x.jsonl", "--out", "y.jsonl", "--private"], "--private: give --push"),
-        (["report", "run", "--private"], "--private: give --push-to-hub REPOSITORY as well"),
+        (["tasks", "export", "x.jsonl"], "use --out FILE, --push-to-hub REPOSITORY, or both"),
+        (
+            ["tasks", "export", "x.jsonl", "--out", "y.jsonl", "--private"],
+            "--private: requires --push",
+        ),
+        (["report", "run", "--private"], "--private: requires --push-to-hub REPOSITORY"),
         (
             ["tasks", "export", "x.jsonl", "--push-to-hub", "a/b", "--format", "jsonl"],
-            "--format jsonl: give --out FILE as well",
+            "--format jsonl: requires --out FILE",
         ),
     ],
 )

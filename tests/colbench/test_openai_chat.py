@@ -527,7 +527,7 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     assert parse_spec("model@main")[0] == "model@main"
     with pytest.raises(UserError, match="does not name a model"):
         parse_spec("@http://h:1/v1")
-    with pytest.raises(UserError, match="has no address after the `@`; write m@http://"):
+    with pytest.raises(UserError, match="has no URL after the `@`; write m@http://"):
         parse_spec("m@")
 
 
@@ -541,7 +541,7 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     ],
 )
 def test_an_address_without_a_scheme_is_refused_with_the_spelling_that_works(spec, suggestion):
-    with pytest.raises(UserError, match=f"is not an address; write {suggestion}$"):
+    with pytest.raises(UserError, match=f"is not a URL; write {suggestion}$"):
         parse_spec(spec)
 
 

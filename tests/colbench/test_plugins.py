@@ -88,7 +88,11 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             "the import failed\nModuleNotFoundError: No module named 'no'",
         ),
         ("no_such_file.py:Agent", {}, "the file .*no_such_file.py does not exist"),
-        ("{module}", {}, "the file has several names; choose the agent with .*my_agents.py:NAME"),
+        (
+            "{module}",
+            {},
+            "a file can have several objects; choose the agent with .*my_agents.py:NAME",
+        ),
         (
             "openai",
             {},
@@ -172,7 +176,7 @@ def test_a_byte_order_mark_is_no_part_of_a_row(tmp_path):
 
 
 def test_a_folder_in_place_of_a_file_is_said(tmp_path):
-    with pytest.raises(UserError, match="this is a folder; name a task file in it"):
+    with pytest.raises(UserError, match="this is a folder; choose a task file in it"):
         plugins.resolve_tasks(str(tmp_path))
 
 
@@ -197,7 +201,7 @@ def test_a_malformed_row_names_file_line_and_field(tmp_path):
     good = '{"problem_description": "p", "ground_truth": "def f(): pass", "test_cases": {"test1": "f()"}}'
     path.write_text(good + '\n{"problem_description": 3}\n')
     with pytest.raises(
-        DataError, match=r"tasks.jsonl, line 2: `problem_description`: expected a text"
+        DataError, match=r"tasks.jsonl, line 2: `problem_description`: expected a string"
     ):
         plugins.resolve_tasks(str(path))
     path.write_text(good + "\n{oops\n")

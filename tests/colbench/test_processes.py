@@ -406,7 +406,7 @@ def test_an_executor_that_is_unknown_ends_in_one_line(here, capsys):
 
     for name in ("spark", "ray:", "local:1"):
         assert main(["eval", "--executor", name, "--dry-run"]) == 2
-        assert f"--executor {name}: unknown; give local, ray, or" in capsys.readouterr().err
+        assert f"--executor {name}: unknown; use local, ray, or" in capsys.readouterr().err
 
 
 def test_objects_do_not_go_to_a_cluster(here):
@@ -439,4 +439,4 @@ def test_the_command_says_how_many_processes_there_are(here, capsys):
     assert "workers 2 processes\n" in said.out
     assert "4/4" in said.err
     assert main(["eval", "--processes", "many"]) == 2
-    assert "--processes: expected a whole number or auto; given: many" in capsys.readouterr().err
+    assert "--processes: expected a whole number or auto, got many" in capsys.readouterr().err

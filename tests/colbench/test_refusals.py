@@ -24,7 +24,7 @@ def _here(tmp_path, monkeypatch):
     ("flags", "variable", "message"),
     [
         ((), "COLBENCH_AGNET", "COLBENCH_AGNET: unknown environment variable; did you mean COLBENCH_AGENT?"),
-        (("--limit", "1e3"), "", "--limit: expected a whole number, such as 1000; given: 1e3"),
+        (("--limit", "1e3"), "", "--limit: expected a whole number, such as 1000, got 1e3"),
         (
             ("--tasks", "rows.jsonl"),
             "",

@@ -108,7 +108,7 @@ async def test_a_human_that_swallows_its_cancellation_does_not_hold_up_a_step():
     ("given", "message"),
     [
         ({"domian": "backend"}, "domian: unknown setting; did you mean `domain`?"),
-        ({"tasks": ["a"]}, "tasks: expected a source.*; given: 'a'"),
+        ({"tasks": ["a"]}, "tasks: expected a source.*; got 'a'"),
         ({"domain": "backend", "human": 3}, "human: builtins:int has no method `respond`"),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_wrong_argument_is_named(given, message):
 
 
 async def test_what_is_no_task_or_no_agent_is_refused(session):
-    with pytest.raises(colbench.UserError, match="task: expected a Task.*; given: 'foo'"):
+    with pytest.raises(colbench.UserError, match="task: expected a Task.*, got 'foo'"):
         session.start("foo")
     with pytest.raises(colbench.UserError, match="agent: builtins:int has no method `reply`"):
         await session.run(42, [])

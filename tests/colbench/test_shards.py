@@ -266,7 +266,7 @@ def test_shards_run_by_other_versions_or_sandboxes_need_force(
 
 
 def test_a_folder_that_is_taken_or_named_twice_or_in_use_is_refused(runs, tmp_path):
-    with pytest.raises(UserError, match="already exists; name a new folder"):
+    with pytest.raises(UserError, match="already exists; choose a new folder"):
         colbench.merge(shards(runs), out=runs / "whole")
     with pytest.raises(UserError, match="given twice"):
         colbench.merge([*shards(runs), runs / "1"], out=tmp_path / "merged")

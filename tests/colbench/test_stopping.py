@@ -128,7 +128,7 @@ def colbench(agent, *flags):
     ("agent", "reason"),
     [
         ("Blocks", "blocked the event loop: use asyncio.to_thread or a plain function"),
-        ("Swallows", "catches CancelledError, so it was abandoned"),
+        ("Swallows", "catches CancelledError, so the call was abandoned"),
     ],
 )
 @pytest.mark.parametrize("place", PLACES)

@@ -318,7 +318,7 @@ BAD_FLAGS = {
     ("--concurrency", "none"): "--concurrency: expected a whole number",
     ("--concurrency", "0"): "--concurrency: expected a whole number >= 1",
     ("--limit", "-3"): "--limit: expected a whole number",
-    ("--price", "3"): "--price: expected two values; given: 3",
+    ("--price", "3"): "--price: expected two values, got 3",
     ("--model-arg", "temperature=hot"): "--model-arg, temperature: expected a number",
     ("--model-arg", "heat=1"): "--model-arg, heat: unknown key",
     ("--model-arg", "heat"): "--model-arg: `heat` is not NAME=VALUE",
@@ -327,11 +327,11 @@ BAD_FLAGS = {
     ("--guess", "guesser", "--guess-tries", "0"): "--guess-tries: expected a whole number >= 1",
     ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
     ("--against", "nowhere"): "--against nowhere: neither a file nor a known source",
-    ("--model", "gpt-4o"): "--model gpt-4o: write openai:MODEL[@BASE_URL]",
+    ("--model", "gpt-4o"): "--model gpt-4o: use openai:MODEL[@BASE_URL]",
     ("--model", "openai:@http://x/v1"): "does not name a model",
     ("--model", "openai:m@http://127.0.0.1:9/v1"): "no model server answers",
     ("--source", "no.jsonl"): "--source no.jsonl: cannot be read: No such file",
-    ("--out", "new.json"): "--out new.json: give a name that ends in .jsonl",
+    ("--out", "new.json"): "--out new.json: use a name that ends in .jsonl",
     ("--out", "nodir/new.jsonl"): "--out nodir/new.jsonl: the folder nodir does not exist",
 }
 

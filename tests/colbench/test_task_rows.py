@@ -51,7 +51,7 @@ def write(path, *rows):
             r"`statment`: unknown key; did you mean `statement`\?",
         ),
         (without("ground_truth"), "`ground_truth`: required, but missing"),
-        (ROW | {"ground_truth": 3}, "`ground_truth`: expected a text"),
+        (ROW | {"ground_truth": 3}, "`ground_truth`: expected a string"),
         (ROW | {"facts": [{"name": "it"}]}, r"`facts\[0\].topics`: required, but missing"),
         (ROW | {"facts": [3]}, r"`facts\[0\]`: expected a table"),
         ([ROW], "expected a JSON object"),

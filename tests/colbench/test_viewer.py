@@ -308,7 +308,7 @@ def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
     for words, message in (
         ([str(tmp_path)], "is not a run folder"),
         ([folder, folder, "--list"], "the terminal shows one run at a time"),
-        ([folder, "--trial", "1"], "--trial: selects a trial of --task; give --task as well"),
+        ([folder, "--trial", "1"], "--trial: selects a trial of --task; set --task as well"),
         ([folder, "--list", "--open"], "--open: configures the web viewer"),
         ([folder, "--notes", "--port", "0"], "--port: configures the web viewer"),
     ):
@@ -331,4 +331,4 @@ def test_exported_pages_link_to_one_another_and_to_nothing_else(played, tmp_path
             assert not place or (file.parent / place).is_file(), (file, link)
             assert not part or f'id="{part}"' in file.read_text("utf-8")
     assert main(["view", str(played[0]), "--export", str(target)]) == 2
-    assert "name a new or empty folder" in capsys.readouterr().err
+    assert "use a new or empty folder" in capsys.readouterr().err

@@ -157,7 +157,7 @@ def test_the_endpoint_is_reached_shown_and_pinned(run, here, capsys):
         server.shutdown()
     assert codes == [0, 0, 2], "the second is the same endpoint"
     said = capsys.readouterr()
-    assert f"no network but 127.0.0.1:{port}" in said.out
+    assert f"no network except 127.0.0.1:{port}" in said.out
     assert "config.agent_endpoint" in said.err
     (rollout,) = read_rollouts(Path("out/rollouts.jsonl"))
     assert rollout.turns[0].said == "Are there limits?"

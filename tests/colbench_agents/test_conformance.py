@@ -287,7 +287,12 @@ class Owes:
         ),
         (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
         (Blocks(), "advice", "Does not block other dialogues", "blocked the event loop"),
-        (Owes(), "broken", "Reports no negative token counts", "it reports 1 and -1 tokens"),
+        (
+            Owes(),
+            "broken",
+            "Reports no negative token counts",
+            "it reports 1 prompt tokens and -1 completion tokens",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -250,7 +250,7 @@ async def test_one_dialogue_that_blocks_is_named_and_the_others_go_on(play, agen
 @pytest.mark.slow
 async def test_one_that_does_not_heed_its_cancellation_is_left_behind(play, agent_of):
     (done,) = await play(agent_of("Stubborn"), seconds=0.5)
-    assert "catches CancelledError, so it was abandoned" in done.failure.reason
+    assert "catches CancelledError, so the call was abandoned" in done.failure.reason
 
 
 @pytest.mark.slow

@@ -139,9 +139,12 @@ BROKEN = {
         **ROW,
         "task": {"problem_description": "x", "test_cases": {}},
     },
-    "from user to assistant in turn: user, user": {**ROW, "dialogue_history": [DIALOGUE[0]] * 2},
-    "in turn: user, assistant, user$": {**ROW, "dialogue_history": DIALOGUE[:3]},
-    "in turn: no messages": {**ROW, "dialogue_history": []},
+    "must alternate user and assistant, got: user, user": {
+        **ROW,
+        "dialogue_history": [DIALOGUE[0]] * 2,
+    },
+    "got: user, assistant, user$": {**ROW, "dialogue_history": DIALOGUE[:3]},
+    "got: no messages": {**ROW, "dialogue_history": []},
 }
 
 

@@ -38,11 +38,11 @@ LONG_BYTES_WITH_PICTURES = 6 * 1024 * 1024
 NOT_CONCURRENT = "it is not `concurrent`"
 NOT_LONG = "it does not ignore the unknown field that makes a message long"
 STRANGE: dict[str, Any] = {"unheard": {"deep": [1, 2.5, None, ""]}, "of": True}
-"""Fields that the protocol page does not name."""
+"""Fields that the protocol does not define."""
 FIXES = {
     READY: f'Its first message is {{"type": "ready", "protocol": "{PROTOCOL}", "name": …}}.',
     REPLIES: 'Answer each `messages` with one {"type": "reply", "episode": …, "content": …}.',
-    NAMES: "Copy `episode` from the `messages` it answers.",
+    NAMES: "Copy `episode` from the `messages` that the reply answers.",
     SAME: "Keep values that change by themselves, such as times, out of name, version and "
     "abilities.",
     UNKNOWN: "Read only the fields you need, and skip the others.",
@@ -52,7 +52,7 @@ FIXES = {
 
 
 class Findings:
-    """The results of rules by name; the work that decides a rule is done when its result is first requested."""
+    """The results of rules by name; a rule is checked when its result is first requested."""
 
     def __init__(self) -> None:
         self._found: dict[str, AgentError | EndpointError | str | None] = {}
@@ -151,7 +151,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return the maximum amount of text for a message: a picture takes several MB."""
+    """Return text as long as the longest message in a run; if the agent accepts pictures, that is several MB."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

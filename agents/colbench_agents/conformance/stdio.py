@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Check another process: its `ready`, a dialogue with unknown fields, and one cut off in the middle."""
+        """Check a new process: its `ready`, a dialogue with unknown fields, and the end of input in this dialogue."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -174,7 +174,7 @@ class StdioRules:
                     raise AgentError(f"in a third dialogue after two had ended: {cause}") from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return the `ready` of another process; ignore further messages if the program sends any unasked."""
+        """Return the `ready` of a new process; skip unasked messages if the program is known to send them."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -236,7 +236,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if the program writes something, or ends without `or_end`."""
+        """Raise AgentError if the program writes something or, unless `or_end` is set, ends."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):

@@ -1,7 +1,7 @@
 """The designer: a keyless agent that starts from a template and applies the human's comments by rules.
 
 It knows web pages in general, but uses neither the bundled pages nor their generator. It keeps a model of its page
-(bands, columns, rows, leaves) that each sentence changes a little.
+(things at positions) that each sentence changes a little.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _same(wish: Missing, other: Wish) -> bool:
 
 
 def _again(wish: Moved, other: Wish) -> bool:
-    """Return True if something that was moved up or down before must be moved again, with everything next to it."""
+    """Return True if an earlier wish already moved the same thing in the same direction, up or down."""
     same = isinstance(other, Moved) and (wish.kind, wish.text) == (other.kind, other.text)
     return same and isinstance(other, Moved) and wish.down * other.down > 0
 

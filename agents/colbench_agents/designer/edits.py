@@ -1,4 +1,4 @@
-"""Changes to the page that the human wishes for."""
+"""Changes to the page, as the human wishes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _back(page: Page) -> None:
 
 
 def _clear_row(page: Page, wish: Missing) -> None:
-    """Remove the template's other links in a row that gets links from the human."""
+    """Remove the template's links from a row for which the human asks for links."""
     anchor = by_text(page, wish.place.anchor) if wish.place.anchor else None
     if anchor and wish.place.relation in ("left", "right"):
         anchor.asked = True
@@ -103,8 +103,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Complete a text from its quoted beginning.
 
-    The next word is so long that a quotation including it would be cut at the same place; so the human refers to the
-    rest.
+    The first added word is so long that the human's next quotation is cut at the same place, so that the human then
+    refers to the rest.
     """
     if not text.endswith("…"):
         return text
@@ -114,7 +114,7 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove what was inserted for a repeated wish; return False if it is better left in place."""
+    """Remove what an earlier, equal wish inserted; return False if a thing without text already has the wished size."""
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:
@@ -168,7 +168,7 @@ def _(wish: Reworded, page: Page) -> None:
 
 
 def _rest(text: str, part: str) -> str:
-    """Return a text in which everything after the first two words of a part is replaced by the part."""
+    """Return a text in which everything from the first two words of a part on is replaced by the part."""
     words, new = text.split(), part.lstrip("…").split()
     if len(part) >= CUT:
         new = [*new[:-1], FILLER]
@@ -283,13 +283,13 @@ def _(wish: Moved, page: Page) -> None:
 
 
 def _across(page: Page, thing: Thing, words: str) -> None:
-    """Move something that is at the right height to the left, the right or the middle."""
+    """Move a thing that is already at the right height horizontally: to the left, the right or the middle."""
     align: Align = "left" if "left" in words else "right" if "right" in words else "center"
     _align(page, thing, align)
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Align lines of text in their frame; a row of links, or anything else, on the page."""
+    """Align text within its frame, and a row of links or any other thing on the page."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:
@@ -325,5 +325,5 @@ def _(wish: Height, page: Page) -> None:
 
 
 def _lowest(page: Page, above: float) -> float:
-    """Return the lowest end of all things that begin above a height."""
+    """Return the lowest bottom edge of all things that begin above a height."""
     return max((one.bottom for one in page.contents if one.y < above), default=0)

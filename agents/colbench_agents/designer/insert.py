@@ -12,7 +12,7 @@ from colbench_agents.designer.wishes import Place
 
 MARGIN = 16
 COLUMN = 200
-"""Minimum width of words."""
+"""Minimum width of a column of text."""
 WIDE = 1200
 """Minimum width of things that span the page from edge to edge."""
 
@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest wide area of the color `ground`, if something must be on that color and its anchor is not."""
+    """Return the lowest wide area of the color `ground`, if new things need that color and the anchor has another."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return where something below an anchor begins: below the anchor's area, if it must be on another color."""
+    """Return the y at which things below an anchor begin: below the anchor's area, if they need another color."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,7 +102,7 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return where something above an anchor ends: above the anchor's area, if it must be on another color."""
+    """Return the y at which things above an anchor end: above the anchor's area, if they need another color."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y

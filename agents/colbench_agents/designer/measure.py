@@ -43,13 +43,13 @@ BOLD = 1.06
 
 
 def text_width(text: str, size: int, *, bold: bool = False) -> float:
-    """Return the width in pixels of a text on one line."""
+    """Return the width in pixels of text on one line."""
     width = sum(WIDTHS.get(letter, OTHER) for letter in text) * size / 1000
     return width * (BOLD if bold else 1)
 
 
 def text_height(text: str, size: int, width: float, *, bold: bool = False) -> float:
-    """Return the height in pixels of a text broken into lines of a given width."""
+    """Return the height in pixels of text broken into lines of a given width."""
     words = text_width(text, size, bold=bold)
     lines = max(1, math.ceil(words * 1.02 / max(width, 1)))
     return lines * LINE_HEIGHTS[size]

@@ -1,7 +1,7 @@
 """The designer's model of a page: things at positions, as on a drawing board.
 
-Every thing has its own frame, so a sentence about one does not affect the others. Inserting or removing a thing moves
-everything below it, as in a normal page.
+Every thing has its own frame, so a comment about one thing does not affect the others. Inserting or removing a thing
+moves everything below it, as in a normal page.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Thing(Struct, kw_only=True, eq=False):
 
     @property
     def middle(self) -> tuple[float, float]:
-        """The position of its center, horizontally and vertically."""
+        """The position of the thing's center, horizontally and vertically."""
         left, right = self.span
         return (left + right) / 2, self.y + self.height / 2
 
     @property
     def span(self) -> tuple[float, float]:
-        """Visible horizontal extent: for text, that of the words instead of the frame."""
+        """The visible left and right edges; for text, the edges of the words, not of the frame."""
         if self.kind not in ("heading", "text", "link"):
             return self.x, self.x + self.width
         own = min(self.width, text_width(self.text, self.size, bold=self.bold))
@@ -118,7 +118,7 @@ class Page(Struct, kw_only=True):
         self.settle()
 
     def shift(self, things: Iterable[Thing], by: float) -> None:
-        """Move things down, or up if negative; areas that hold some of them, but not all, grow or shrink."""
+        """Move things down, or up if `by` is negative; areas that contain them, but do not move, grow or shrink."""
         moved = list(things)
         ids = set(map(id, moved))
         for area in self.areas:

@@ -14,7 +14,7 @@ TOGETHER = 32
 
 
 def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
-    """Give a thing a background color; if it is in a card, color only its column."""
+    """Give a thing a background color; with `card`, color only the thing's column."""
     area = page.behind(thing)
     if area and color != area.background and _disputed(page, area, thing):
         _next_line(page, area, thing)
@@ -40,7 +40,7 @@ def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
 
 
 def _next_line(page: Page, area: Thing, thing: Thing) -> None:
-    """Move the links of a line below its area because they need another background."""
+    """Move the links on a thing's line below the area, where they can have another background."""
     row = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
     page.shift([one for one in page.below(area.bottom) if one not in row], BAR)
     left = min(one.x for one in row)
@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return the things on a thing's line and after a heading, as long as nothing else is behind them."""
+    """Return the things on a thing's line that have the same area behind them; for a heading, also those after it."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

@@ -69,7 +69,7 @@ def read(said: str) -> list[Wish]:
 
 
 def place(words: str) -> Place:
-    """Parse a position from a text; return an empty place if it states none."""
+    """Parse the position that words state; return an empty place if they state none."""
     beside = RELATIVE.search(words)
     if beside:
         relation = beside[1].removeprefix("to the ").removesuffix(" of")

@@ -16,7 +16,7 @@ class Place(Struct, frozen=True):
     anchor: str = ""
     """The quoted text of the neighboring thing."""
     spot: str = ""
-    """The words used, out of `top`, `middle`, `bottom` and `left`, `right`, separated by a space."""
+    """The spot's words, out of `top`, `middle`, `bottom`, `left` and `right`, separated by a space."""
 
 
 class Missing(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Missing(Struct, frozen=True, kw_only=True):
     color: str | None = None
     background: str | None = None
     on_picture: bool = False
-    """True if it should be on a picture instead of a color."""
+    """True if the things should be on a picture instead of a color."""
     width: int | None = None
     height: int | None = None
 
@@ -44,7 +44,7 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A wish for another text. A new text that begins with … replaces the part from its first words on."""
+    """A wish for other words in a thing. A text that begins with … replaces everything from its first words on."""
 
     kind: BlockKind
     mine: str

@@ -10,6 +10,6 @@ from colbench.task import BACKEND
 
 
 def instructions(domain: str = BACKEND, max_turns: int = 10) -> str:
-    """Return the system prompt of the built-in model agent: its task, and how it ends a dialogue."""
+    """Return the system prompt of the built-in model agent, which states the task and how to end a dialogue."""
     prompt = get_domain(domain).agent_prompt(single_turn=False, pictures=False)
     return prompt.replace("{max_turns}", str(max_turns))

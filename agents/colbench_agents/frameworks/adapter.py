@@ -1,4 +1,4 @@
-"""Code shared by all adapters: a separate conversation for each dialogue, on the agent's side."""
+"""Code shared by all adapters: a separate conversation for each dialogue, run in the agent's thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench_agents.frameworks.side import Side
 
 
 class Adapter(ABC):
-    """A ColBench agent that wraps the user's `own` object; `file` is the Python file of the object, if there is one.
+    """A ColBench agent that wraps the user's `own` object; `file` is the Python file that contains it, if any.
 
     The object's attributes `accepts_images` and `domains` have the same meaning as those of any agent.
     """
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """Build a reply with the framework's token counts, if it made any request."""
+    """Build a reply with the framework's token counts, if the framework made any request."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

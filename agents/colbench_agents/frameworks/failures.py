@@ -1,7 +1,7 @@
-"""Assigning an exception of an agent from another framework to the agent, its model server, or the user.
+"""Attribution of exceptions in another framework's agent: to the agent, its model server, or the user.
 
-Errors are distinguished by the names of their classes, which the clients of model servers share, so that none of those
-packages is needed here.
+Errors are distinguished by the names of their classes, which the clients of model servers share, so that none of the
+clients' packages is needed here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNANSWERED = {
     "ClientConnectionError",  # aiohttp
     "URLError",  # urllib
 }
-"""Errors that mean a server could not be reached, or broke the connection."""
+"""Exceptions that mean that a server could not be reached, or broke the connection."""
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}
@@ -73,7 +73,7 @@ def _named(error: BaseException, names: set[str]) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, whose attribute depends on the client (aiohttp: `status`, urllib: `code`)."""
+    """Return an error's HTTP status; the attribute's name depends on the client (aiohttp: `status`, urllib: `code`)."""
     names = ("status_code", "status", "code")
     holders = (error, getattr(error, "response", None))
     found = (getattr(each, name, None) for each in holders for name in names)

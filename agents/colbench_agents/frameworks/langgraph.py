@@ -29,7 +29,7 @@ class LangGraphAgent(Adapter):
         self.graph = own.compile() if hasattr(own, "compile") else own
         if "messages" not in self.graph.channels:
             raise UserError(
-                "the state of the graph has no `messages`; give a function that calls the graph "
+                "the state of the graph has no `messages`; pass a function that calls the graph "
                 "instead"
             )
 

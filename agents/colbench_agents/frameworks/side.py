@@ -18,13 +18,13 @@ from colbench.loop_watch import LoopWatch
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 5.0
-"""Seconds that running code has to end."""
+"""Seconds that running code gets to end when the thread is stopped."""
 
 
 class Side:
     """A thread with an event loop: `start` it, `run` coroutines in it from any other loop, then `stop` it.
 
-    In coroutines there, `asyncio.to_thread` starts a thread for every call immediately, even if many others block.
+    In its coroutines, `asyncio.to_thread` starts a thread for every call immediately, even if many others block.
     """
 
     def __init__(self) -> None:
@@ -38,10 +38,10 @@ class Side:
         self._thread.start()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run the coroutine in the thread and return its result. Canceling this cancels the coroutine."""
+        """Run the coroutine in the thread and return its result. Canceling the call cancels the coroutine."""
         if self._loop is None:
             work.close()
-            raise RuntimeError("the agent was used outside `async with`")
+            raise RuntimeError("the agent must be used inside `async with`")
         if clock := RUNNING.get():
             clock.follow(self._loop)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
@@ -66,7 +66,7 @@ class Side:
 
 
 class _Threads(ThreadPoolExecutor):
-    """An executor with a daemon thread for each call: hanging calls would fill a pool and keep the process alive."""
+    """An executor with a daemon thread for each call; hanging calls would fill a pool and keep the process alive."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()

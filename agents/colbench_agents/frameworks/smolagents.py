@@ -15,9 +15,9 @@ from colbench_agents.frameworks.adapter import Adapter, said
 
 
 class SmolagentsAgent(Adapter):
-    """An adapter that calls `run` in a thread for every turn; the final answer is the reply. Each dialogue has a copy.
+    """An adapter that calls `run` in a thread for every turn; the final answer is the reply.
 
-    The agent's copy has its own memory and keeps it between turns; model, tools and logger are shared.
+    Each dialogue has its own copy of the agent, which keeps memory between turns; model, tools and logger are shared.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

@@ -3,7 +3,7 @@
 #   colbench eval --agent "cmd:bash agents/examples/bash/agent.sh" --limit 20
 # It parses JSON with patterns, which is enough for the fields that it reads; if `jq` is installed, use that.
 
-say() { # the text, already escaped for JSON
+say() { # send a reply whose text is already escaped for JSON
     printf '{"type":"reply","episode":"%s","content":"%s"}\n' "$episode" "$1"
 }
 

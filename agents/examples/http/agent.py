@@ -28,7 +28,7 @@ def reply(messages: list[dict[str, str]]) -> str:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A handler of the four requests of the protocol."""
+    """A handler for the four requests of the protocol."""
 
     def do_GET(self) -> None:
         """Answer GET /v1/agent with the agent's description."""

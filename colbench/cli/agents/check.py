@@ -1,7 +1,7 @@
 """`colbench agents check`: run scripted dialogues with an agent, and show which rules it follows.
 
-The rules of agents/README.md apply to every agent; those of docs/agent-protocol.md also apply to an agent over stdin
-and stdout or HTTP. Returns 0 if all are followed, else 1.
+The rules of agents/README.md apply to every agent; the rules of docs/agent-protocol.md also apply to an agent that
+talks over stdin and stdout or HTTP. Returns 1 if a rule is broken or skipped, else 0.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def add_to(actions: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check every rule and print the results. Return 0 if all are followed, else 1."""
+    """Check every rule and print the results. Return 1 if a rule is broken or skipped, else 0."""
     from colbench.agent_isolation import find_agent, isolate
     from colbench.cli.agents.checking import Checking
     from colbench.progress import show_line
 
     if not args.timeout > 0:
-        raise UserError(f"--timeout: expected seconds above 0; given: {args.timeout:g}")
+        raise UserError(f"--timeout: expected seconds above 0, got {args.timeout:g}")
     config = replace(read_config(args, base=RunConfig()), agent=args.spec)
     agent = find_agent(config)
     isolate(agent, config, None)
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(verdict: Verdict) -> None:
-    """Print one line for a rule, plus the reason and the fix if it is broken. Leave skipped rules to `conclude`."""
+    """Print one line for a rule, plus the reason and the fix if it is broken. `conclude` prints skipped rules."""
     style = STYLES.get(verdict.outcome, "dim")
     if verdict.outcome == "not applicable":
         _print(verdict.outcome, style, f"{verdict.rule}: {verdict.reason}")

@@ -18,7 +18,7 @@ from colbench.participants import start
 
 Outcome = Literal["kept", "broken", "advice", "not applicable", "skipped"]
 GRACE = 3.0
-"""Seconds that the check of a rule has to end after it was canceled."""
+"""Seconds within which the check of a rule must end after it was canceled."""
 STUCK = "it blocks the event loop, or cannot be canceled"
 
 

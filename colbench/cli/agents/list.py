@@ -1,4 +1,4 @@
-"""`colbench agents list`: list the values of `--agent`: installed names, and forms of specs."""
+"""`colbench agents list`: list the values that `--agent` accepts, both installed names and other forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench.command import describe
 OTHER = (
     ("openai:MODEL[@URL]", "a model on any OpenAI-compatible server"),
     ("vllm:MODEL_OR_PATH", "a model on a vLLM server that ColBench starts and stops"),
-    ("local:MODEL_OR_PATH", "a model in the process of the run, without a server"),
+    ("local:MODEL_OR_PATH", "a model loaded into the run's own process, without a server"),
     ("cmd:COMMAND", "a program in any language, over stdin and stdout"),
     ("http://HOST:PORT", "a server in any language; also https://"),
     ("path/to/file.py:attribute", "a class of your own"),
@@ -20,7 +20,7 @@ OTHER = (
 )
 
 TAKE_MORE = {"openai", "vllm", "local", "cmd", "http", "https"}
-"""Agent names that must be completed, such as with a model's name."""
+"""Agent names that are valid only with an addition, such as a model's name."""
 
 
 def add_to(actions: Any) -> None:

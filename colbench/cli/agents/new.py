@@ -34,7 +34,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
     what: str
     install: str
-    """Command that installs the requirements of its tests."""
+    """Command that installs what the package's tests require."""
     first: tuple[str, str]
     """The first commands to try."""
 
@@ -119,10 +119,12 @@ def _check_name(name: str) -> None:
 
 
 def _check_module(name: str) -> None:
-    """Raise UserError if no Python package can have this name."""
+    """Raise UserError if the name is a Python keyword or an existing module."""
     module = _as_module(name)
     if iskeyword(module):
-        raise UserError(f"NAME {name}: a Python keyword; choose another name, such as {name}-agent")
+        raise UserError(
+            f"NAME {name}: this is a Python keyword; choose another name, such as {name}-agent"
+        )
     found = find_spec(module)
     if found and found.origin:  # a folder without modules, such as an empty one, has no origin
         raise UserError(
@@ -151,7 +153,7 @@ def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
 
 @contextmanager
 def made_whole(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder. On success it becomes `folder`, on an error it is removed.
+    """Yield a temporary folder, which becomes `folder` on success and is removed on an error.
 
     Raises UserError, which names `--to`, if `folder` is not empty or cannot be created.
     """
@@ -177,10 +179,10 @@ def _is_there(folder: Path) -> bool:
     """Return True if the folder exists and is empty, False if it can be created. Raises UserError otherwise."""
     if folder.is_dir():
         if any(folder.iterdir()):
-            raise UserError(f"--to {folder}: the folder is not empty; name a new or empty folder")
+            raise UserError(f"--to {folder}: the folder is not empty; use a new or empty folder")
         return True
     if folder.exists():
-        raise UserError(f"--to {folder}: not a folder; name a new or empty folder")
+        raise UserError(f"--to {folder}: this is not a folder; use a new or empty folder")
     if not folder.parent.is_dir():
         raise UserError(f"--to {folder}: the folder {folder.parent} does not exist")
     return False

@@ -48,12 +48,12 @@ class AgentRules:
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
     def _of_this_process(self) -> list[Rule]:
-        """Return the rules for an agent in this process; for one in another process, the protocol covers them."""
+        """Return the rules for a Python agent; agents over stdin and stdout or HTTP have their own rules instead."""
         return [
             _rule(
                 "Names installed domains",
                 self._domains,
-                fix=f"Let `domains` be a tuple of these: {', '.join(DOMAINS)}; or leave it out.",
+                fix=f"Set `domains` to a tuple of these: {', '.join(DOMAINS)}; or leave it out.",
             ),
             _rule(
                 "Has the same description every time",
@@ -191,7 +191,7 @@ class AgentRules:
                 raise AgentError(f"`{name}` was {first.get(name)!r}, then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two descriptions of the agent; an agent in its own process gives the second from another process."""
+        """Return two descriptions of the agent; if it runs in its own process, the second comes from another one."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)
@@ -232,7 +232,8 @@ class AgentRules:
             used = turn.agent_usage
             if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
                 raise AgentError(
-                    f"it reports {used.prompt_tokens} and {used.completion_tokens} tokens"
+                    f"it reports {used.prompt_tokens} prompt tokens and "
+                    f"{used.completion_tokens} completion tokens"
                 )
 
     async def _answered(self) -> None:

@@ -23,9 +23,9 @@ ANY_TEXT = (
     "Größe, 総計, сумма, المجموع, 👩‍💻 e\u0301 — “so” 'so' \"so\" `so` \\n \\u0041 {so} {0} %s %(so)d $HOME </so> "
     "&amp; <script>1</script>\ttab\u2028line\u00a0space\ufeff\r\n```\nOUTPUT of it\n```\n"
 )
-"""Text that a person may write and a careless program may fail on."""
+"""Text that a person can write and that makes a careless program fail."""
 FAR_OFF = 1e9
-"""Seconds of a timeout that is never reached."""
+"""A timeout that is never reached, in seconds."""
 
 
 class Played(Struct, frozen=True, kw_only=True):
@@ -43,13 +43,13 @@ class Played(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, kw_only=True):
-    """The human's side: a request that contains `name` after the text `before`, then always the same words."""
+    """A scripted human, who sends `before` and a request that contains `name`, then always the same reply."""
 
     domain: str
     name: str = "add_up"
     before: str = ""
     picture: bytes = b""
-    """Picture that is shown with the human's words."""
+    """Picture that is shown with each reply of the human."""
     turns: int = 1
     """Maximum number of the agent's turns."""
     id: str = ""
@@ -57,7 +57,7 @@ class Script(Struct, kw_only=True):
     async def play(
         self, agent: Agent | StatefulAgent, patience: float, limit: float = FAR_OFF
     ) -> Played:
-        """Run the dialogue with an agent, which has `patience` seconds for a reply.
+        """Run the dialogue with an agent that has `patience` seconds for each reply.
 
         An error of the agent becomes the failure; any other error is raised.
         """
@@ -90,7 +90,7 @@ class Script(Struct, kw_only=True):
         return Played(turns=tuple(turns), ending=ending, failure=failure)
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:  # noqa: ARG002 - the protocol's
-        """Return the same words every time."""
+        """Return the same message every time."""
         images = (self.picture,) if self.picture else ()
         return Message(role="user", content=get_domain(self.domain).example_reply, images=images)
 

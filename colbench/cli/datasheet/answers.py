@@ -1,7 +1,7 @@
-"""How often the keyless human answers a plain question with its fact, and an unrelated question with no fact.
+"""How often the keyless human answers a plain question with the right fact, and an unrelated question with no fact.
 
-The plain questions are the families' own, which the human also knows. `tests/colbench/test_facts_held_out.py` measures
-the human's answers to unknown wordings.
+The plain questions come from the task families, and the human knows their wordings.
+`tests/colbench/test_facts_held_out.py` measures the human's answers to unknown wordings.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ class Answers(Struct, frozen=True, kw_only=True):
     """The answers to questions about all hidden decisions of some tasks."""
 
     told: Share
-    """Number of plain questions about a decision that get its fact."""
+    """Number of plain questions about a decision whose answer states the fact of that decision."""
     kept: Share
-    """Number of plain questions about a decision that do not get the fact of another decision of the task."""
+    """Number of plain questions about a decision whose answer states no fact of another decision of the task."""
     silent: Share
-    """Number of unrelated questions that get no fact."""
+    """Number of unrelated questions whose answer states no fact."""
 
 
 def ask_all(known: Sequence[Known]) -> Answers:
-    """Ask about every hidden decision of every task, and every unrelated question."""
+    """For every task, ask about each hidden decision, then ask all unrelated questions."""
     replies = [reply for one in known for reply in _plain(one)]
     unrelated = [not _facts(one, question) for one in known for question in UNRELATED]
     return Answers(

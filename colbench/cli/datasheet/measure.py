@@ -21,7 +21,7 @@ from colbench.task import Task
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """The measurements. A part that does not apply, or was not asked for, is empty or None."""
+    """The measurements of a task set. A part that does not apply, or was not requested, is empty or None."""
 
     tasks: int
     malformed: int
@@ -31,7 +31,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     similar: int
     """Number of requests that are near-duplicates of an earlier one."""
     same_references: int
-    """Number of references whose text is the same as that of an earlier one."""
+    """Number of references that repeat the text of an earlier one."""
     examinations: tuple[Examination, ...]
     """Results of running the references, one for each domain."""
     answers: Answers | None

@@ -1,4 +1,4 @@
-"""Counts that need no run: families, difficulty, lengths."""
+"""Counts of a task set that need no dialogue or scoring: families, difficulty, lengths."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 class Numbers(Struct, frozen=True, kw_only=True):
-    """The counts of a set."""
+    """The counts of a task set."""
 
     families: Mapping[str, int]
     """Number of tasks by family; empty if no task names one."""

@@ -21,5 +21,5 @@ def find_origin(source: str, license: str | None, made: str | None) -> Origin:
         what = "A file of tasks." if Path(source).expanduser().is_file() else ""
         origin = Origin(what=what, made="", license="", how="")
     if not (license or origin.license):
-        raise UserError(f"--license: give the license of {source}, such as CC-BY-4.0")
+        raise UserError(f"--license: set the license of {source}, such as CC-BY-4.0")
     return replace(origin, made=made or origin.made, license=license or origin.license)

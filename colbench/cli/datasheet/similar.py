@@ -1,8 +1,8 @@
-"""Near-duplicate requests: those that share most of their runs of three words.
+"""Near-duplicate requests: requests that share most of their runs of three words.
 
-Jaccard's index of the sets of runs (Broder, On the resemblance and containment of documents, 1997), computed exactly:
-two sets whose index is at least `t` share at least one of the rarest `1 - t` of their runs, so only those runs need to
-be indexed (Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
+The measure is Jaccard's index of the two sets of runs (Broder, On the resemblance and containment of documents, 1997).
+It is computed exactly: two sets whose index is at least `t` share at least one of the rarest fraction `1 - t` of their
+runs, so only these runs are indexed (Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
 """
 
 from __future__ import annotations

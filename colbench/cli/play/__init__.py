@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
         dest="role",
         choices=("agent", "human"),
         default="agent",
-        help="your role (default: agent); --human or --agent names the other side",
+        help="your role (default: agent); --human or --agent sets the other side",
     )
     add_config_flags(parser, only=FLAGS)
     parser.add_argument(
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _stoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Await work that SIGTERM cancels, so that everything is stopped in order."""
+    """Await work; SIGTERM cancels it, so that everything is stopped in order."""
     task = asyncio.current_task()
     if task:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -1,4 +1,4 @@
-"""Editing a text in the editor that VISUAL or EDITOR names."""
+"""Editing a message in the editor that the environment variable VISUAL or EDITOR sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from colbench.errors import UserError
 
 
 def editor() -> list[str]:
-    """Return the editor's command; empty if none is named. Raises UserError if it is not a valid shell command."""
+    """Return the editor's command; empty if none is set. Raises UserError if it is not a valid shell command."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         return shlex.split(named)
@@ -24,7 +24,7 @@ def editor() -> list[str]:
 
 
 async def edit(draft: str, suffix: str) -> str:
-    """Return the edited draft, from a file with this suffix.
+    """Let the person edit a draft in a temporary file with this suffix, and return the result.
 
     Raises UserError if the editor cannot be started, or exits with a nonzero code.
     """

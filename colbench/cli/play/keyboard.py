@@ -16,9 +16,9 @@ NO_BRACKETED_PASTE = b"\x1b[?2004l\n"
 
 
 class Keyboard:
-    """A reader of the lines of standard input that lets the event loop run; leaving the context restores the terminal.
+    """A line reader for standard input that does not block the event loop; leaving the context restores the terminal.
 
-    In a terminal a line can be edited, and a pasted text may arrive as one string of several lines.
+    In a terminal, lines can be edited, and pasted text can arrive as one string of several lines.
     """
 
     def __init__(self) -> None:

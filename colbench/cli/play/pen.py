@@ -21,7 +21,10 @@ PAGE_END = re.compile(r"</html\s*>", re.I)
 PASTE = "Paste or type it; a line with a single dot ends it."
 NOTHING = "Nothing was written, and nothing was sent."
 HELP = {
-    "/answer": ("/answer [FILE]", "give the final answer: in $EDITOR, else pasted; or from a file"),
+    "/answer": (
+        "/answer [FILE]",
+        "give the final answer: from FILE, else in $EDITOR or by pasting",
+    ),
     "/edit": ("/edit [FILE]", "write the message in $EDITOR; or send a file"),
     "/hidden": ("/hidden", "show what only you know"),
     "/help": ("/help", "show this list"),
@@ -127,7 +130,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if a text ends in an answer, an open fence or an unfinished page: empty lines belong to it."""
+    """Return True if text ends in an answer, an open code fence or an unfinished page, to which empty lines belong."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

@@ -37,7 +37,7 @@ class Desk:
         self._name = ""
 
     def begin(self, task: Task, pictures: Path) -> None:
-        """Start a dialogue on a task; its pictures are stored in a folder."""
+        """Start a dialogue on a task; its pictures are stored in the folder `pictures`."""
         self._pictures = pictures
         self._name = re.sub(r"[^\w.-]+", "-", task.id)
         screen.rule(f"{task.id}  ({task.domain})")
@@ -111,7 +111,7 @@ class PersonHuman:
         self._renderer = renderer
 
     async def brief(self, task: Task) -> None:
-        """Show what only the human knows, before the agent's first turn. Raises SimulatorError if that fails."""
+        """Show what only the human knows, before the first turn. Raises SimulatorError if a picture cannot be made."""
         self._desk.tell(HUMAN)
         pictured = get_domain(task.domain).pictured
         if pictured:

@@ -70,7 +70,7 @@ def hidden(task: Task, *, reference: bool = True) -> None:
 
 
 def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
-    """Print the end of a dialogue; if `answer`, also print an answer that the human has not seen as a picture."""
+    """Print the end of a dialogue. If `answer` is True, also print the answer, unless the human saw it as a picture."""
     rule("the end")
     domain = get_domain(rollout.domain)
     if answer and not domain.pictured and rollout.answer is not None:

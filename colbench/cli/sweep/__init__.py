@@ -63,11 +63,11 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, or resume, every run of the file; then compare those that have dialogues. Return the exit code."""
+    """Run or resume every run of the file, then compare the runs that have dialogues. Return the exit code."""
     file = Path(args.file)
     out = Path(args.out) if args.out else Path("runs") / file.stem
     if (out / "run.json").exists():
-        raise UserError(f"--out {out}: the folder of a run; name another folder")
+        raise UserError(f"--out {out}: this is the folder of a run; choose another folder")
     reasons = read_reasons(args.retry_failed, "--retry-failed")
     planned = [
         (each.name, _evaluation(each, out, reasons, file)) for each in read_sweep(file, os.environ)
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
-    """Return the configuration of a run of the file. Raises UserError, which names the run, if it cannot be set up."""
+    """Return the evaluation for a run of the file. Raises UserError, which names the run, if it cannot be set up."""
     try:
         return Evaluation(run.config, out=out / run.name, retry_failed=reasons)
     except UserError as error:

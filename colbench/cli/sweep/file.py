@@ -63,20 +63,20 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
         raise UserError(f"{path}: `base` is not a table; begin it with [base]")
     if len(runs) < 2:
         raise UserError(
-            f"{path}: number of [[run]] tables: {len(runs)}; a sweep needs at least two; for one run "
-            "use `colbench eval --config`"
+            f"{path}: a sweep needs at least two [[run]] tables, got {len(runs)}; for one run, use "
+            "`colbench eval --config`"
         )
 
 
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
-    """Return the name of a run's folder: the given one, or one made from the run's own settings."""
+    """Return the name of a run's folder: the key `name`, or a name made from the run's own settings."""
     name = table.get("name")
     if name is None:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UserError(
-            f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -); "
-            f"given: {name!r}"
+            f"{place}, key `name`: expected the name of a folder (letters, digits and . _ + -), "
+            f"got {name!r}"
         )
     return name
 
@@ -97,12 +97,12 @@ def _require_different(path: Path, runs: Sequence[SweepRun]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(
-                f"{path}: two runs have the name {name}; give each [[run]] its own `name`"
+                f"{path}: two runs have the name {name}; set a different `name` in each [[run]]"
             )
     selections = [(run.config.pins(), run.config.selection()) for run in runs]
     for place, each in enumerate(selections):
         if each in selections[:place]:
             other = names[selections.index(each)]
             raise UserError(
-                f"{path}: the runs {other} and {names[place]} are the same; change a setting, such as `seed`"
+                f"{path}: the runs {other} and {names[place]} have the same settings; change one, such as `seed`"
             )

@@ -1,4 +1,4 @@
-"""The check of tasks of backend programming, for `colbench tasks validate`."""
+"""The check of backend programming tasks, for `colbench tasks validate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODES: tuple[ScoringMode, ...] = ("default", "official")
 async def check_functions(
     tasks: Sequence[Task], sandbox: CodeSandbox, done: Callable[[], None]
 ) -> list[TaskCheck]:
-    """Check tasks of backend programming in a started sandbox; `done` is called after each task."""
+    """Check backend programming tasks in a started sandbox; `done` is called after each task."""
     import asyncio
 
     scorer = UnitTestScorer(sandbox)

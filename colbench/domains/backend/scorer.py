@@ -42,7 +42,7 @@ class Validation(Struct, frozen=True, kw_only=True):
     constant: bool
     """True if every call returns the same value, so that an answer can ignore its arguments."""
     expected: tuple[Expected, ...]
-    """The value of each call."""
+    """The expected result of each call."""
 
 
 class UnitTestScorer:
@@ -57,7 +57,7 @@ class UnitTestScorer:
         self._references = References(box)
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """Return the verdicts on an answer, by mode. Raises SandboxError if the sandbox fails, not the answer."""
+        """Return the verdicts on an answer, by mode. Raises SandboxError if the sandbox, not the answer, fails."""
         expected = await self._references.of(task)
         refused = _refusal(answer)
         modes = tuple(mode for mode in self._modes if not refused[mode])

@@ -1,4 +1,4 @@
-"""Batch processing in threads of items from many callers, without waiting for a batch to fill."""
+"""Processing of items from many callers, in batches and threads, without waiting for a batch to fill."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The check of tasks of frontend design, for `colbench tasks validate` and datasheets.
+"""The check of frontend design tasks, for `colbench tasks validate` and datasheets.
 
-The reference is rendered by two browsers, started one after the other, without the store of renders. In each mode, the
-two renders must have the same picture and blocks.
+Two browsers, started one after the other, render each reference without the store of renders. In each scoring mode,
+both renders must have the same picture and blocks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def check_pages(
     clip: ClipEncoder | None,
     done: Callable[[], None],
 ) -> list[TaskCheck]:
-    """Check tasks of frontend design; `done` is called after each task. If `clip` is None, the cosine is left out."""
+    """Check frontend design tasks; `done` is called after each task. If `clip` is None, the cosine is left out."""
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         async with make_renderer(config, Path(first)) as renderer:
             before = await asyncio.gather(*(_look(renderer, task) for task in tasks))
@@ -63,7 +63,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Return the flaws of pages that can be found without computing the cosine, for the datasheet of the tasks."""
+    """Return the flaws of the tasks' pages, found without computing the cosine, for the datasheet of the tasks."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))
@@ -125,7 +125,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 
 
 def _worth(score: Score) -> float | None:
-    """Return the lowest of all measures. A page compared with itself scores 1 on every measure, a missing page 0."""
+    """Return the lowest measure of a score. A page compared with itself scores 1 on every measure, a missing page 0."""
     return min(score.metrics.values()) if score.metrics else score.value
 
 

@@ -38,7 +38,7 @@ def lab(colors: Sequence[str]) -> Floats:
 
 
 def ciede2000(first: Floats, second: Floats) -> Floats:
-    """Return the differences of two rows of CIELAB colors, pair by pair: 0 if equal, 100 for black and white."""
+    """Return the differences between two arrays of CIELAB colors, row by row: 0 if equal, 100 for black and white."""
     import numpy as np
 
     (l1, a1, b1), (l2, a2, b2) = first.T, second.T

@@ -63,5 +63,5 @@ def _weights() -> Diagnosis:
         what="CLIP weights",
         works=file.is_file() or None,
         text=str(file) if file.is_file() else f"not found; needed for the cosine of {PURPOSE}",
-        fix=f"fetched from {ADDRESS} at first use; without a network, put it at {file} or name it with --clip-weights",
+        fix=f"fetched from {ADDRESS} at first use; without a network, put it at {file} or pass it with --clip-weights",
     )

@@ -112,7 +112,7 @@ class FrontendDomain(Domain):
     own_sources = frozenset({"bundled:frontend", "bundled:frontend/test"})
     human_limits = (512, 1000)
     remedy = (
-        "Name CLIP's weights with --clip-weights (and --allow-other-clip if they are not the paper's); "
+        "Pass CLIP's weights with --clip-weights (and --allow-other-clip if they are not the paper's); "
         "`pip install 'colbench[frontend]'` installs what they need"
     )
     unjudged = "no page could be compared with its target"
@@ -158,7 +158,7 @@ class FrontendDomain(Domain):
         return VisionHuman(chat, voice)
 
     def scorer_flags(self, scorer: str) -> tuple[str, ...]:
-        """Return the flags for CLIP weights that are not the paper's."""
+        """Return the flags that `colbench verify` needs for CLIP weights other than the paper's."""
         from colbench.domains.frontend.weights import MODEL, SHA256
 
         _, found, clip = scorer.partition(" clip ")
@@ -166,7 +166,7 @@ class FrontendDomain(Domain):
         return () if same else ("--clip-weights", "YOUR_WEIGHTS", "--allow-other-clip")
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:  # noqa: ARG002
-        """Return no decisions: the human describes differences between pages, which do not answer questions."""
+        """Return no decisions: the differences that the human describes are not answers to questions."""
         return ()
 
     def items(self, source: str) -> Items:
@@ -185,7 +185,7 @@ class FrontendDomain(Domain):
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
 
     def committed(self, text: str, said: Sequence[str]) -> str:
-        """Return the text or, if it contains no page, the last message that did."""
+        """Return the text or, if it contains no page, the last message that contained one."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
         return next(shown, text)
 

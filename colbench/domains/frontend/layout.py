@@ -4,10 +4,10 @@ The blocks of both pages are paired so that the sum of similarities is maximal (
 with texts by content; pictures with pictures, areas with areas and empty inputs with empty inputs by position and size.
 A pair with less than half the possible similarity is dropped.
 
-Each measure is the share of both pages that agrees: the sum over pairs of their agreement, weighted by the sizes of
-both blocks, over the sizes of all blocks of both pages. Design2Code takes means over the paired blocks only; here, a
-page with just one correct block does not agree well. A block's size is the square root of its area, so that one large
-background does not outweigh the text on it.
+Each measure is the share of both pages that agrees: the sum of the pairs' agreements, weighted by the sizes of both
+blocks, divided by the sum of the sizes of all blocks of both pages. Design2Code takes means over the paired blocks
+only; here, a page with just one correct block does not agree well. A block's size is the square root of its area, so
+that one large background does not outweigh the text on it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 LEAST = 0.5
 """The similarity above which two blocks are a pair."""
 NEARBY = 0.1
-"""The weight of distance relative to equal text, so that of two equal links the nearer one is paired."""
+"""The weight of nearness relative to equal text, so that of two equal links the nearer one is paired."""
 MOST_BLOCKS = 1000
-"""Maximum number of blocks of a page, in reading order; no described design has this many."""
+"""Maximum number of blocks of a page that are compared, in reading order; no described design has this many."""
 MOST_TEXT = 1000
 """Maximum number of characters of a block to compare."""
 
@@ -51,7 +51,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
     page."""
     color: float
-    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, the mean of that and of the text colors' value."""
+    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, the mean of this and of the text colors' value."""
 
     @property
     def layout(self) -> float:
@@ -91,7 +91,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the agreement of all pairs over all blocks, by size; `otherwise` if neither page has such blocks."""
+    """Return the size-weighted agreement of all pairs as a share of all blocks; `otherwise` if there are no blocks."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -183,7 +183,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return smaller over larger width times smaller over larger height; shape (len(mine), len(theirs))."""
+    """Return the ratio of widths times the ratio of heights, each at most 1; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (

@@ -39,7 +39,7 @@ class FrontendResources(Resources):
         return make_clip(self._config)
 
     def lacking(self) -> tuple[str, ...]:
-        """Return the cosine metrics if they cannot be computed because there are no weights, else nothing."""
+        """Return the names of the cosine metrics if there are no weights for them, else an empty tuple."""
         return () if self.clip else ("cosine", "cosine_page")
 
     def pins(self) -> dict[str, dict[str, str]]:
@@ -71,7 +71,7 @@ class FrontendResources(Resources):
 
 
 def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
-    """Build the renderer that a configuration requires. Renders are stored in `store` or, if None, the user's cache."""
+    """Build the renderer that a configuration requires. Renders are stored in `store`, by default the user's cache."""
     from colbench.sandbox.browser import Renderer
 
     return Renderer(config.browser, workers=workers(config.browser_workers), cache=store)

@@ -2,8 +2,8 @@
 
 `default` is the fair verdict: an answer without a page that can be rendered scores 0. `official` is the verdict of the
 released scorer (SWEET-RL, arXiv 2503.15478), with its extraction and viewport, and a black picture for a missing page.
-The value is the cosine of CLIP's embeddings of the two pictures. If there are no weights, the value is None and only
-the other measures are reported. docs/frontend.md explains what each measure captures.
+A score's value is the cosine of CLIP's embeddings of the two pictures. If there are no weights, the value is None and
+only the other measures are reported. docs/frontend.md explains what each measure captures.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Metrics = dict[str, float]
 class FrontendScorer:
     """A scorer of pages that uses a given renderer, which must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; the target of one of them is
-    the `other` floor. `modes`: the verdicts to compute.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; another of their targets is
+    a task's `other` floor. `modes`: the verdicts to compute.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class FrontendScorer:
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the default verdict on the page of one turn, without floors; None if it shows no page."""
+        """Return the default verdict on the page of one turn, without floors; None if the turn shows no page."""
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return, for each turn, the outcomes on the next page of the differences that the human named.
+        """Return, for each turn, the outcomes of the differences that the human named, as seen on the next page.
 
         The outcomes of a turn are known only if the human names differences in the words of the keyless human. Raises
         RenderError if the browser fails, ScorerError if the target cannot be rendered.
@@ -160,7 +160,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the next target in the run that differs from this one and can be rendered."""
+        """Return the next target in the run that differs from the task's target and can be rendered."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

@@ -57,7 +57,7 @@ class VisionHuman:
         self._renderer = renderer
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the model's words as the human.
+        """Return the model's reply as the human.
 
         Raises SimulatorError if the model says nothing or the target cannot be rendered, RenderError if the browser
         fails.

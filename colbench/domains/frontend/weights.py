@@ -30,7 +30,7 @@ ADDRESS = f"https://openaipublic.azureedge.net/clip/models/{SHA256}/ViT-B-32.pt"
 CACHE = Path("~/.cache/clip")
 """Folder where OpenAI's own package and open_clip store the same file."""
 PATIENCE = 5.0
-"""Seconds after which an address that does not answer counts as unreachable."""
+"""Seconds after which a URL that does not answer counts as unreachable."""
 CONFIG = "open_clip_config.json"
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth")
 VISUAL = "visual."
@@ -72,7 +72,7 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
     """
     if find_spec("open_clip") is None:
         raise MissingWeightsError(
-            "no CLIP: open_clip is not installed; `pip install 'colbench[frontend]'`"
+            "no CLIP: open_clip is not installed; run `pip install 'colbench[frontend]'`"
         )
     file = fetch() if source is None else _file_in(source)
     sha256 = _digest(file)
@@ -82,14 +82,14 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
         raise OtherWeightsError(
             f"{file}: not the paper's CLIP weights: SHA-256 {sha256}, expected {SHA256} "
             f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores from other weights are not comparable, "
-            "so they must be allowed explicitly"
+            "so such weights must be allowed explicitly"
         )
     config = source / CONFIG if source is not None and source.is_dir() else None
     return Weights(file=file, sha256=sha256, config=config)
 
 
 def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENCE) -> Path:
-    """Return the file at `address` from the cache, or download it with open_clip.
+    """Return the file at the URL `address` from the cache, or download it with open_clip.
 
     Raises MissingWeightsError if the file is not cached and cannot be downloaded.
     """
@@ -106,13 +106,13 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
     except (OSError, RuntimeError) as cause:
         raise MissingWeightsError(
             f"no CLIP weights: {target} does not exist and {address} cannot be fetched ({cause}); "
-            "put that file there, or name a copy of it"
+            "put that file there, or pass a copy with --clip-weights"
         ) from cause
     return target
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if an address cannot be reached, because open_clip's download has no time limit."""
+    """Raise OSError if a URL cannot be reached, because open_clip's download has no time limit."""
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     request = urllib.request.Request(address, method="HEAD")  # noqa: S310
@@ -127,7 +127,7 @@ def _file_in(source: Path) -> Path:
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; expected CLIP weights")
     if not (source / CONFIG).is_file():
-        raise UserError(f"{source}: no {CONFIG} in this folder; name the weights file itself")
+        raise UserError(f"{source}: no {CONFIG} in this folder; pass the weights file itself")
     files = [file for suffix in SUFFIXES for file in sorted(source.glob(f"*{suffix}"))]
     if not files:
         raise UserError(f"{source}: no weights in this folder ({', '.join(SUFFIXES)})")

@@ -1,1 +1,1 @@
-"""Dialogues on the nodes of a Ray cluster, which starts and ends a worker on each and carries the bytes of its link."""
+"""Dialogues on the nodes of a Ray cluster. Ray starts and ends the workers, and carries the bytes of their links."""

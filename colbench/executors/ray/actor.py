@@ -1,4 +1,4 @@
-"""The actor of a node: it starts a worker there, and relays the bytes of its link in both directions."""
+"""The actor of a node, which starts a worker there and relays the bytes of the worker's link in both directions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class NodeActor:
     async def start(self, version: str, folder: str, environment: Mapping[str, str]) -> str:
         """Start the worker.
 
-        Return the reason if that is impossible, else an empty text. `version` is the run's version of ColBench,
-        `folder` is the folder in which the run was started, and `environment` contains variables that the worker needs.
+        Return the reason if the worker cannot be started, else an empty string. `version` is the run's version of
+        ColBench, `folder` is the folder in which the run was started, and `environment` contains variables that the
+        worker needs.
         """
         if version != __version__:
             return f"has ColBench {__version__}, but the run has {version}"
-        with suppress(OSError):  # the package is optional on a node
+        with suppress(OSError):  # the folder is optional on a node
             os.chdir(folder)
         ours, theirs = socket.socketpair()
         self._reader, self._writer = await asyncio.open_connection(sock=ours)
@@ -36,11 +37,11 @@ class NodeActor:
         return ""
 
     async def read(self) -> bytes:
-        """Return the worker's next message; empty after the worker has ended."""
+        """Return the next bytes from the worker; empty after the worker has ended."""
         return await self._reader.read(CHUNK)
 
     async def write(self, data: bytes) -> None:
-        """Send a message to the worker."""
+        """Send bytes to the worker."""
         self._writer.write(data)
         await self._writer.drain()
 
@@ -49,5 +50,5 @@ class NodeActor:
         self._writer.write_eof()
 
     async def ended(self) -> str:
-        """Wait until the worker has ended, and return how."""
+        """Wait until the worker has ended, and describe how it ended."""
         return await self._process.ended(None) or ""

@@ -1,4 +1,4 @@
-"""The Ray cluster of a run: joined and left, its nodes, and their actors."""
+"""The Ray cluster of a run: joining and leaving it, its nodes, and their actors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _join(flag: str, address: str) -> Cluster:
     except Exception as cause:  # errors of many classes, including RuntimeError and ConnectionError
         reason = " ".join(str(cause).split()).rstrip(".")
         raise UserError(
-            f"{flag}: the cluster cannot be joined: {reason}; this machine has to be a node of it (`ray start`)"
+            f"{flag}: the cluster cannot be joined: {reason}; this machine must be one of its nodes (`ray start`)"
         ) from cause
     return Cluster(ray, flag, joined=True)
 

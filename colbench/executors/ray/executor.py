@@ -31,7 +31,7 @@ from colbench.runner import first_of
 POLL = 1.0
 """Seconds between two checks for new and lost nodes."""
 TOLD_AFTER = 20.0
-"""Seconds without a worker after which this is reported."""
+"""Seconds without a ready worker after which the wait is reported."""
 NO_NODE = "no node of the Ray cluster is ready"
 
 
@@ -138,7 +138,7 @@ class RayExecutor(RemoteExecutor):
                 if here != there:
                     raise UserError(
                         f"{self._cluster.flag}: {node.name} differs from the other nodes in "
-                        f"{part} {name}: {there}, not {here}; install the same on every node"
+                        f"{part} {name}: {there}, not {here}; install the same software on every node"
                     )
         self._ready = first
         self.isolation, self.environments = first.isolation, first.environments
@@ -215,7 +215,7 @@ class RayExecutor(RemoteExecutor):
 
 
 async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Wait for a short time, or until one more of some tasks is done."""
+    """Wait briefly, or until one of the unfinished tasks is done."""
     begun = [task for task in tasks if not task.done()]
     if begun:
         await asyncio.wait(begun, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)

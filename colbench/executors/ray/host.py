@@ -98,5 +98,5 @@ def _reason(error: Exception) -> str:
     """Return an error of Ray in one line, without tracebacks."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if "failed to import" in str(error):
-        return f"ColBench cannot be imported there: {lines[-1]}; install the same on every node"
+        return f"ColBench cannot be imported there: {lines[-1]}; install the same software on every node"
     return next((line for line in lines if "because" in line), lines[0] if lines else repr(error))

@@ -22,12 +22,12 @@ from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, fi
 from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
 _FORBIDS_NAMESPACES = (0, 8)
-"""The first version of bubblewrap that can forbid the creation of further namespaces inside."""
+"""The first version of bubblewrap that can forbid the creation of further namespaces in the sandbox."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import main; main(*sys.argv[2:])"
 
 
 class Sandbox(ABC):
-    """The sandbox of the processes of one command. Raises SandboxError if bubblewrap is not installed."""
+    """A sandbox for the processes of one command. Raises SandboxError if bubblewrap is not installed."""
 
     def __init__(self, command: Sequence[str], hidden: Hidden) -> None:
         bubblewrap = shutil.which("bwrap")
@@ -65,7 +65,7 @@ class Sandbox(ABC):
         return {}
 
     def prefix(self) -> list[str]:
-        """Return the words that precede the command."""
+        """Return the arguments to put before the command."""
         plan = {
             "bubblewrap": self._bubblewrap,
             "disable_userns": _version(self._bubblewrap) >= _FORBIDS_NAMESPACES,
@@ -106,9 +106,9 @@ class AgentSandbox(Sandbox):
     @property
     def words(self) -> str:
         """A description of what the isolation permits."""
-        network = f"but {self._endpoint}" if self._endpoint else "at all"
+        network = f"except {self._endpoint}" if self._endpoint else "at all"
         own = ", ".join(self.view.own) or "none"
-        return f"no network {network}; files beside the system's: {own}"
+        return f"no network {network}; files in addition to the system's: {own}"
 
     def _plan(self) -> dict[str, Any]:
         endpoint = self._endpoint
@@ -122,8 +122,8 @@ class AgentSandbox(Sandbox):
 class OpenSandbox(Sandbox):
     """A sandbox with network access and read-only access to every file except those with tasks.
 
-    `named`: files of the agent, visible wherever they are. `writable`: folders that the agent may write to, in addition
-    to its own /tmp.
+    `named`: files of the agent, visible even in /tmp or a hidden checkout. `writable`: folders that the agent may write
+    to, in addition to its own /tmp.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class OpenSandbox(Sandbox):
     def words(self) -> str:
         """A description of what the isolation permits."""
         folders = ", ".join(["a /tmp of its own", *self._writable])
-        return f"the network; every file but those with tasks, to read; to write, {folders}"
+        return f"the network; read access to every file except those with tasks; write access to {folders}"
 
     def _own_rules(self) -> dict[str, str]:
         return {

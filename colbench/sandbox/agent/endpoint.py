@@ -1,4 +1,4 @@
-"""The one network address that an agent may reach, as named by `--agent-endpoint`."""
+"""The one network address that an agent may reach, as set by `--agent-endpoint`."""
 
 from __future__ import annotations
 

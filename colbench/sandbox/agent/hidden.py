@@ -31,7 +31,7 @@ class Hidden(Struct, frozen=True):
 
     @property
     def packages(self) -> set[str]:
-        """The names of the packages among the places."""
+        """The names of the packages among `places`."""
         return {place.name for place in self.places if (place / "__init__.py").is_file()}
 
     def holds(self, place: Path) -> bool:
@@ -39,7 +39,7 @@ class Hidden(Struct, frozen=True):
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
-        """Return True if a path is a checkout, or is inside one but outside any Python installation there."""
+        """Return True if a path is a checkout or inside one, and not in the Python installation that runs this."""
         python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
         if any(place.is_relative_to(prefix) for prefix in python):
             return False
@@ -52,7 +52,7 @@ class Hidden(Struct, frozen=True):
 
 
 def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
-    """Find the files with tasks of runs and with dialogues about these tasks; `out` is the run's folder."""
+    """Find the files that contain tasks or dialogues about tasks; `out` is the run's folder."""
     packages = list(_packages())
     places = [
         *packages,
@@ -69,7 +69,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 
 
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """Find further files to hide in an agent's folders: other names of hidden files, and packages installed there."""
+    """Find further paths to hide in an agent's folders: hard links to hidden files, and copies of hidden packages."""
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
     found = [
@@ -121,7 +121,7 @@ def _sources(spec: str) -> Iterator[Path]:
 
 
 def _hub() -> Iterator[Path]:
-    """Yield the datasets in the caches of the Hugging Face Hub, and the folder that replaces the hub."""
+    """Yield the datasets in the caches of the Hugging Face Hub, and the folder COLBENCH_OFFICIAL_DIR if set."""
     home = os.environ.get("HF_HOME", "~/.cache/huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
     yield from hub.glob("datasets--*")

@@ -63,7 +63,7 @@ def why_not() -> str:
 
 
 def why_not_open() -> str:
-    """Explain why an agent cannot be isolated from the tasks alone; "" if it can."""
+    """Explain why this machine cannot hide the tasks from an agent with network access; "" if it can."""
     return _reason(_try_open)
 
 

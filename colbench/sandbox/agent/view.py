@@ -47,7 +47,7 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Find the files that an agent of this command can see; `named` holds further words that may name files.
+    """Find the files that an agent run by this command can see; `named` holds further words that may name files.
 
     A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is the
     checkout with the tasks, only the file is visible. Nothing inside hidden paths is visible.
@@ -70,7 +70,7 @@ def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
     The whole file tree is visible. The agent's own files, the Python that runs it and the packages of ColBench are
-    visible even inside hidden folders or /tmp.
+    visible even inside hidden checkouts or /tmp.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -102,7 +102,7 @@ def _tools() -> Iterator[Path]:
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield a file or folder; for a file at the top of a checkout, also the modules next to it."""
+    """Yield the paths to show for a file or folder; for a module at the top of a checkout, also its neighbors."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):
@@ -134,7 +134,7 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield a file or folder that the command names, and what belongs to it."""
+    """Yield the paths to show for a file or folder: its folder unless shared, and the Node.js packages above it."""
     real = path.resolve()
     for place in dict.fromkeys((path, real)):
         folder = place if place.is_dir() else place.parent
@@ -158,7 +158,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def _installation(program: Path) -> Iterator[Path]:
-    """Yield the folders of the installation that a program belongs to: a virtual environment, a Python, a Node.js."""
+    """Yield the folders of the installation that a program belongs to: a virtual environment, Python or Node.js."""
     for place in dict.fromkeys((program, program.resolve())):
         prefix = place.parent.parent
         settings = prefix / "pyvenv.cfg"

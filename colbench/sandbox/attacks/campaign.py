@@ -1,4 +1,4 @@
-"""The execution of the corpus: every attack is scored like an answer, with honest answers next to it and after it.
+"""The execution of the corpus: every attack is scored like an answer, with honest answers during and after it.
 
 The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. One honest answer waits
 in the server while the attack runs there, and another one follows the attack; both must score 1. If the only fault is

@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """Create the folder that attacks find, with a file that would reveal everything to them and a socket."""
+        """Restore the folder that attacks find to the socket and a task file, which would reveal everything to them."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

@@ -20,7 +20,7 @@ _PLAYWRIGHTS_OWN = {
 }
 _ADVICE = (
     "install one with `pip install 'colbench[frontend]' && playwright install chromium` or the "
-    "system's package (chromium-headless-shell, chromium or google-chrome), or name one with "
+    "system's package (chromium-headless-shell, chromium or google-chrome), or choose one with "
     "--browser or COLBENCH_BROWSER"
 )
 _VERSION_SECONDS = 20

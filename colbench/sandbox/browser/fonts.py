@@ -15,11 +15,11 @@ _EXPECTED = {
     "monospace": ("Fonts", "Liberation Mono"),
     "emoji": ("😀", "Twemoji Mozilla"),
 }
-"""A text for each generic family, and the font that must be used to draw the text."""
+"""A string for each generic family, and the font with which it must be drawn."""
 
 
 async def check_fonts(browser: Browser) -> None:
-    """Raise RenderError if a text is drawn with an unexpected font; the message names both fonts."""
+    """Raise RenderError if text is drawn with an unexpected font; the message names both fonts."""
     context = await browser.new_context(java_script_enabled=False)
     try:
         page = await context.new_page()

@@ -30,7 +30,7 @@ _SAME_PICTURES = (
     "--disable-partial-raster", "--disable-image-animation-resync", "--lang=en-US",
     "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2", "--disable-blink-features=CSSRandomFunction",
 )  # fmt: skip
-"""Flags for which a page gives the same bytes on every machine with the same browser, fonts and assets."""
+"""Flags with which a page has the same picture on every machine with the same browser, fonts and assets."""
 _NO_NETWORK = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",

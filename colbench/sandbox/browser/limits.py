@@ -27,7 +27,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     requests: int = 300
     """Maximum number of requests for pictures, stylesheets and the like."""
     wall_seconds: float = 10.0
-    """Time limit for everything that the browser does for a page. If it is exceeded, the page is tried again, alone."""
+    """Time limit for everything that the browser does for a page. A page that exceeds it is tried again, alone."""
     picture_height: int = 8192
     memory_bytes: int = 1_200_000_000
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
@@ -48,14 +48,12 @@ def excess(page: str, limits: Limits) -> str:
     """Describe which limit the page exceeds; "" if it exceeds none."""
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
-        return f"the page has {size:,} bytes, at most {limits.page_bytes:,} are rendered"
+        return f"the page has {size:,} bytes; at most {limits.page_bytes:,} are rendered"
     elements, depth = _count(page)
     if elements > limits.elements:
-        return f"the page has {elements:,} elements, at most {limits.elements:,} are rendered"
+        return f"the page has {elements:,} elements; at most {limits.elements:,} are rendered"
     if depth > limits.depth:
-        return (
-            f"the page's elements are nested {depth:,} deep, at most {limits.depth:,} are rendered"
-        )
+        return f"the page's elements are nested {depth:,} deep; at most {limits.depth:,} levels are rendered"
     return ""
 
 

@@ -31,7 +31,7 @@ class Pool:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[Chromium]:
-        """Yield the shared browser, to callers in order of arrival. Raises RenderError if no browser can be started."""
+        """Yield the shared browser; callers wait in order of arrival. Raises RenderError if no browser can start."""
         async with self._free:
             async with self._replacing:
                 chromium = await self._sound()

@@ -53,7 +53,7 @@ class Renderer:
         self.cage = ""
         """A description of the browser's isolation, such as `no network, own sandbox`; "" until the context is open."""
         self.repeated = 0
-        """Number of pages so far that were tried again, alone, because two loads differed or one failed."""
+        """Number of pages so far that were tried again in their own browser, as two loads differed or one failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -95,7 +95,7 @@ class Renderer:
         except BaseException as error:
             await complete(self._stack.aclose())
             if isinstance(error, RenderError):
-                raise UserError(f"{error}; name another browser with --browser") from error
+                raise UserError(f"{error}; choose another browser with --browser") from error
             raise
 
     async def __aexit__(
@@ -156,7 +156,7 @@ class Renderer:
         from playwright.async_api import Error
 
         if self._pool is None:
-            raise RenderError("the renderer is used outside `async with`")
+            raise RenderError("the renderer must be used inside `async with`")
         prepared = await asyncio.to_thread(assets.prepare, page)
         window = WINDOWS[mode]
         with suppress(Error, TimeoutError, VariesError):  # possibly caused by another page

@@ -56,8 +56,8 @@ only when it comes into view (`content-visibility: auto`) is laid out by an impo
 an important rule of a shadow tree for its host or its slotted elements overrides such an attribute, and only a more
 specific rule overrides that rule. Hidden content remains hidden.
 
-The function uses the properties of prototypes and not those of the document and its elements, because an element that
-the page names `fonts` or `matches` would shadow the latter.
+The function reads properties through prototypes and not from the document and its elements, because an element that the
+page names `fonts` or `matches` would shadow the document's or element's own property.
 """
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_ADDRESS = 200
-"""Maximum number of characters of a refused address that are kept."""
+"""Maximum number of characters of a refused URL that are kept."""
 _MOST_LOOKS = 4
 """Maximum number of pictures taken of a page that keeps changing."""
 _LATER = 0.1
@@ -42,7 +42,7 @@ class VariesError(Exception):
 
 
 class Sight(Struct, frozen=True, kw_only=True):
-    """The result of looking at a page."""
+    """The appearance of a page in one visit."""
 
     picture: bytes
     width: int
@@ -248,7 +248,7 @@ class _Visitor:
             )
 
     def _blocked(self, event: dict[str, Any]) -> None:
-        """Record an address that the page's security policy blocked before it was requested."""
+        """Record a URL that the page's security policy blocked before the URL was requested."""
         details = event["issue"]["details"].get("contentSecurityPolicyIssueDetails", {})
         if "blockedURL" in details:
             self._refuse(details["blockedURL"])

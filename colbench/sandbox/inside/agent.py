@@ -1,4 +1,4 @@
-"""The process between the watchdog and an isolated agent, which starts bubblewrap, waits for it, and ends with it.
+"""The process between the watchdog and an isolated agent, which starts bubblewrap, waits for it, and exits with it.
 
 This process remains outside the sandbox. It passes SIGTERM on, and forwards the agent's connections to the endpoint if
 there is one. It needs only the standard library. `colbench.sandbox.agent` writes the plan.
@@ -23,7 +23,7 @@ from .agent_view import HOME, TOOLS, settings, view
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
 """Environment variables that an agent always gets, in addition to `LC_…`."""
 _SETTINGS = "COLBENCH_"
-"""Prefix of the variables for the harness, which may name tasks."""
+"""Prefix of the harness's own variables, which may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -122,7 +122,7 @@ class _Launch:
         ]
 
     def _file(self, content: bytes) -> str:
-        """Return a descriptor from which bubblewrap reads this text."""
+        """Return a descriptor from which bubblewrap reads this content."""
         file = os.memfd_create("colbench")
         os.write(file, content)
         os.lseek(file, 0, os.SEEK_SET)
@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends in this process, so that only the agent holds them and their closing is noticed."""
+    """Close these pipe ends in this process: that the agent closes them is noticed only if nobody else holds them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

@@ -1,7 +1,7 @@
-"""The seccomp filter of an agent: a short deny-list for what namespaces and the view of the files leave open.
+"""The seccomp filter of an agent: a short deny-list for what namespaces and the view of the files still permit.
 
 - Only Unix, IP and netlink sockets are allowed: AF_VSOCK, for example, connects a virtual machine to its host in any
-  network namespace. io_uring could create others without passing the filter.
+  network namespace. io_uring could create other sockets without passing the filter.
 - Keys of the kernel's key rings belong to the user, not to a namespace.
 - ptrace could stop bubblewrap's own process in the sandbox.
 - bpf, perf and userfaultfd are used in many attacks on the kernel.
@@ -26,7 +26,7 @@ _REFUSED = (
 _FAMILIES = (1, 2, 10, 16)
 """The allowed socket families: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK."""
 _X32 = 0x40000000
-"""The lowest number of a call in x86-64's other calling convention."""
+"""The lowest number of a system call in x32, the other calling convention of x86-64."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_NOT_BELOW = 0x20, 0x06, 0x15, 0x35
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16

@@ -20,7 +20,7 @@ from threading import BoundedSemaphore, Thread
 from .system import setns
 
 _MOST = 256
-"""Maximum number of concurrent connections; others wait."""
+"""Maximum number of concurrent connections; further ones wait."""
 _CONNECT_SECONDS = 30.0
 _BIND_SECONDS = 5.0
 _CHUNK = 65536
@@ -81,7 +81,7 @@ def _serve(inner: socket.socket, host: str, port: int, free: BoundedSemaphore) -
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy bytes until the source ends, and then shut down the target's direction, too."""
+    """Copy bytes until the source ends, then end sending to the target; after an error, shut down both sockets."""
     with suppress(OSError):
         while data := source.recv(_CHUNK):
             target.sendall(data)
@@ -99,7 +99,7 @@ def _join(process: int) -> None:
 
 
 def _await_loopback(process: int) -> None:
-    """Wait until bubblewrap has set up the loopback device, which it does after it has reported its process ID."""
+    """Wait until bubblewrap has set up the loopback device, which happens after it has reported its process ID."""
     request = struct.pack("16s24x", b"lo")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         while not struct.unpack_from("16xh", fcntl.ioctl(any_socket, _GET_FLAGS, request))[0] & _UP:

@@ -1,6 +1,6 @@
-"""The files that an agent sees, as options of bubblewrap: visible files without hidden ones; the deepest rule counts.
+"""The files that an agent sees, as options of bubblewrap: visible files without hidden ones. The closest rule counts.
 
-The view is computed when an agent starts, so that run folders created since then are hidden, too.
+The view is computed when an agent starts, so that run folders created after the sandbox was set up are hidden, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return the options that show these files and folders by their rules, and the options that close the view.
+    """Return the options that show these files and folders by their rules, and those that write-protect hidden folders.
 
     `shown`: the rule of each path: SHOW (read-only), WRITE, PRIVATE (an empty folder of the agent's own) or HIDE.
     `links`: symbolic links on these paths, each as path and target. Options that create files in the view go between

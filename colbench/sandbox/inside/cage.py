@@ -2,7 +2,7 @@
 
 With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. It is in
 a network namespace without a network. It is an ordinary user of a user namespace, so that the browser's own sandbox
-works even if root starts it. See unshare(2), pid_namespaces(7), prctl(2).
+works even if root starts the browser. See unshare(2), pid_namespaces(7), prctl(2).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _enter_namespaces(parent: int) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{_INNER_ID} {user} 1")
     _write("/proc/self/gid_map", f"{_INNER_ID} {group} 1")
-    _die_with_parent()  # new credentials may have taken it back
+    _die_with_parent()  # new credentials may have cleared the death signal
     if os.getppid() != parent:
         sys.exit("the parent has died")
     ending, held_open = os.pipe()

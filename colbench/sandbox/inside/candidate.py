@@ -1,11 +1,11 @@
-"""One candidate: it reads its job from a socket, runs every call, and writes one line for each.
+"""One candidate: it reads its job from a socket, runs every call, and writes one line for each call.
 
 The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
 compile, `same` if the calls would have equal results in both namespaces, else `apart`. Then one line per call:
 `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
-The process that runs this is already isolated and exits afterwards. Its output after the first line is not trusted: it
-knows no expected values, so the worst it can do is give wrong answers. It does not report times.
+The process that runs this code is already isolated and exits afterwards. Its output after the first line is not
+trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not report times.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A different clock for a rehearsal, with which a reference that reads the time gives a different value.
+"""A shifted clock for a rehearsal, under which a reference that reads the time returns a different value.
 
 Only the common Python functions for time are shifted; a reference that reads the time in another way is detected by the
 time that passes between its two runs.

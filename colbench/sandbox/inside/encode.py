@@ -103,7 +103,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Encode types of modules that are slow to import; they are recognized by module name if the module is loaded."""
+    """Encode a type of a module that is slow to import; the type is recognized by name if the module is loaded."""
     for base in _mro(type(value)):
         write = _LAZY_WRITERS.get(_full_name(base))
         if write is not None and _importable(base):
@@ -151,7 +151,7 @@ def _zone(value: datetime.timezone) -> Any:
 
 
 def _enum(value: Enum) -> Any:
-    """Encode a member of an importable enumeration. An enumeration defined by the answer itself has its own class."""
+    """Encode a member of an importable enumeration; members of an enumeration defined by the answer are opaque."""
     kind = type(value)
     if not _importable(kind):
         return {"opaque": _full_name(kind)[1]}

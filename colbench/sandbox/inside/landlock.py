@@ -1,7 +1,7 @@
 """Landlock: file access rules for a process without its own namespaces; see landlock(7).
 
-Everything is refused except reading the visible paths. Landlock does not cover checks whether a path exists, or the
-names of the files in a hidden folder.
+Everything is refused except reading the visible paths. Landlock does not hide whether a path exists, or the names of
+the files in a hidden folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def version() -> int:
 
 
 def restrict(visible: list[str], hidden: list[str], packages: list[str]) -> None:
-    """Permanently restrict this process to reading the visible paths without the hidden ones, and the packages.
+    """Permanently restrict this process to reading the packages and the visible paths, except the hidden ones.
 
     Raises OSError if the kernel refuses.
     """

@@ -31,7 +31,7 @@ def hold_library() -> None:
     SourceFileLoader.get_data = get_data  # type: ignore[method-assign,assignment]
     importlib.import_module(
         "asyncio"
-    )  # its extension, if imported first, would find it half initialized
+    )  # if its extension were imported first, it would find asyncio half initialized
     for folder in sys.path:
         for entry in Path(folder).glob("*.so") if os.path.isdir(folder) else ():
             _import_extension(entry.name)
@@ -51,7 +51,7 @@ def zone_files() -> dict[str, bytes]:
 
 
 def _modules(top: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytecode of each module, or its source if there is no bytecode, and list all folders."""
+    """Yield the bytecode of each module, or its source if there is no bytecode, and let finders cache all folders."""
     for folder, below, files in os.walk(top):
         below[:] = [name for name in below if name not in _LEFT_OUT]
         if (finder := pkgutil.get_importer(folder)) is not None:

@@ -1,6 +1,6 @@
 """New user, process, network, IPC and host-name namespaces, and a read-only view of a few folders.
 
-This module does the same as bubblewrap, for machines where bubblewrap is not installed. See unshare(2), pivot_root(2),
+This module does what bubblewrap does, for machines where bubblewrap is not installed. See unshare(2), pivot_root(2),
 mount_setattr(2).
 """
 
@@ -79,7 +79,7 @@ def _bind(source: int, target: str) -> None:
 
 
 def _make_read_only(path: str) -> None:
-    """Make everything mounted there read-only, without devices and set-user-ID (Linux 5.12 and later)."""
+    """Make everything mounted below a path read-only, without devices and set-user-ID (Linux 5.12 and later)."""
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", 1 | 2 | 4, 0, 0, 0))
     size = ctypes.c_size_t(32)
     syscall(

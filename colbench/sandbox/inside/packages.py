@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ShownPackages(MetaPathFinder):
-    """A finder of the named top-level modules in some folders, after everything else that Python can import."""
+    """A finder for the named top-level modules in some folders, consulted after Python's own finders."""
 
     def __init__(self, names: Iterable[str], folders: Sequence[str]) -> None:
         self.names = frozenset(names)

@@ -1,6 +1,6 @@
 """The decision whether a source behaves the same as a module and with globals separate from locals.
 
-If it does, one run covers both. The decision is based on the bytecode, before any of it runs, and is conservative:
+If it does, one run covers both namespaces. The decision is made from the bytecode before a run, and is conservative:
 anything that could look up a name in a way that the bytecode does not show counts as dependent on the namespace.
 """
 

@@ -1,8 +1,8 @@
-"""The files that a candidate creates in /tmp, which exist in the candidate's memory and end with it.
+"""The files that a candidate creates in /tmp, which exist only in the candidate's memory and end with its process.
 
 No tier lets a candidate create a file, and one tier does not even let it open a file. So that the same programs work in
 all tiers, the functions of `os` and `io` that take a path are replaced in every tier. Files in /tmp, the working
-folder, are anonymous files (memfd_create(2)). Anything that is neither there nor in the visible part of the host does
+folder, are anonymous files (memfd_create(2)). A path that is neither in /tmp nor in the visible part of the host does
 not exist. This is not a security barrier: the kernel still stops code that bypasses these functions.
 """
 
@@ -249,7 +249,7 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a file of the host. Raises PermissionError for writing, FileNotFoundError if it may not be read."""
+        """Open a file of the host. Raises PermissionError for writing, FileNotFoundError if it is not readable."""
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:
@@ -265,7 +265,7 @@ _REPLACED = (
     "replace", "chmod", "utime", "truncate",
 )  # fmt: skip
 _CAPTURING = ("shutil", "tempfile", "glob", "pathlib")
-"""Modules that keep references to those functions when imported, and therefore must be imported again."""
+"""Modules that keep references to the replaced functions, and therefore must be imported again."""
 
 
 class _Entry:

@@ -1,4 +1,4 @@
-"""The seccomp filter of a candidate: an allow-list in which everything else fails with EPERM.
+"""The seccomp filter of a candidate: an allow-list; all other system calls fail with EPERM.
 
 The program is assembled once, before any candidate. It is a binary search over the numbers of the calls, followed by a
 few checks of arguments. It uses no library, only the kernel's filter format (see seccomp(2), bpf(4)).
@@ -24,16 +24,16 @@ _FARTHEST = 255
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 Instruction = tuple[int, int, int, int]
-"""Code, jump if true, jump if false, constant."""
+"""Operation code, jump if true, jump if false, and constant."""
 
 _WRITING = 0o3 | 0o100 | 0o1000
-"""O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, which are the same on both machines."""
+"""The flags O_WRONLY, O_RDWR, O_CREAT and O_TRUNC, which have the same values on both architectures."""
 _THREAD = 0x10000
 _NEW_NAMESPACES = 0x7E020000
 _FCNTL = (0, 1, 2, 3, 4, 1030)
-"""Duplicating and flags, but not F_SETOWN, which sends signals to other processes."""
+"""Commands that duplicate descriptors or handle flags, but not F_SETOWN, which sends signals to other processes."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Terminal size and mode, bytes to read, blocking, close-on-exec."""
+"""Requests for terminal size and mode, number of bytes to read, blocking, and close-on-exec."""
 
 
 def _allow() -> list[Instruction]:
@@ -68,8 +68,9 @@ _CHECKS: dict[str, list[Instruction]] = {
     "memfd_create": _require(1, [0, 1]),
     "prlimit64": _require(0, [0]) + _require_null(2),
 }
-"""AF_UNIX streams only; no message to an address; threads only; limits may be read only;
-anonymous files without seals or huge pages."""
+"""Checks of arguments: files are opened for reading only, `clone` starts only threads, sockets are AF_UNIX streams, no
+message goes to an address, limits are only read, and anonymous files have neither seals nor huge pages.
+"""
 
 
 def machine_code(machine: str) -> int:
@@ -113,7 +114,7 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Return a binary search over the intervals: at or above the middle start, jump over the lower half."""
+    """Return a binary search over the intervals: for a call number in the upper half, jump over the lower half."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2

@@ -1,6 +1,6 @@
-"""Seeding of random numbers. Importing it keeps the `random` module from drawing a new seed in every forked child.
+"""Seeding of random numbers. Importing this module keeps `random` from drawing a new seed in every forked child.
 
-Such a seed would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this
+Drawing a seed would cost a tenth of a millisecond per candidate, and each call gets its own seed anyway. Import this
 module before anything that imports `random`.
 """
 

@@ -102,7 +102,7 @@ class Server:
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
     def become_candidate(self, connection: int) -> NoReturn:
-        """Drop everything else, run the job and exit. Called in the child; never returns into the server."""
+        """Drop what belongs to the server, run the job and exit. Called in the child; never returns into the server."""
         try:
             self.control.close()
             if self.threads:
@@ -176,7 +176,7 @@ def _fork() -> int:
 
 
 def _thread_count() -> ThreadCount | None:
-    """Return a thread counter; None if another program already counts, because a filter has at most one listener."""
+    """Return a thread counter; None if that is impossible, for example because another program already counts."""
     try:
         return ThreadCount()
     except OSError:

@@ -34,7 +34,7 @@ CHECKED = """
 ABSENT = """
     clone3 435 435, openat2 437 437
 """
-"""Calls that seem not to exist: their arguments are in memory, which a filter cannot read."""
+"""Calls that fail as if they did not exist, because their arguments are in memory, which a filter cannot read."""
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 

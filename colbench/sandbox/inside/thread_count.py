@@ -22,12 +22,12 @@ _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _RECEIVE, _SEND, _SET_FLAGS = 0xC0502100, 0xC0182101, 0x40082104
 _SYNCHRONOUS = 1
-"""Switch to this process and back without delay."""
+"""Flag that makes the kernel switch to this process and back without delay."""
 _NOTIFICATION_BYTES = 80
 _ANSWER = struct.Struct("=QqiI")
 _CONTINUE = 1
 _FIRST_VERSION = (5, 5)
-"""First Linux version that supports the flag above."""
+"""First Linux version that supports `_CONTINUE`."""
 _LOAD, _RETURN, _IF_EQUAL, _IF_ANY_BIT = 0x20, 0x06, 0x15, 0x45
 _ALLOW, _NOTIFY = 0x7FFF0000, 0x7FC00000
 _NUMBER_AT, _ARCHITECTURE_AT, _FLAGS_AT = 0, 4, 16

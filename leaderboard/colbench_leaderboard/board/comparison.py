@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """The difference between an entry and another one in one measure: the entry minus the other."""
+    """The difference between two entries in one measure: this entry minus the other."""
 
     mean: Estimate
     test: Significance
@@ -37,24 +37,25 @@ class Wins(Struct, frozen=True, kw_only=True):
     lost: int
     tied: int
     rate: Estimate
-    """The share of tasks won or, with several trials, of pairs of trials."""
+    """The mean over tasks of the share of pairs of trials that this entry wins; ties count half."""
     test: Significance
-    """The test of wins against losses; ties do not count."""
+    """The sign test of wins against losses; ties do not count."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """The comparison of an entry with another."""
+    """The comparison of this entry with another."""
 
     mine: str
-    """The digest of the other entry's bundle."""
+    """The digest of this entry's bundle."""
     theirs: str
+    """The digest of the other entry's bundle."""
     tasks: int
     value: Difference
     success: Difference | None
     """None if the domain has no success metric."""
     wins: Wins
     least_detectable: float
-    """The difference in values that would be significant for this pair in 4 of 5 cases."""
+    """The smallest difference in values that would be significant for this pair in 4 of 5 cases."""
     words: str
 
 
@@ -160,7 +161,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Return how many tasks only this entry solved, and only the other; None unless both had one trial."""
+    """Return how many tasks only this entry solved, and how many only the other; None unless both had one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

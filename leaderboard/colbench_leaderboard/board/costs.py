@@ -20,7 +20,7 @@ class _Turn(Struct):
 
 
 class _Trajectory(Struct):
-    """The part of a trajectory that is needed here."""
+    """The part of a trajectory that contains the agent's usage."""
 
     turns: tuple[_Turn, ...]
 

@@ -19,7 +19,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     """A place on a board by the mean value, with the uncertainty of the place."""
 
     place: int
-    """Place from 1; entries with the same mean share it."""
+    """The place, counted from 1; entries with the same mean share a place."""
     low: int
     high: int
     """The 95 % interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
@@ -39,7 +39,7 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     agent_process: str
-    """Where the agent ran, as stated in the bundle, such as "in-process"; "not stated" for old bundles."""
+    """The agent's kind of process, as stated in the bundle, such as "in-process"; "not stated" for old bundles."""
     tier: Tier
     """Tier of the receipt; T3 if `rerun` agrees."""
     rerun: str
@@ -47,7 +47,7 @@ class Row(Struct, frozen=True, kw_only=True):
     reruns: str
     """For a rerun, the digest of the entry whose system was run again; "" for all others."""
     flags: tuple[str, ...]
-    """Rules with a flag, each once; `rerun.differs` if the maintainers' run does not agree."""
+    """Rules that flagged the entry, each once; among them `rerun.differs` if the maintainers' run does not agree."""
     pending: tuple[Finding, ...]
     """Flags that require a keeper's decision before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
@@ -58,7 +58,7 @@ class Row(Struct, frozen=True, kw_only=True):
     value: Estimate
     """The domain's primary metric."""
     success: Estimate | None
-    """None in a domain without success."""
+    """None in a domain without a success metric."""
     pass_k: tuple[float, ...]
     turns: Estimate
     agent_words: Estimate
@@ -77,19 +77,19 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The score of the reference itself as an answer, by definition and by `colbench tasks validate`."""
+    """The score of the reference as an answer: 1 by definition, which `colbench tasks validate` checks."""
 
     name: str = "reference"
     value: float = 1.0
     success: float | None = 1.0
-    """None in a domain without success."""
+    """None in a domain without a success metric."""
 
 
 class Board(Struct, frozen=True, kw_only=True):
     """The entries of a track on the same tasks."""
 
     key: str
-    """Name in addresses, such as `standard-backend-` and the first 16 digits of the tasks' hash."""
+    """The board's name in URLs: track, domain and the first 16 digits of the tasks' hash, joined by hyphens."""
     track: Track
     domain: str
     source: str
@@ -104,12 +104,13 @@ class Board(Struct, frozen=True, kw_only=True):
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
-    """The difference of two means that is significant in 4 of 5 cases (two-sided, 5 %): the median over all pairs of
-    ranked entries; None for fewer than two."""
+    """The smallest difference of two means that would be significant (two-sided, 5 %) in 4 of 5 cases.
+
+    This is the median over all pairs of ranked entries; None for fewer than two entries."""
 
     @property
     def everyone(self) -> tuple[Row, ...]:
-        """All rows: the ranked, the flagged, and the lines."""
+        """All rows: the ranked entries, the flagged entries, and the lines."""
         return (*self.rows, *self.flagged, *self.lines)
 
 
@@ -133,7 +134,7 @@ class Delta(Struct, frozen=True, kw_only=True):
     """The effect of a rescoring; published with the entry."""
 
     record: int
-    """Number of the rescoring's record."""
+    """Number of the log record about the rescoring."""
     bundle: str
     cells: int
     differing: int
@@ -145,7 +146,7 @@ class Delta(Struct, frozen=True, kw_only=True):
 
 
 class Reported(Struct, frozen=True, kw_only=True):
-    """A line of the paper's Table 2, in percent, as reported there and not recomputed."""
+    """A line of the paper's Table 2, in percent: as reported in the paper, not recomputed."""
 
     setting: str
     model: str
@@ -156,10 +157,10 @@ class Reported(Struct, frozen=True, kw_only=True):
 
 
 class Standings(Struct, frozen=True, kw_only=True):
-    """Everything in a store."""
+    """Everything that a store contains."""
 
     head: str
-    """SHA-256 of the log's last line; with a copy of it, anyone can detect later changes to earlier lines."""
+    """SHA-256 of the log's last line. Anyone who saves this hash can detect later changes to the log."""
     records: tuple[Record, ...]
     boards: tuple[Board, ...]
     """The boards: the standard track before the open one, then by domain."""

@@ -1,4 +1,4 @@
-"""Results by task: the cells of every entry of a board, in compact arrays."""
+"""Results by task: the cells of every entry on a board, in compact arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OTHERS = (
 
 
 class TrialResult(Struct, frozen=True, kw_only=True):
-    """The result of a cell."""
+    """The result of one trial of a task."""
 
     trial: int
     value: float
@@ -56,12 +56,12 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     value: float
     """The mean over the trials."""
     success: float | None
-    """The share of successful trials; None in a domain without success."""
+    """The share of successful trials; None in a domain without a success metric."""
     trials: tuple[TrialResult, ...]
 
 
 class Results:
-    """The cells of the entries of one board; each entry has arrays of tasks by trials."""
+    """The cells of one board's entries; each entry has arrays of shape (tasks, trials)."""
 
     def __init__(self, tasks: tuple[str, ...], bounds: tuple[float, float]) -> None:
         self.tasks = tasks
@@ -76,7 +76,7 @@ class Results:
         return tuple(self._cells)
 
     def add(self, bundle: str, scores: Iterable[CellScore]) -> None:
-        """Add an entry. Raises DataError unless the entry has the board's tasks and equally many cells for each."""
+        """Add an entry. Raises DataError unless it has the board's tasks and the same number of cells for each task."""
         import numpy as np
 
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
@@ -99,7 +99,7 @@ class Results:
         return self._cells[bundle]["value"]
 
     def successes(self, bundle: str) -> Floats | None:
-        """Return 1 for successful cells and 0 for others, shape (tasks, trials); None in a domain without success."""
+        """Return 1 for successful cells and 0 for others, shape (tasks, trials); None without a success metric."""
         import numpy as np
 
         found = self._cells[bundle]["success"]

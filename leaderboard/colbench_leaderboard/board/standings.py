@@ -1,4 +1,4 @@
-"""Reading the standings of a store: each entry is checked, each board is ranked."""
+"""Reading the standings of a store: each entry is checked, and each board is ranked."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
-Unpacking accepts archives from `write` and from common tools, if they contain plain files with short names: no links,
-devices, sparse files or extended headers, one gzip stream, nothing after its end, and never more bytes than allowed.
+Unpacking accepts archives from `write` and from common tools. An archive must be exactly one gzip stream of plain files
+with short names, without links, devices, sparse files or extended headers, and must not expand to more bytes than
+allowed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ ARCHIVE = ".tar.gz"
 BLOCK = 512
 CHUNK = 1 << 16
 MOST_RATIO = 100
-"""Maximum ratio of unpacked to packed size, beyond `FREE` bytes."""
+"""Maximum ratio of unpacked to packed size, checked beyond `FREE` bytes."""
 FREE = 16 << 20
-"""Number of bytes up to which the ratio is not checked."""
+"""Number of unpacked bytes up to which the ratio is not checked."""
 KINDS = {
     b"1": "a hard link",
     b"2": "a symbolic link",
@@ -84,8 +85,8 @@ class Header(NamedTuple):
 class Expanded:
     """A reader of the decompressed content of a gzip stream.
 
-    Raises Refused: `archive.size` beyond `most` bytes, `archive.ratio` if it grows more than `ratio` times,
-    `archive.damaged` if it is not exactly one whole gzip stream.
+    Raises Refused: `archive.size` if the content has more than `most` bytes, `archive.ratio` if it has more than
+    `ratio` times the packed size, `archive.damaged` if the input is not exactly one whole gzip stream.
     """
 
     def __init__(self, packed: BinaryIO, *, most: int, ratio: int) -> None:

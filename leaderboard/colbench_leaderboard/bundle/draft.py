@@ -40,11 +40,11 @@ class Draft(NamedTuple):
     rollouts: Sequence[Rollout]
     """Rollouts by task and trial; each is read from the run's folder on demand."""
     left_out: tuple[str, ...]
-    """Names of settings that are not published, or only in part."""
+    """Names of settings that are not published, or are published only in part."""
     outside: int
     """Number of rollouts in the folder that are outside the run's grid, and not published."""
     homes: int
-    """Number of dialogues with the path of the user's home folder in a text."""
+    """Number of dialogues that contain the path of the user's home folder."""
 
 
 def draft(run: Path, submission: Submission) -> Draft:
@@ -88,7 +88,7 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 
 
 class _Held:
-    """The dialogues in a folder: positions of the finished ones by key, and those with another configuration."""
+    """The dialogues in a run's folder: their positions by key, and which are unfinished or do not match the run."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -146,7 +146,7 @@ def _domain(tasks: Sequence[Task]) -> str:
 
 
 def _mixed(record: RunRecord, held: _Held) -> list[str]:
-    """Return the signs that the folder's configuration differs from `run.json`."""
+    """Return descriptions of the ways in which the folder's configuration contradicts `run.json`."""
     flaws = []
     if digest(record.pins) != record.digest:
         flaws.append("run.json: its digest does not match its pins; the file was edited by hand")
@@ -154,8 +154,8 @@ def _mixed(record: RunRecord, held: _Held) -> list[str]:
         flaws.append(f"run.json: `config` and `pins` disagree on {', '.join(changed)}")
     if held.foreign:
         flaws.append(
-            f"rollouts.jsonl: {held.foreign} with another configuration than run.json, such as "
-            f"{held.first}; keep one configuration per folder"
+            f"rollouts.jsonl: dialogues with another configuration than run.json: {held.foreign}, such "
+            f"as {held.first}; keep one configuration per folder"
         )
     return flaws
 

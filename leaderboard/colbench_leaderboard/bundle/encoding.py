@@ -26,10 +26,10 @@ def sha256(content: bytes) -> str:
 
 
 def decode(content: bytes, kind: type[T], *, most: int, file: str, line: int | None = None) -> T:
-    """Decode a canonical JSON text of at most `most` bytes.
+    """Decode canonical JSON of at most `most` bytes.
 
     Raises Refused: `json.size`, `json.text`, `json.malformed`, `json.number`, `json.duplicate-key`, `json.depth`,
-    `json.canonical`, and `schema.KIND` if the value is not of that kind.
+    `json.canonical`, and `schema.KIND` if the value does not fit the type `kind`.
     """
     if len(content) > most:
         raise Refused(

@@ -36,7 +36,7 @@ MANIFEST_LINE = re.compile(rb"([0-9a-f]{64})  ([ -~]+)")
 
 
 def trajectory_file(number: int) -> str:
-    """Return the name of the file of trajectories with this number, from 0."""
+    """Return the name of the trajectory file with this number, counted from 0."""
     return f"{TRAJECTORIES}/{number:03d}.jsonl"
 
 
@@ -66,7 +66,7 @@ def plain_files(folder: Path) -> set[str]:
 
 
 def open_file(folder: Path, name: str) -> BufferedReader:
-    """Open a file of a bundle for reading, without following links. Raises Refused: `archive.link`."""
+    """Open a bundle's file for reading, without following links. Raises Refused: `archive.link`."""
     try:
         return os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW), "rb")
     except OSError as cause:
@@ -74,7 +74,7 @@ def open_file(folder: Path, name: str) -> BufferedReader:
 
 
 def read_file(folder: Path, name: str) -> bytes:
-    """Return the content of a file of a bundle, up to the allowed size; raises errors as `open_file` does."""
+    """Return the content of a bundle's file. Raises Refused: `archive.link`, `archive.size`."""
     with open_file(folder, name) as file:
         content = file.read(_most(name) + 1)
     require_size(name, len(content))

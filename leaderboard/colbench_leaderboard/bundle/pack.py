@@ -21,10 +21,10 @@ from colbench_leaderboard.bundle.trajectories import to_trajectory
 
 
 def pack(draft: Draft, out: Path) -> str:
-    """Write the bundle and return its digest; it is an archive if `out` ends in `.tar.gz`, else a folder.
+    """Write the bundle and return its digest; the bundle is an archive if `out` ends in `.tar.gz`, else a folder.
 
-    Before the bundle is moved to `out`, it is read and checked as by a receiver. Raises UserError if `out` contains
-    something else, if a text seems to contain a secret, or if a receiver would refuse the bundle.
+    Before the bundle is moved to `out`, it is read and checked as a receiver would. Raises UserError if `out` contains
+    something else, if the bundle seems to contain a secret, or if a receiver would refuse the bundle.
     """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def _require_no_secret(content: bytes, where: str) -> None:
     if what := find_secret(content):
         raise UserError(
             f"{where} contains what looks like {what}; nothing was written. A bundle is public: "
-            "make sure that the run contains no secrets, and replace any secret that was in a "
+            "make sure that the run contains no secrets, and revoke any secret that was in a "
             "transcript"
         )
 
@@ -116,4 +116,4 @@ def _require_same(out: Path, digest: str) -> None:
     except Refused:
         same = False
     if not same:
-        raise UserError(f"--out {out} contains something else; remove it, or give another path")
+        raise UserError(f"--out {out} contains something else; delete it, or use another path")

@@ -21,17 +21,17 @@ BLANK = re.compile(
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets with letters that look like letters of the others."""
+"""Alphabets with letters that look like letters of another one of these alphabets."""
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
-"""The replacement of any sign between two digits, as in 2.5."""
+"""The character that replaces any sign between two digits, as in 2.5."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
     """Raise Refused if a text can deceive: `submission.name`, `submission.text`, `submission.link`.
 
-    HTML is allowed, because every text is shown as text.
+    HTML is allowed, because pages show it as plain text.
     """
     for key, text in _lines(submission):
         if flaw := name_flaw(text):
@@ -82,10 +82,10 @@ def look_alike(one: str, other: str) -> bool:
 def skeleton(name: str) -> str:
     """Return a form that is equal for names that look alike, by Unicode's table of confusable characters (UTS 39).
 
-    Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` are the same.
+    Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` count as the same letter.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
-    for _ in range(2):  # the character that a compatibility form replaces may be confusable, too
+    for _ in range(2):  # the character behind a compatibility form may be confusable, too
         seen = unicodedata.normalize("NFKD", seen.translate(prototypes()))
     seen = seen.casefold().replace("i", "l")
     return "".join(filter(_tells_apart, seen)) or name
@@ -96,7 +96,7 @@ def _skeletons(name: str) -> set[str]:
 
 
 def is_time(text: str) -> bool:
-    """Return True if a text is a possible time in ISO 8601."""
+    """Return True if a text is a valid time in ISO 8601."""
     try:
         return bool(datetime.fromisoformat(text))
     except ValueError:

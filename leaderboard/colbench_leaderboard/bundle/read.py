@@ -51,7 +51,7 @@ Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
 """Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
-"""The largest accepted value of a number of tokens or requests, of a trial, or of a seed."""
+"""The largest accepted number of tokens or requests, trial number, and seed."""
 
 
 class Cell(NamedTuple):
@@ -145,10 +145,10 @@ class Bundle:
 def read_bundle(path: Path) -> Bundle:
     """Open the bundle in a folder or a `.tar.gz`, which is unpacked into a new temporary folder.
 
-    Raises Refused if the bundle is not well-formed, DataError if there is nothing to read.
+    Raises Refused if the bundle is not well-formed, DataError if the archive cannot be read.
     """
     if path.is_symlink():
-        raise Refused("archive.link", f"{path} is a symbolic link; give its target")
+        raise Refused("archive.link", f"{path} is a symbolic link; use its target")
     if path.is_dir():
         return Bundle(path)
     unpacked = tempfile.TemporaryDirectory(prefix="colbench-bundle-")

@@ -1,8 +1,8 @@
-"""Removing private data from the published parts of a run: file locations, addresses, commands and secrets.
+"""Removing private data from the published parts of a run: file paths, URLs, commands and secrets.
 
-Commands and addresses in the configuration are reduced to their kind, and file paths to file names; arguments are
-published only if they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would
-be published.
+Commands and URLs in the configuration are reduced to their kind, and file paths to file names; arguments are published
+only if they are numbers or booleans. `find_secret` is the last safeguard: it searches everything that would be
+published.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KEPT_BACK = (
 LEFT_OUT = ("scorers",)
 """Fields that are left out of bundles because they select scores, which bundles do not contain either."""
 FILES = ("agent_prompt", "human_prompt")
-"""Fields that are published as the hash of the file."""
+"""Fields that name a file; only the hash of the file is published."""
 COMMAND = "command"
 """The key of an agent's description that is not published."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
@@ -91,12 +91,12 @@ def public_record(record: RunRecord) -> PublicRecord:
 
 
 def scrub(text: str) -> str:
-    """Return a text with paths reduced to file names and addresses removed."""
+    """Return a text with paths reduced to file names, and URLs to their scheme."""
     return PATH.sub(r"\1", ADDRESS.sub(r"\1:…", text))
 
 
 def public_spec(spec: str) -> str:
-    """Return a spec without locations: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
+    """Return a spec without private parts: `cmd` for `cmd:python /a/agent.py`, `agent.py:A` for `/a/agent.py:A`."""
     if spec.startswith("cmd:"):
         return "cmd"
     return scrub(":".join(map(_base, without_address(spec).split(":"))))

@@ -67,7 +67,7 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     track: Track
     description: Text
     link: Annotated[str, Meta(max_length=500)] = ""
-    """An `https://` address."""
+    """An `https://` URL."""
     models: Annotated[tuple[Model, ...], Meta(max_length=20)]
     """Empty if the system uses no model."""
     disclosures: Disclosures
@@ -98,15 +98,15 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The public part of the configuration in `run.json`; see `redaction`."""
     pins: dict[str, Any]
     digest: str
-    """Digest of `pins`, equal to that of `run.json` unless something private was removed."""
+    """Digest of `pins`, equal to the digest in `run.json` unless private data was removed."""
     sandbox: str
     environment: str = field(name="browser")
-    """Version and settings of the tools that produced the scores, such as the browser, after which the key is named."""
+    """Version and settings of the tools that produced the scores, such as the browser, for which the key is named."""
     tasks: LockedTasks
 
     @property
     def agent_process(self) -> str:
-        """Where the agent ran, as pinned, such as "own process, isolated (bubblewrap)"; "not stated" in old bundles."""
+        """The agent's kind of process, as pinned, such as "own process, isolated (bubblewrap)"; or "not stated"."""
         pinned = self.pins.get("agent")
         stated = pinned.get("process") if isinstance(pinned, dict) else None
         return shown(stated) if isinstance(stated, str) else "not stated"
@@ -125,7 +125,7 @@ class Blob(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Words = str | Blob
-"""A text of a dialogue."""
+"""Text of a dialogue: inline or, if it is long, a reference to a blob."""
 
 
 class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

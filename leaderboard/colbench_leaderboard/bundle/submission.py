@@ -35,7 +35,7 @@ QUESTIONS = {
         "true if it was trained on any task, dialogue or generator of ColBench, with or without "
         "its test tasks"
     ),
-    "disclosures.training_notes": "if so, on what; may be empty",
+    "disclosures.training_notes": "what it was trained on, if so; may be empty",
     "disclosures.human_in_the_loop": "true if a person took part in its replies",
     "disclosures.tools": 'tools besides its model, such as search, or "none"',
 }
@@ -168,7 +168,7 @@ def template() -> str:
             *_pairs("", TEMPLATE),
             f"# models: {QUESTIONS['models']}",
             "models = []",
-            "# or, instead of that line, one table per model at the end of the file:",
+            "# or, instead of the line above, one table per model at the end of the file:",
             "# [[models]]",
             *example,
             "",

@@ -23,7 +23,7 @@ Read = Callable[[Blob], str]
 
 
 def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
-    """Return the trajectory of a rollout, without scores, times and token ids; write its long texts as blobs."""
+    """Return the trajectory of a rollout, without scores, times and token ids; pass its long texts to `write`."""
 
     def words(text: str) -> Words:
         content = text.encode()
@@ -86,7 +86,7 @@ def to_rollout(trajectory: Trajectory, read: Read, *, domain: str, run: str) -> 
 
 
 class BlobReader:
-    """A reader that checks and reads the blobs of a bundle's dialogues, one dialogue after another."""
+    """A reader that checks and reads the blobs of a bundle's dialogues, one dialogue at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -96,7 +96,7 @@ class BlobReader:
         """The blobs used so far."""
 
     def check(self, trajectory: Trajectory, file: str, line: int) -> None:
-        """Raise Refused, with this position, if a text breaks a rule.
+        """Raise Refused, with this file and line, if a text breaks a rule.
 
         Rules: `words.long`, `words.short`, `words.size`, `blob.missing`.
         """

@@ -1,4 +1,4 @@
-"""`colbench leaderboard audit`: prove that a store is consistent with its log, or check a branch's additions to it."""
+"""`colbench leaderboard audit`: prove that a store is consistent with its log, or check what a branch adds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.added_since is not None:
         return _print_new_entries(args)
     if args.until is not None:
-        raise UserError("--until: requires --added-since COMMIT; add that, or remove --until")
+        raise UserError("--until: requires --added-since COMMIT; add it, or leave out --until")
     found = _audit(args)
     if args.json:
         sys.stdout.write(to_json(found))
@@ -78,7 +78,7 @@ def _print_new_entries(args: argparse.Namespace) -> int:
 
     if args.head is not None or args.signers or args.verify or args.json:
         raise UserError(
-            "--added-since: cannot be combined with --head, --signers, --verify or --json; remove those"
+            "--added-since: cannot be combined with --head, --signers, --verify or --json; leave them out"
         )
     print("\n".join(new_entries(Path(args.store), args.added_since, args.until or "HEAD")))
     return 0
@@ -111,8 +111,8 @@ def _head(args: argparse.Namespace) -> str | None:
     file, store = Path(args.head), Path(args.store)
     if not file.is_file():
         raise UserError(
-            "--head: expected 64 hexadecimal digits, as every command prints them after `head`, or a file; "
-            f"given: {args.head}"
+            "--head: expected a file, or the 64 hexadecimal digits that commands print after `head`, "
+            f"got {args.head}"
         )
     head = read_head(file)
     require_head(read_log(store), head, args.head)

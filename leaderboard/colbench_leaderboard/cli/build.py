@@ -56,13 +56,13 @@ def add_to(actions: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build the site, and serve it if requested."""
     if args.port is not None and not args.serve:
-        raise UserError("--port: requires --serve; add that, or remove --port")
+        raise UserError("--port: requires --serve; add --serve, or leave out --port")
     if args.out:
         out = Path(args.out)
         _show(_build(args, out), out)
         return _serve(out, args.port) if args.serve else 0
     if not args.serve:
-        raise UserError("--out is missing: give the folder of the site, or add --serve")
+        raise UserError("--out is missing: set it to the folder of the site, or add --serve")
     with tempfile.TemporaryDirectory(prefix="colbench-site-") as folder:
         site = Path(folder) / "site"
         _build(args, site)
@@ -97,7 +97,7 @@ def _serve(site: Path, port: int | None) -> int:
     from colbench_leaderboard.site.serve import server
 
     with server(site, PORT if port is None else port) as running:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # then a temporary site is deleted
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # to delete a temporary site
         say(f"http://127.0.0.1:{running.server_address[1]}/  (Ctrl-C to stop)")
         try:
             running.serve_forever()
@@ -124,7 +124,7 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of these sources and of the boards' sources that belong to domains; no other source is read."""
+    """Return the tasks of these sources, and of the boards' sources that installed domains provide; read no others."""
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources
 

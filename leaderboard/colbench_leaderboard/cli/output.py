@@ -145,9 +145,9 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "human words", _estimate(summary.human_words)
     if summary.undisclosed is not None:
         yield (
-            "untold",
-            f"{numbers.percent(summary.undisclosed)} of the hidden facts were used before they "
-            "were told",
+            "undisclosed",
+            f"{numbers.percent(summary.undisclosed)} of the hidden facts were used before the "
+            "human revealed them",
         )
     if receipt.replayed:
         yield "human", f"{receipt.replayed:,} replies, identical when replayed"

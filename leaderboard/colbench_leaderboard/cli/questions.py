@@ -65,7 +65,7 @@ def _line(key: str, question: str = "", *, empty: bool = False) -> str:
         answer = _answer(question or QUESTIONS[key] + hint)
         flaw = name_flaw(answer)
         if not answer and not empty:
-            flaw = "an answer is required"
+            flaw = "is empty; an answer is required"
         if not flaw:
             return answer
         _tell(f"That {flaw}.")
@@ -74,7 +74,7 @@ def _line(key: str, question: str = "", *, empty: bool = False) -> str:
 def _text(key: str, *, empty: bool = False) -> str:
     while True:
         answer = _answer(QUESTIONS[key])
-        flaw = text_flaw(answer) or ("" if answer or empty else "an answer is required")
+        flaw = text_flaw(answer) or ("" if answer or empty else "is empty; an answer is required")
         if not flaw:
             return answer
         _tell(f"That {flaw}.")

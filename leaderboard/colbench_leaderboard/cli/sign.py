@@ -60,7 +60,7 @@ def sign_with(store: Path, key: str) -> None:
 
 
 def finish(args: argparse.Namespace) -> None:
-    """Sign a store after a decision if `--key` is given; otherwise print how, if the store is a signed one."""
+    """Sign a store after a decision if `--key` is given; otherwise, if the store has keepers, print how to sign it."""
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers, signed_records
 

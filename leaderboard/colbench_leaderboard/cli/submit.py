@@ -1,4 +1,4 @@
-"""`colbench submit`: make an entry for a leaderboard from a run; it has the run's transcripts, but no scores."""
+"""`colbench submit`: make a leaderboard entry from a run; the entry has the run's transcripts, but no scores."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _ask(folder: Path, meta: Path) -> None:
     RunFolder(folder).record()  # report a missing run before asking questions
     if meta.exists():
         raise UserError(
-            f"--interactive: {meta} already exists; to use it, give --meta "
+            f"--interactive: {meta} already exists; to use it, pass --meta "
             f"{shlex.quote(str(meta))} without --interactive"
         )
     if not meta.parent.is_dir():
@@ -134,7 +134,7 @@ def _ask(folder: Path, meta: Path) -> None:
         answers = ask()
     except EOFError as cause:
         raise UserError(
-            "--interactive: input ended; fill in a file, and give it with --meta"
+            "--interactive: input ended early; fill in a file, and pass it with --meta"
         ) from cause
     _write_new(meta, to_toml(answers), "--meta")
     say_field("answers", str(meta))

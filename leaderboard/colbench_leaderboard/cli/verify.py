@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
-            f"--out {out}: inside the bundle, which a receipt would damage; give another folder"
+            f"--out {out}: inside the bundle, which a receipt would damage; use another folder"
         )
     settings = Settings(
         config=read_config(args, base=RunConfig()),
@@ -109,7 +109,7 @@ def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
     named = bundle.lock.tasks.source
     if source is None and named not in own_sources():
         raise UserError(
-            f"--tasks: the bundle uses {shown(named)}, which does not come with ColBench; give "
+            f"--tasks: the bundle uses {shown(named)}, which does not come with ColBench; use "
             "your own copy, such as --tasks official:backend/test"
         )
     return resolve_tasks(source or named)
@@ -126,7 +126,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise UserError(f"--replay: expected a share from 0 to 1; given: {text}")
+        raise UserError(f"--replay: expected a share from 0 to 1, got {text}")
     return share
 
 

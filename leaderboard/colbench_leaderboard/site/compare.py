@@ -1,4 +1,4 @@
-"""The pages of "A against B": one to choose two entries, and for each entry one that compares it with all others.
+"""The pages of "A against B": one to choose two entries, and one for each entry that compares it with all others.
 
 A table shows the comparisons; below it are the tasks on which two entries differ.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page in total, to limit its size, and minimum for each of the other entries."""
+"""Maximum number of tasks on a page in total, to limit its size, and minimum number for each of the other entries."""
 
 
 class Task(NamedTuple):
@@ -53,7 +53,7 @@ class DiffLine(NamedTuple):
     slug: str
     mine: float
     my_dialogue: str
-    """Address, from the root, of the entry's first dialogue on the task."""
+    """URL, relative to the site's root, of the entry's first dialogue on the task."""
     theirs: float
     their_dialogue: str
 
@@ -66,7 +66,7 @@ class Opponent(Struct, frozen=True, kw_only=True):
     verdict: str
     diff: Sequence[DiffLine]
     differing: int
-    """Tasks with different results."""
+    """Number of tasks with different results."""
 
 
 def choice(board: Board, rows: Sequence[Row]) -> Page:
@@ -134,5 +134,5 @@ def _opponent(
 
 
 def _dialogue(row: Row, place: int, names: Sequence[str]) -> str:
-    """Return the address of the first dialogue on the task with this index."""
+    """Return the URL, relative to the site's root, of the first dialogue on the task with this index."""
     return f"{entry_folder(row.bundle)}/{dialogue_link(place * row.trials, names[place], 0)}"

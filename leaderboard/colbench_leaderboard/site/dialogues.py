@@ -1,6 +1,6 @@
-"""The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all.
+"""The pages of an entry's dialogues: several per page, each with answer and reference, and a list of all dialogues.
 
-Without JavaScript, a page shows its dialogues in a column; with JavaScript, only the one named in the address.
+Without JavaScript, a page shows its dialogues in a column; with JavaScript, only the one named in the URL.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     """A dialogue and its score."""
 
     rollout: Rollout | None
-    """None: the bundle has no transcript."""
+    """None if the bundle has no transcript."""
     score: CellScore
 
 
@@ -64,10 +64,10 @@ class Dialogue(NamedTuple):
     trial: int
     verdict: str
     messages: Sequence[Message] | None
-    """None: the bundle has no transcript."""
+    """None if the bundle has no transcript."""
     answer: str | None
     reference: str | None
-    """None: the task is not available."""
+    """None if the task is not available."""
     pictures: Sequence[Picture]
 
 

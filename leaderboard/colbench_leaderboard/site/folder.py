@@ -25,12 +25,12 @@ class Folder:
 
     def __enter__(self) -> Folder:
         if self.out.exists() and not self.out.is_dir():
-            raise UserError(f"--out {self.out}: a file, not a folder; name a folder")
+            raise UserError(f"--out {self.out}: a file, not a folder; use a folder")
         if (self.before / MARK).is_file() and not self.out.exists():
             self.before.replace(self.out)  # an earlier build was killed during the move into place
         if self.out.exists() and not (self.out / MARK).is_file() and any(self.out.iterdir()):
             raise UserError(
-                f"--out {self.out}: this folder contains something other than a site; give "
+                f"--out {self.out}: this folder contains something other than a site; use "
                 "another folder, or empty it"
             )
         for left in (self.before, self.draft):
@@ -39,7 +39,7 @@ class Folder:
             self.draft.mkdir(parents=True)
         except OSError as cause:
             raise UserError(
-                f"--out {self.out}: cannot be written ({cause.strerror}); give another path"
+                f"--out {self.out}: cannot be written ({cause.strerror}); use another path"
             ) from cause
         for name in KEPT:
             if (self.out / name).is_dir():

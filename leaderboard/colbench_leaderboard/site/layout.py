@@ -28,7 +28,7 @@ FILTERS = (
 )
 
 Trail = Sequence[tuple[str, str]]
-"""The pages above a page: the address of each from the root, and its name."""
+"""The pages above a page: the URL of each, relative to the site's root, and its name."""
 
 
 class Page(Struct, frozen=True, kw_only=True):

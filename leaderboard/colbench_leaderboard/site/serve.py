@@ -35,5 +35,5 @@ def server(site: Path, port: int) -> ThreadingHTTPServer:
         return ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(site)))
     except OSError as cause:
         raise UserError(
-            f"--port {port}: {cause.strerror}; name another port, or 0 for any free port"
+            f"--port {port}: {cause.strerror}; use another port, or 0 for any free port"
         ) from cause

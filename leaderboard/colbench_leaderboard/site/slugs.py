@@ -23,7 +23,7 @@ def entry_folder(bundle: str) -> str:
 
 
 def entry_page(bundle: str) -> str:
-    """Return the address of an entry's page."""
+    """Return the URL of an entry's page, relative to the site's root."""
     return f"{entry_folder(bundle)}/index.html"
 
 
@@ -39,7 +39,7 @@ def board_folder(key: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def task_slug(task_id: str) -> str:
-    """Return hexadecimal digits for a task ID, which is free text and unique on its board."""
+    """Return hexadecimal digits that identify a task; its ID is free text, and unique on its board."""
     return sha256(task_id.encode()).hexdigest()[:DIGITS]
 
 

@@ -60,7 +60,7 @@ class Result(NamedTuple):
     turns: float
     words: float
     dialogues: Sequence[tuple[str, str]]
-    """Name of each dialogue, and its address from the root."""
+    """Name of each dialogue, and its URL relative to the site's root."""
 
 
 def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, list[Attempt]]:
@@ -87,7 +87,7 @@ def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
 def pages(
     board: Board, found: Attempts, requests: Mapping[str, str], tasks: Mapping[str, Task]
 ) -> Iterator[Page]:
-    """Return a page for each task; `tasks` contains, by id, the tasks whose reference is shown."""
+    """Yield a page for each task; `tasks` contains, by id, the tasks whose reference is shown."""
     view = board_view(board)
     trail = (*board_trail(view), (f"{view.folder}/tasks.html", "Tasks"))
     for task_id, each in found.items():

@@ -14,7 +14,7 @@ TIERS: dict[Tier, str] = {
     "T3": "rerun by the maintainers",
 }
 LONGEST = 20_000
-"""Maximum number of characters of any one text on a page."""
+"""Maximum number of characters of a single text on a page."""
 
 
 def clean(value: object) -> object:

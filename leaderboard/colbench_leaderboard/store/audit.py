@@ -51,7 +51,7 @@ class Audit(Struct, frozen=True, kw_only=True):
     head: str
     records: int
     standing: int
-    """Entries that are on a board."""
+    """Number of entries that are on a board."""
     verified: int
     """Number of current entries that were verified again with the same result."""
     signed: int
@@ -200,7 +200,7 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the folders of the bundles that share transcripts according to a record's receipt, except deleted ones."""
+    """Return the folders of the bundles with which a record's receipt reports shared transcripts; omit deleted ones."""
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 
@@ -222,6 +222,6 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():
                 raise DataError(
-                    f"{stored / name}: differs from the result of verifying the bundle, which "
-                    f"has the SHA-256 {sha256(found)}"
+                    f"{stored / name}: differs from the result of verifying the bundle; that "
+                    f"result has the SHA-256 {sha256(found)}"
                 )

@@ -1,4 +1,4 @@
-"""Entries as commits on branches of a leaderboard's repository: making one, and checking those in a pull request.
+"""Entries as commits on branches of a leaderboard's repository: making a commit, and checking a pull request.
 
 A commit is built directly from git objects, so that no hook, filter or line-end setting can change a byte of the
 bundle, and no working tree is touched. Names in a pull request are untrusted: they are compared and never run.
@@ -41,9 +41,9 @@ class Branch(NamedTuple):
 
 @contextmanager
 def open_repository(to: str) -> Iterator[Path]:
-    """Open the repository of `--to`: a local working tree, or a temporary clone of an address.
+    """Open the repository of `--to`: a local working tree, or a temporary clone of a URL.
 
-    Raises UserError if it is neither.
+    Raises UserError if `to` is neither a working tree nor a URL.
     """
     if Path(to).is_dir():
         yield _work_tree(Path(to))
@@ -80,7 +80,7 @@ def commit_entry(bundle: Bundle, where: Path) -> Branch:
 
 
 def push(branch: Branch, to: str) -> None:
-    """Push a branch to an address. Raises UserError with git's error message if that fails."""
+    """Push a branch to a URL. Raises UserError with git's error message if that fails."""
     ref = f"refs/heads/{branch.name}"
     git = Git(branch.repository)
     if git("ls-remote", *half_at(to, "upload-pack"), "--", to, ref).strip():
@@ -96,10 +96,12 @@ def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
     """Return the digests of the entries that commit `head` adds since its branch left commit `base`.
 
     Raises Refused if the commits do anything other than add plain files of bundles: `change.kind`, `change.path`,
-    `change.mode`, `change.none`, `change.digest`; UserError if a commit is invalid.
+    `change.mode`, `change.none`, `change.digest`; UserError if `base` or `head` is not a commit.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
-        raise UserError("--added-since and --until: give commits of 40 hexadecimal digits")
+        raise UserError(
+            "--added-since and --until: expected commit hashes of 40 hexadecimal digits"
+        )
     digests = set()
     for status, mode, path in _changes(Git(repository), base, head):
         found = ENTRY.fullmatch(path)
@@ -129,7 +131,7 @@ def _work_tree(folder: Path) -> Path:
     top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
     if top is None or top != folder.resolve():
         raise UserError(
-            f"--to {folder}: not the top folder of a git working tree; name the top folder"
+            f"--to {folder}: not the top folder of a git working tree; use the top folder"
         )
     return folder
 

@@ -1,4 +1,4 @@
-"""Decisions about bundles: the files that each puts into the store, and its record in the log.
+"""Decisions about bundles: the files that each decision puts into the store, and its record in the log.
 
 Files are written first and the record last, so that a killed process leaves no record without files;
 `colbench leaderboard audit` names leftover files, and repeating the command completes the decision.
@@ -31,8 +31,8 @@ def accept(
     """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
     `bundle`: a folder or a `.tar.gz`; `verified`: the folder with its receipt. Raises UserError if the receipt refuses
-    the bundle or belongs to another one, if the store already has the bundle, or if its name looks like that of an
-    entry on the same board.
+    the bundle or belongs to another bundle, if the store already has the bundle, or if the name of its system looks
+    like that of an entry on the same board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -56,7 +56,7 @@ def accept(
 
 
 def refuse(store: Path, verified: Path, reason: str) -> Record:
-    """Record that a bundle is not accepted, and why; only its receipt is kept."""
+    """Record that a bundle is not accepted, and why; only the files of its verification are kept."""
     require_reason(reason, "--refuse")
     receipt = _receipt(verified)
     with writing(store) as log:
@@ -115,7 +115,7 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
 def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if the reason is empty."""
     if not reason.strip():
-        raise UserError(f"{flag}: give a reason, which is published")
+        raise UserError(f"{flag}: expected a reason, which is published")
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
@@ -188,7 +188,7 @@ def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
 
 
 def _part(folder: Path) -> Path:
-    """Make an empty folder next to `folder`, to be moved there."""
+    """Make an empty folder next to `folder`, to be renamed to `folder` when it is complete."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

@@ -35,7 +35,7 @@ def read_kept_bundle(store: Path, bundle: str) -> Bundle:
 
 
 def read_receipt(store: Path, record: Record) -> Receipt:
-    """Return the receipt that a record names. Raises DataError if the receipt is missing or does not match."""
+    """Return the receipt that a record names. Raises DataError if the receipt is missing or does not match its hash."""
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
     receipt = parse(read_named(path, record.receipt), Receipt, path)
     if receipt.bundle != record.bundle:
@@ -44,7 +44,7 @@ def read_receipt(store: Path, record: Record) -> Receipt:
 
 
 def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
-    """Return the summary that a receipt names. Raises DataError if the summary is missing or does not match."""
+    """Return the summary that a receipt names. Raises DataError if it is missing or does not match its hash."""
     path = verified_folder(store, record.bundle, record.receipt) / SUMMARY
     return parse(read_named(path, receipt.summary), Summary, path)
 
@@ -52,7 +52,7 @@ def read_summary(store: Path, record: Record, receipt: Receipt) -> Summary:
 def read_scores(store: Path, record: Record, receipt: Receipt) -> list[CellScore]:
     """Return the scores that a receipt names, by task and trial.
 
-    Raises DataError if they are missing or do not match.
+    Raises DataError if the scores are missing or do not match their hash.
     """
     path = verified_folder(store, record.bundle, record.receipt) / SCORES
     return parse_scores(read_named(path, receipt.scores), path)

@@ -1,6 +1,6 @@
 """Running git safely in a stranger's repository: no hooks, no helpers from the repository's configuration, no shell.
 
-For an address that begins with `file://`, git runs a second process in that repository on this machine. The second
+For a URL that begins with `file://`, git runs a second process in that repository on this machine. The second
 process does not inherit the settings of the first, so the settings are passed to it as well.
 """
 
@@ -26,8 +26,8 @@ QUIET = (
     "receive.autogc=false",
     "receive.denyCurrentBranch=refuse",
 )
-"""Settings that override those of any repository, so that none of them runs a command: hooks, a file watcher, a lister
-of another repository's branches (`true`, the command, lists none), a cleanup, filters of a checkout."""
+"""Settings that override those of any repository, so that git runs no command of the repository: hooks, a file watcher,
+a lister of another repository's branches (replaced by the command `true`), a cleanup, filters of a checkout."""
 URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00-\x1f]+", re.ASCII)
 
 
@@ -72,7 +72,7 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that runs git's second process with the settings of `Git` if the address is on this machine.
+    """Return the option that runs git's second process with the settings of `Git`; none unless the URL is `file://`.
 
     `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """
@@ -96,10 +96,10 @@ def safe_environment() -> dict[str, str]:
 
 
 def is_url(text: str) -> bool:
-    """Return True if a text is a git address of an accepted kind."""
+    """Return True if a text is a git URL of an accepted kind."""
     return bool(URL.fullmatch(text)) and not text.startswith("-")
 
 
 def shown_url(text: str) -> str:
-    """Return a text without the user names and passwords in its addresses."""
+    """Return a text without the user names and passwords in its URLs."""
     return re.sub(r"://[^/\s@]+@", "://", text)

@@ -2,8 +2,8 @@
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
-A signed head names the previous one, so that none can be removed between two others. A head published where the store's
-keepers cannot change it also reveals if the end of the log was cut off.
+A signed head names the previous signed head, so that none can be removed from between two others. A head published
+where the store's keepers cannot change it also reveals if the end of the log was cut off.
 """
 
 from __future__ import annotations

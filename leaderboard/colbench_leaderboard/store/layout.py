@@ -7,7 +7,7 @@
 
 Everything shown is built from the log and from the files that it names by hash; `entries/` may contain nothing else.
 Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
-refused entry has no `bundle/`, nor does a removed one whose record says so.
+refused entry has no `bundle/`, and neither has a removed entry whose record says that its files were deleted.
 """
 
 from __future__ import annotations

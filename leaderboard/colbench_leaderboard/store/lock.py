@@ -18,7 +18,7 @@ from colbench_leaderboard.store.log import read_log
 
 @contextmanager
 def locked(store: Path) -> Iterator[None]:
-    """Lock a store from the verification of an entry to its record.
+    """Lock a store while an entry is verified and recorded.
 
     Raises UserError if another process has locked it, DataError if it is not a store.
     """

@@ -1,7 +1,7 @@
 """The log of decisions: every line is checked on reading, and only one process at a time appends.
 
 Each line contains the hash of the previous line, so that no line can be changed, moved, added or removed without
-rewriting all lines after it. Anyone who keeps the head (the hash of the last line) detects that, as well as a truncated
+rewriting all lines after it. Anyone who keeps the head (the hash of the last line) detects a rewritten or truncated
 log: see `head` in `read_log`. A last line without a line break was left by a killed process and does not count.
 """
 
@@ -158,7 +158,7 @@ def _time() -> datetime:
         return datetime.fromtimestamp(int(epoch), UTC)
     except (ValueError, OverflowError, OSError) as cause:
         raise UserError(
-            f"SOURCE_DATE_EPOCH: expected seconds since 1970; given: {epoch}"
+            f"SOURCE_DATE_EPOCH: expected a number of seconds since 1970, got {epoch}"
         ) from cause
 
 
@@ -259,7 +259,7 @@ def find(log: Log, prefix: str) -> str:
     if len(found) != 1:
         many = f"{len(found)} bundles start" if found else "no bundle in the log starts"
         raise UserError(
-            f"{prefix or 'DIGEST'}: {many} with these digits; give more digits of the digest "
-            "from the log"
+            f"{prefix or 'DIGEST'}: {many} with these digits; use more digits of the digest "
+            "in the log"
         )
     return found[0]

@@ -30,7 +30,7 @@ PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", r
 """The form of a package specifier that is safe to pass to the workflow's shell."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
-"""Settings with which git changes no line ending and runs no filter: a bundle's digest is over its bytes."""
+"""Settings with which git changes no line ending and runs no filter: a bundle's digest covers every byte."""
 IGNORED = ".gitignore"
 
 
@@ -44,10 +44,10 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
     for package in packages:
         if not PINNED.fullmatch(package):
             raise UserError(
-                f"--packages {package}: give name and version, such as colbench-sql==1.0.0"
+                f"--packages {package}: expected a name and a version, such as colbench-sql==1.0.0"
             )
     if store.exists() and (not store.is_dir() or any(p.name != ".git" for p in store.iterdir())):
-        raise UserError(f"{store}: not empty; name a new folder")
+        raise UserError(f"{store}: not empty; use a new folder")
     (store / ENTRIES).mkdir(parents=True)
     (store / ENTRIES / ".gitkeep").touch()
     (store / "README.md").write_text(README, "utf-8")

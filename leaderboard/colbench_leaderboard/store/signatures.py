@@ -49,7 +49,7 @@ class Signatures(Struct, frozen=True, kw_only=True):
 
 
 def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
-    """Return the keepers whose signatures are accepted: those in the file `trusted` or, if it is None, of the store.
+    """Return the keepers whose signatures are accepted: those in the file `trusted` or, if it is None, the store's.
 
     Returns None if the store names no keepers and so is unsigned.
     """
@@ -122,7 +122,7 @@ def newest_head(store: Path, log: Log) -> Head:
 def _faults_of_heads(
     store: Path, log: Log, heads: list[Head], keepers: Keepers, names: list[str]
 ) -> Iterator[str]:
-    """Yield a fault for each head that is unsigned, missing or not from the log; add the signers to `names`."""
+    """Yield a fault for each head that is unsigned, missing or not in the log; add the signers to `names`."""
     before = 0
     for head in heads:
         name = str(_head_file(store, head))

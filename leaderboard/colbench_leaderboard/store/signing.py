@@ -28,7 +28,7 @@ Namespace = Literal["colbench-head", "colbench-receipt"]
 
 
 class Keepers:
-    """The people whose signatures count."""
+    """The keepers of a store: the people whose signatures it accepts."""
 
     def __init__(self, path: Path) -> None:
         """Read an allowed-signers file. Raises UserError if it cannot be read, or has a line without a valid key."""
@@ -70,7 +70,7 @@ class Keepers:
 
 
 def sign(content: bytes, key: Path, namespace: Namespace) -> str:
-    """Return a key's signature of some content.
+    """Return the signature of some content by a key.
 
     `key`: the file of the private key, or of the public key if an SSH agent holds the private one. Raises UserError if
     ssh-keygen cannot sign with it.

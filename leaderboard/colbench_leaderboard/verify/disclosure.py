@@ -3,8 +3,9 @@
 The hidden facts of a task are its facts or, if it has none, the numbers and texts of its reference that the request
 lacks. A fact was told if one reply of the human contains the fact's statement, all its numbers and texts, or most of
 its words. A model that plays the human may use other words, or just say "no": then a fact also counts as told if the
-keyless human would have told it in reply to the same message. An untold fact was used if the answer contains all
-numbers and texts of the fact, or is right. `evidence` tests whether guessing explains the facts that answers use.
+keyless human would have told it in reply to the same message. A fact that was not told is *untold*; it was used if the
+answer contains all its numbers and texts, or is right. `evidence` tests whether guessing explains the untold facts that
+answers use.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """For each untold fact, the highest probability of guessing it."""
     knew: bool
-    """True if the answer shows all hidden facts: it is right or, if that is unknown or there are no facts, a copy."""
+    """True if the answer shows all hidden facts: it is right.
+
+    If success is unknown or the task has no facts: True if the answer is a copy."""
     copied: bool
     """True if the answer is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
 

@@ -1,11 +1,11 @@
-"""Tests of whether guessing explains the untold facts that an entry's answers use, each over all of its dialogues.
+"""Statistical tests of whether guessing explains the facts that an entry's answers use although they were never told.
 
-*Right though untold.* If an answer needs untold facts, guessing makes it right with at most the product of the facts'
-chances (`guessing`). The number of right answers is compared with the exact distribution of the number of successes in
-independent trials with these chances, the Poisson binomial distribution. Dialogues with one, two, and three or more
-untold facts are tested separately, so that a few improbable successes are not lost among many probable ones; so are
-trials, because the trials of a task are not independent. The result is the smallest p-value times the number of groups
-(Bonferroni).
+*Right though untold.* If an answer needs untold facts, the probability that guessing makes it right is at most the
+product of the facts' chances (`guessing`). The number of right answers is compared with the exact distribution of the
+number of successes in independent trials with these chances, the Poisson binomial distribution. Dialogues with one,
+two, and three or more untold facts are tested separately, so that a few improbable successes are not lost among many
+probable ones. Trials are tested separately, too, because the trials of a task are not independent. The result is the
+smallest p-value times the number of groups (Bonferroni).
 
 *Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances.
 The mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
@@ -62,7 +62,7 @@ class Excess(Struct, frozen=True, kw_only=True):
     untold: int
     """Number of untold facts in each dialogue; see `Group`."""
     p: float
-    """The probability of as many answers by guessing, times the number of groups; 1 unless `count` > `expected`."""
+    """The probability of at least `count` by guessing, times the number of groups; 1 unless `count` > `expected`."""
 
     @property
     def points(self) -> str:
@@ -72,7 +72,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """A collector of the disclosures in the dialogues of an entry, which tests them."""
+    """A collector of the disclosures in an entry's dialogues, and the tests of them."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
@@ -115,7 +115,10 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean share of facts used untold in excess of guessing, and an upper bound of its probability."""
+        """Return the mean excess of the share of facts used untold over the share that guessing explains.
+
+        The second value is an upper bound of the p-value of this excess.
+        """
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0
         return mean, hoeffding_tail(mean, len(tasks))

@@ -77,7 +77,7 @@ class Grid:
 
 
 def report_failure(cell: Cell, findings: Findings) -> None:
-    """Add a finding for a cell without an answer that blames a boundary other than the agent's."""
+    """Add a finding if a cell has no answer and blames a failure on a boundary other than the agent."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
         message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"

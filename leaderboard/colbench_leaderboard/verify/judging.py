@@ -1,4 +1,4 @@
-"""Judging dialogues: scoring the answer again, replaying the human, and the disclosure audit."""
+"""Judging dialogues: scoring the answer again, replaying the human, and auditing disclosure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Judge:
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """Yield the result of each dialogue in order; each cell comes with its task, and True to ask the human again.
+        """Yield the result of each dialogue in order; a cell comes with its task, and True if the human is replayed.
 
         Raises UserError if this machine cannot judge a dialogue.
         """

@@ -1,6 +1,6 @@
-"""Checks of the protocol: `colbench.dialogue` could have written the transcript.
+"""Checks of the protocol: could `colbench.dialogue` have written the transcript?
 
-The harness's own code derives the text that the human saw and the scored answer again from the agent's raw output.
+From the agent's raw output, the harness's own code derives again the text that the human saw and the scored answer.
 """
 
 from __future__ import annotations

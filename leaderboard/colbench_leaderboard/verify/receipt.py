@@ -53,7 +53,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     value: float
     """The domain's primary metric."""
     success: bool | None
-    """None in a domain without success."""
+    """None in a domain without a success metric."""
     official: float | None = None
     """The value in the official scoring mode, if there is one."""
     turns: int
@@ -80,15 +80,15 @@ class Summary(Struct, frozen=True, kw_only=True):
     trials: int
     value: Estimate
     success: Estimate | None
-    """None in a domain without success."""
+    """None in a domain without a success metric."""
     pass_k: tuple[float, ...]
-    """pass^k for k = 1 to the number of trials; empty in a domain without success."""
+    """pass^k for k = 1 to the number of trials; empty in a domain without a success metric."""
     turns: Estimate
     agent_words: Estimate
     human_words: Estimate
     answered: float
     success_by_turn: tuple[float, ...]
-    """Share of the dialogues that had succeeded by turn 1, 2, …; without success, the mean value by turn."""
+    """Share of the dialogues that had succeeded by turn 1, 2, …; without a success metric, the mean value by turn."""
     asking: dict[str, Estimate] = {}
     """`ask_precision`, `ask_recall`, `ask_f1`: means over the dialogues for which they are defined."""
     undisclosed: float | None

@@ -1,4 +1,4 @@
-"""Replaying the simulated human: the keyless one gives the same replies everywhere, so replies cannot be invented."""
+"""Replaying the simulated human: the keyless human gives the same replies everywhere, so replies cannot be invented."""
 
 from __future__ import annotations
 

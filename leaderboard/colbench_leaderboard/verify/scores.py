@@ -1,4 +1,4 @@
-"""The numbers of a bundle: a line of `scores.jsonl` for each cell, and their summary.
+"""The numbers of a bundle: a line of `scores.jsonl` for each cell, and a summary of all cells.
 
 The summary's means are first over trials, then over tasks; intervals are over tasks.
 """
@@ -48,7 +48,7 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
     """Return the line of a cell that was judged; a cell without an answer scores 0.
 
-    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: the scorer also judges turns.
+    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: whether the scorer judges turns.
     """
     domain = get_domain(rollout.domain)
     score = rollout.scores.get("default")

@@ -21,7 +21,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Tally:
-    """A sum over judged dialogues, in order, which reports violations to `findings`."""
+    """The running totals over judged dialogues; violations are reported to `findings`."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -33,7 +33,7 @@ class Tally:
         self.scorer = ""
         """The name of the scorer."""
         self.same = 0
-        """Number of replies that the human gave again."""
+        """Number of replies that the human gave again when replayed."""
         self.replayed = 0
         """Number of dialogues whose human was asked again."""
 

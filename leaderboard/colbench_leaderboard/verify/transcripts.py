@@ -25,7 +25,7 @@ from colbench_leaderboard.verify.receipt import Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""The rules for entries that mostly resemble another one, and for entries that share some dialogues with it."""
+"""The rules for entries that mostly resemble another one, and for entries that share some dialogues with another."""
 MOSTLY, NOTED = 0.5, 0.1
 """The shares of an entry's dialogues that must resemble another entry for a flag, and for a note."""
 HELD = 20_000
@@ -86,8 +86,8 @@ class Transcripts:
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Compare a bundle, given by its digest, with others.
 
-        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory; the other bundles
-        are read again for each such group.
+        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory; for each group
+        of `held` transcripts, the other bundles are read again.
         """
         self.count = 0
         """Number of transcripts compared."""
@@ -120,8 +120,9 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        Half or more are a flag, fewer are a note, and very few are not reported. Only the bundles that share most are
-        named, so that verifying against these alone gives the same findings. Raises UserError if one cannot be read.
+        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. Only the
+        bundles that share most are named, so that verifying against these alone gives the same findings. Raises
+        UserError if a bundle cannot be read.
         """
         self._compare()
         reported = (
@@ -188,6 +189,6 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """Return the digests of the bundles that share transcripts according to a receipt; verify against these again."""
+    """Return the digests of the bundles with which a receipt reports shared transcripts; verify against them again."""
     named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

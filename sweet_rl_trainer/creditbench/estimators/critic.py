@@ -1,17 +1,18 @@
-"""Estimators by a critic that was trained on preferences between dialogues (SWEET-RL, arXiv 2503.15478).
+"""Estimators that use a critic trained on preferences between dialogues (SWEET-RL, arXiv 2503.15478).
 
-ρ_i is the log-ratio of token i, log π_θ − log π_ref, where both models are told c; L is the number of tokens of the
-candidate.
+ρ_i is the log-ratio of token i, log π_θ − log π_ref, where both models are told c, the task's reference; L is the
+number of tokens of the candidate.
 
 | reading | score of a candidate |
 |---|---|
-| (none) | Σ ρ_i / L: A of the paper, for critics whose trajectories sum or average the means of turns |
+| (none) | Σ ρ_i / L: the paper's advantage A, for critics whose trajectories sum or average the means of turns |
 | `sum` | Σ ρ_i |
-| `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, over the number of their tokens |
+| `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, divided by the number of their tokens |
 | `without c` | Σ ρ_i / L, where neither model is told c |
 
-A mean over turns, (earlier means + Σ ρ_i / L) / T, gives the same order as the first reading within a state; only the
-critic, which was trained in that way, differs. A value head has one reading, Σ v_i / L.
+A mean over the T turns, (earlier means + Σ ρ_i / L) / T, gives the same order within a state as the first reading, so
+it has no reading of its own. A critic trained with that mean differs only in its weights. A value head has one reading,
+Σ v_i / L.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 
 
 def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) -> list[Scores]:
-    """Return the mean log-ratio of a candidate's tokens."""
+    """Return, for each candidate, the mean log-ratio of its tokens."""
     examples = replies(bench, reference, told=told)
     return [
         tuple(one - other for one, other in zip(*both, strict=True))
@@ -39,7 +40,7 @@ def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) 
 
 
 def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
-    """Return the sum of the log-ratios of a candidate's tokens."""
+    """Return, for each candidate, the sum of the log-ratios of its tokens."""
     tokens = lengths(replies(bench, reference, told=True))
     means = mean(bench, critic, reference)
     return [
@@ -49,7 +50,7 @@ def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
-    """Return the mean log-ratio over the tokens of all replies so far, including the candidate."""
+    """Return, for each candidate, the mean log-ratio over the tokens of all replies so far and the candidate."""
     tokens = lengths(replies(bench, reference, told=True))
     sums = total(bench, critic, reference)
     found = list[Scores]()
@@ -69,7 +70,7 @@ def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def values(bench: Bench, critic: Reader) -> list[Scores]:
-    """Return the mean value of a candidate's tokens."""
+    """Return, for each candidate, the mean value of its tokens."""
     return [tuple(each) for each in critic.sums(replies(bench, critic, told=True))]
 
 
@@ -82,7 +83,7 @@ READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimator]:
-    """Yield the estimators by a critic; a critic with a value head needs no reference."""
+    """Yield the estimators that use a critic; a critic with a value head needs no reference."""
     key = f"{critic.key} {reference.key}"
     if critic.score == "value":
         yield Estimator(

@@ -11,7 +11,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 Scores = tuple[float | None, ...]
 """Scores of the candidates of a state, in order; None if a candidate cannot be scored."""
 Score = Callable[[Bench], Sequence[Scores]]
-"""A function that returns the scores of each of a task's states."""
+"""A function that returns, for each state of a task, the scores of its candidates."""
 
 
 class Estimator(Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class Estimator(Struct, frozen=True, kw_only=True):
     about: str
     """The formula, in a few words, for the page."""
     key: str = ""
-    """Further inputs of the scores besides the states and the name, such as the digest of a model."""
+    """Other inputs on which the scores depend, besides the states and the name, such as the digest of a model."""
     costly: bool = False
     """True if the estimator is run on only some of the states, because a model reads every candidate."""
     score: Score

@@ -1,17 +1,17 @@
 """Group-relative advantages: a candidate in one sampled dialogue, compared with other dialogues about its task.
 
 The group has n dialogues by the demonstrators' policy (`play`) with the turn limit of the state: one consists of the
-state's turns, the candidate, and a continuation; the other n − 1 start from the request. t is the turn of the
-candidate.
+state's turns, the candidate, and a continuation; the other n − 1 start from the request. A is the advantage of
+the candidate, and t its turn.
 
 | estimator | A of the candidate |
 |---|---|
 | `GRPO` | (R − mean R) / std R: one outcome for all turns (arXiv 2402.03300) |
-| `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; answers: A of GRPO |
+| `MT-GRPO` | (r_t − mean r_t) / std r_t over the dialogues that ask in turn t, plus A of GRPO; for answers, A of GRPO |
 | `turn-level GRPO, unbiased` | R − w Φ(o_t), minus its mean over all dialogues (`train.grpo.credit`) |
 
-r_t is the share of the open decisions that the reply reveals. Rewards include κ for each question. MT-GRPO: arXiv
-2505.11821.
+r_t is the share of the open decisions that the reply in turn t reveals, and Φ(o_t) the share revealed before turn t. w
+is a weight. R is the reward of the answer minus the cost κ of each question. MT-GRPO: arXiv 2505.11821.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SIZE = 8
 SMALL = 1e-4
 """Small constant added to standard deviations."""
 WEIGHT = 0.5
-"""w of the unbiased form."""
+"""The weight w of `turn-level GRPO, unbiased`."""
 
 
 class Dialogue(Struct, frozen=True):
@@ -49,9 +49,12 @@ class Dialogue(Struct, frozen=True):
 
 
 Group = Sequence[Dialogue]
-"""A dialogue with the candidate, then the others."""
+"""The dialogue with the candidate, then the other dialogues."""
 Advantage = Callable[[Sequence[Group], int, int], Sequence[float]]
-"""A function of the groups, the turn (from 0) and the number of open decisions: A of each group's first dialogue."""
+"""A function of the groups, the turn (from 0) and the number of open decisions.
+
+It returns the advantage A of each group's first dialogue.
+"""
 
 
 def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noqa: ARG001

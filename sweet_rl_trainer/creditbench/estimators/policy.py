@@ -1,19 +1,19 @@
 """Estimators by a language model that is not trained for them.
 
-a is the candidate, L its number of tokens, o the dialogue, o′ the dialogue with the human's reply, and c the task's
-reference.
+a is the candidate, L its number of tokens, o the dialogue, o_1 the request alone, o′ the dialogue with the human's
+reply, c the task's reference, R the reward of an answer, and κ the cost of a question.
 
-| estimator | of a question | of an answer |
+| estimator | score of a question | score of an answer |
 |---|---|---|
 | `likelihood` | log π(a|o) / L | the same |
 | `PMI` | (log π(a|o,c) − log π(a|o)) / L | the same |
 | `self-teacher` | (log π(a|o,f) − log π(a|o)) / L, f: the request with every open decision | the same |
 | `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the tokens of c (`credit.gain`) | R − Φ(o) |
-| `gain, scaled` | the same with a + b (Φ(o) − Φ(o_1)) in the place of Φ, in the units of the reward | R − that |
+| `gain, scaled` | as `gain`, with Φ′(o) = a + b (Φ(o) − Φ(o_1)) in place of Φ: in units of the reward | R − Φ′(o) |
 | `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
 | `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
-Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; a teacher that is the same model with more information, arXiv
+Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; self-teacher (the same model with more information), arXiv
 2601.20802 and 2605.24432. The published methods differ in the rest of their training.
 """
 
@@ -57,7 +57,7 @@ def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def pmi(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return by how much the reference makes each candidate likelier."""
+    """Return how much the reference c raises the mean log-probability of each candidate's tokens."""
     return _differences(bench, policy, replies(bench, policy, told=True))
 
 
@@ -76,12 +76,12 @@ def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Score
 
 
 def gain(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the advantages by the gain potential."""
+    """Return the advantages that follow from the gain potential."""
     return _advantages(bench, policy, _potential(policy))
 
 
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
-    """Return the advantages by the gain potential in units of the reward, fitted to the answers of all states.
+    """Return the advantages that follow from the scaled gain potential, fitted to the answers of all states.
 
     Raises UserError if the reward of answers does not increase with the potential.
     """
@@ -90,7 +90,7 @@ def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the line fitted to the answers of all states."""
+    """Return the line from the gain potential to the reward, fitted to the answers of all states."""
     ends = [
         (_state(bench.task, state, policy), each.reward)
         for bench in benches
@@ -120,7 +120,7 @@ def _advantage(candidate: Candidate, here: float | None, after: float | None) ->
 
 
 def igpo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the gain in the probability of a token of c, and the reward of answers."""
+    """Return the gain in the probability of a token of c for questions, and the reward for answers."""
     return [
         tuple(
             _gained(here, after) if each.reward is None else each.reward
@@ -145,7 +145,7 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
 ) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
-    """Yield Φ of each state, and Φ after each of its candidates; an answer leaves Φ of the state unchanged."""
+    """Yield the potential Φ of each state, and Φ after each of its candidates; an answer leaves Φ unchanged."""
     for state in bench.states:
         here = _state(bench.task, state, policy)
         later = [
@@ -157,7 +157,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much the human's reply raises the likelihood of the answer that follows, and the reward of answers."""
+    """Return how much the human's reply raises the likelihood of the next answer; for answers, return the reward."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)
@@ -180,7 +180,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer after a question and a reply; it uses the choices that the real reply reveals."""
+    """Return the next answer after `reply`; it always uses the choices that the candidate's own reply reveals."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}
@@ -212,7 +212,7 @@ SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
-    """Yield the estimators by a policy; `benches` are the states that it reads."""
+    """Yield the estimators that use a policy; `benches` are the states that the policy reads."""
     for name, (about, score) in SCORES.items():
         yield _estimator(policy, name, about, partial(score, policy=policy))
     scaled = partial(scaled_gain, policy=policy, benches=benches)

@@ -82,7 +82,7 @@ class Reader:
 
     @cached_property
     def score(self) -> Score:
-        """The kind of model."""
+        """The kind of model: "value" if it has a value head, otherwise "log-ratio"."""
         config = AutoConfig.from_pretrained(self._base if self._adapted else self._folder)
         kinds = config.architectures or []
         return "value" if any("TokenClassification" in each for each in kinds) else "log-ratio"
@@ -110,7 +110,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return Σ w log π, or Σ w v, of each example; the examples of a group may share a prefix."""
+        """Return each example's weighted sum of log-probabilities or values; a group's examples may share a prefix."""
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 
@@ -119,12 +119,12 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return the candidates of a task's states, each with the mean over its tokens; if `told`, c is stated first."""
+    """Return the candidates of a task's states, weighted for a mean over tokens; if `told`, c is stated first."""
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the candidates without c, after `opening` as the first message of the human."""
+    """Return the candidates without c, with `opening` as the human's first message instead of the request."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 
@@ -140,7 +140,7 @@ def _encoded(
 
 
 def ranked(task: Task, state: BenchState, system: str) -> Candidates:
-    """Return a state's candidates in the form that the ranking's scorers read, after a nonempty system message."""
+    """Return a state's candidates in the form that the ranking's scorers read; an empty `system` adds no message."""
     trajectory = trajectory_of(task, state.id, state.heard, (*state.said, ""), system)
     turn = Turn(trajectory=trajectory, number=len(state.said))
     return Candidates(turn=turn, replies=tuple(Reply(text=each.text) for each in state.candidates))

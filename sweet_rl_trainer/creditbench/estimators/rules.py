@@ -1,4 +1,4 @@
-"""Estimators without a model and without a sample: the order of questions before answers, and the facts potential."""
+"""Estimators that need neither a model nor sampled dialogues: questions before answers, and the facts potential."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def questions_first(bench: Bench) -> list[Scores]:
 
 
 def facts(bench: Bench, told_later: float) -> list[Scores]:
-    """Return the advantages of questions and answers by the facts potential (`methods.credit.facts`)."""
+    """Return the advantages that follow from the facts potential (`methods.credit.facts`)."""
     table = guess_table(bench.task)
     return [_by_facts(state, table, told_later) for state in bench.states] if table else []
 

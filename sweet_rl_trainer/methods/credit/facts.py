@@ -5,8 +5,8 @@
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
 Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass if
-each other fact were revealed before it with probability p: the value of o for an agent that continues in this way. The
-sums telescope for every p, but p matters one step ahead, because most tests need several facts. At p = 0, most
+each other fact were first revealed with probability p: the value of o for an agent that continues in this way. The sums
+telescope for every p, but p matters for the credit of a turn, because most tests need several facts. At p = 0, most
 questions that settle one of many hidden facts change nothing and are worth less than an answer now; at p = 1/2, they
 are worth more (`test_facts`).
 
@@ -159,5 +159,5 @@ def _outcome(function: Any, arguments: CodeType) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return True if both are the same value by the scorer's comparison; an error passes no test."""
+    """Return True if the scorer's comparison finds both values equal; an error passes no test."""
     return not isinstance(one, type) and bool(one == other)

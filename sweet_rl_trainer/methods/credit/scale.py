@@ -3,7 +3,7 @@
     Φ'(o) = a + b Φ(o),   a and b by least squares of R on Φ(o_T) over dialogues that answered
 
 Φ' is the expected reward of an answer now, under the policy that wrote the dialogues, and the value of a question is
-the increase of that reward. The order of questions is the same as under Φ. An affine function of a potential is a
+the increase of this expectation. The order of questions is the same as under Φ. An affine function of a potential is a
 potential, so the sums telescope as before. `facts` with p > 0 uses the line fitted at p = 0, because the mean of a
 linear function is the function of the mean. With `relative`, Φ(o) − Φ(o_1) replaces Φ(o), where o_1 is the request
 alone, because the likelihood of a reference before the dialogue differs between tasks and says little about the
@@ -25,7 +25,7 @@ FEWEST = 10
 
 
 class NoScaleError(UserError):
-    """The dialogues determine no line: there are too few, or their reward does not increase with the potential."""
+    """An error because too few dialogues are available, or their reward does not increase with the potential."""
 
 
 class Line(Struct, frozen=True, kw_only=True):

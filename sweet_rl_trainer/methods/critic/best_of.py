@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """Reward of the best of n by score: the mean over groups, with the interval over them."""
+    """Reward of the best of n candidates by score: the mean over groups, with its interval."""
 
     count: int
     """Number n of candidates."""
@@ -52,10 +52,10 @@ def best_of_n(
 
 
 def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
-    """Return the expected reward of the highest score among `count` candidates drawn without replacement.
+    """Return the expected reward of the candidate with the highest score, among `count` drawn without replacement.
 
     The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Ties
-    are broken at random, so each of several equal scores has their mean reward.
+    are broken at random, so candidates with equal scores all count with their mean reward.
     """
     if len(rewards) != len(scores):
         raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")
@@ -86,7 +86,7 @@ def of_dialogues(
 ) -> DialogueCurve | None:
     """Return the curve over the tasks with at least two scored dialogues; None if there are none.
 
-    `scores` are S by the dialogue's id: `ranking.score.score_sides` of `examples.side_examples`.
+    `scores` maps the ids of dialogues to their scores S, as computed by `ranking.score.score_sides`.
     """
     groups: dict[str, tuple[list[float], list[float]]] = {}
     for each in trajectories:

@@ -19,7 +19,7 @@ class Correlation(Struct, frozen=True, kw_only=True):
 
     pearson: float | None
     spearman: float | None
-    """Tied values have the mean of their ranks."""
+    """Rank correlation; tied values have the mean of their ranks."""
     count: int
 
 

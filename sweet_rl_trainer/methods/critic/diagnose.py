@@ -1,13 +1,13 @@
 """Diagnosis of a critic before an actor is trained on its scores.
 
 - `pair_accuracy`: how often the critic prefers the better of two dialogues, on held-out tasks.
-- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. This happens to a
-  critic without normalization, and then its actor's replies collapse (arXiv 2503.15478, Table 3).
+- `correlation`: whether its scores follow the length of replies, or the number of turns of dialogues. The
+  scores of a critic without normalization do, and its actor's replies collapse (arXiv 2503.15478, Table 3).
 - `best_of`: the reward of the best candidate by its scores, as the number of candidates grows.
-- `states`: how often it prefers another question to the answer where everything is known.
-- `montecarlo`: how well it agrees with the rewards of continued dialogues.
+- `states`: how often the critic prefers another question to the answer when everything is known.
+- `montecarlo`: how well its scores agree with the rewards of continued dialogues.
 
-`diagnose` computes them, `alarms` returns warnings, and `show.table` shows them.
+`diagnose` computes these measures, `alarms` returns warnings, and `show.table` shows them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TOO_MUCH = 0.5
-"""Thresholds of alarms: the absolute value of a correlation, and a share of states."""
+"""Threshold of alarms, both for the absolute value of a correlation and for a share of states."""
 
 DIAGNOSIS = "diagnosis.json"
 """The file in the folder of a stage."""
@@ -40,7 +40,7 @@ Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
 def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
     """Return the share of pairs whose chosen side has the higher score; a tie is half right.
 
-    Each task counts the same, and is the unit of the interval. `scores` are `ranking.score.score_pairs`.
+    Each task counts the same, and is the unit of the interval. `scores` come from `ranking.score.score_pairs`.
     """
     tasks: dict[str, list[float]] = {}
     for pair, (chosen, rejected) in zip(pairs, scores, strict=True):
@@ -64,7 +64,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     states: Preference | None = None
     continuations: Agreement | None = None
     missing: dict[Part, str] = {}
-    """Why a part was not measured."""
+    """The reasons why parts were not measured."""
 
 
 def diagnose(
@@ -79,8 +79,9 @@ def diagnose(
 ) -> Diagnosis:
     """Return the diagnosis of a critic from the scores of pairs; a dialogue in many pairs counts once.
 
-    `scores` are `ranking.score.score_pairs`, `best_of` is `best_of.of_dialogues`, `states` is `states.preference`, and
-    `continuations` is `montecarlo.agreement`; `missing` has the reason for each that is None.
+    `scores` come from `ranking.score.score_pairs`, `best_of` from `best_of.of_dialogues`, `states` from
+    `states.preference`, and `continuations` from `montecarlo.agreement`; `missing` has a reason for each part that is
+    None.
     """
     sides = {
         side.trajectory: (score, side)

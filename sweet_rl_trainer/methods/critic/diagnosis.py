@@ -48,13 +48,13 @@ RANKED = "ranked"
 class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of the measurements of a critic before an actor is trained on its scores.
 
-    They are not from the paper.
+    These settings are not from the paper.
     """
 
     questions: Count = 4
     """Number of further questions to compare with the answer when everything is known."""
     continuations: Annotated[int, Meta(ge=0)] = 0
-    """Dialogues continued after each of some candidates, for their Monte-Carlo returns; 0: none."""
+    """Number of continuations of each sampled candidate, for its Monte-Carlo return; 0 for none."""
     turns: Count = 50
     """Number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
@@ -175,7 +175,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         return self.row_tokens
 
     def pairs(self, pairs: Sequence[PairExample]) -> list[tuple[float, float]]:
-        """Return S of both sides."""
+        """Return the score S of both sides of each pair."""
         return score_pairs(pairs, critic=self.critic, reference=self.reference, budget=self.budget)
 
     def curve(
@@ -237,7 +237,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def preset_of(table: CriticSettings) -> Preset:
-    """Return the preset for a turn's score with which the critic was trained."""
+    """Return the preset that scores turns in the way in which the critic was trained."""
     if table.train.score == "value":
         return "value" if template_of(table) else "value-unprivileged"
     if table.token_weights == "sum":

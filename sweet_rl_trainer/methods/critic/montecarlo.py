@@ -1,7 +1,7 @@
 """Monte-Carlo returns: do a critic's scores agree with the rewards of continued dialogues?
 
-The return of a candidate is the mean reward of several continuations of its dialogue by a policy, the run's human and
-the harness's scorer (`continuations`). It is noisy, so even a perfect critic agrees with it only partly.
+The return of a candidate is the mean reward of several continuations of its dialogue by a policy and the run's human,
+scored by the harness (`continuations`). It is noisy, so even a perfect critic agrees with it only partly.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """The agreement of scores with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
-    """The share of pairs of candidates with different returns in which the better scores higher; ties count half."""
+    """The share of pairs of candidates with different returns where the better one scores higher; ties count half."""
     spearman: Interval
     """Rank correlation within a turn, if scores and returns vary."""
     turns: int
@@ -147,7 +147,7 @@ def _right(turn: Returns) -> Iterator[float]:
 def agree(scores: tuple[float, float], returns: tuple[float, float]) -> float | None:
     """Return 1 if the candidate with the higher return has the higher score, 0 if not, 0.5 for equal scores.
 
-    None if the returns are equal.
+    Return None if the returns are equal.
     """
     if returns[0] == returns[1]:
         return None

@@ -1,4 +1,4 @@
-"""Training a critic that sees pages: the stage of its examples, and the amount of its training.
+"""Training a critic that sees pages: the stage that makes its examples, and the estimate of its training.
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
@@ -44,7 +44,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
-    """Return the number of pairs, and of tokens if every picture were as large as it may be (`Stage.estimate`)."""
+    """Return the number of pairs, and of tokens if every picture had the maximum size (`Stage.estimate`)."""
     seen = BASE in known.inputs
     return count(
         known,

@@ -101,7 +101,7 @@ def right_answer(task: Task, *, fenced: bool) -> str:
 def preference(scored: Sequence[Scored]) -> Preference | None:
     """Return the critic's preference by the scores of `known_states`; a tie is half a preference.
 
-    A state counts if its answer and at least one question have a score. None if there is no such state.
+    A state counts if its answer and at least one question have a score. Return None if there is no such state.
     """
     found: dict[str, list[tuple[float, list[float]]]] = {}
     for each in scored:

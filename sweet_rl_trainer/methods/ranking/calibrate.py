@@ -26,7 +26,7 @@ def offset(turns: Iterable[Scored]) -> float | None:
     The offset is fitted to the last turns of answered dialogues that have both answers and other replies among their
     candidates. It maximizes the balanced accuracy: the share of successes where answers score above the other replies
     (by their means), plus the share of failures where they score below. Among equally good offsets, it is the middle of
-    the widest range. None if all dialogues succeeded, all failed, or all scores are equal.
+    the widest range. Return None if all dialogues succeeded, all failed, or all scores are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)

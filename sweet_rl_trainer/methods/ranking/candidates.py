@@ -57,7 +57,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt: tuple[int, ...] = ()
 
     def of(self, turn: Turn) -> Candidates:
-        """Return the candidates of a turn that has this context."""
+        """Return these candidates as those of a turn, which must have the same context."""
         return Candidates(turn=turn, replies=self.replies, prompt=self.prompt)
 
 
@@ -91,7 +91,7 @@ class CandidateFile:
     def add(self, record: Record) -> None:
         """Store the candidates of one more turn."""
         if self._lines is None:
-            raise RuntimeError("candidates are added outside `with file.writing()`")
+            raise RuntimeError("candidates must be added inside `with file.writing()`")
         start = self.path.stat().st_size
         self._lines.write(msgspec.json.encode(record) + b"\n")
         self._starts[record.key] = start

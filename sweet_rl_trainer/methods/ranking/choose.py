@@ -6,8 +6,8 @@
 | `best-worst` | the best | the worst |
 | `margin` | any | any whose score is smaller by the margin or more |
 
-Replies with equal scores and replies with equal words are never paired. If the number is odd, the middle reply is in
-neither half.
+Replies with equal scores and replies with equal words are never paired. If the number of replies is odd, the middle
+one is in neither half.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error that none of the ranked turns has a pair left; `turns` is their number."""
+    """Return the error that no ranked turn has a pair left; `turns` is the number of ranked turns."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"no pair of {turns} ranked turns remains for training ({reasons or 'none was given'})"
@@ -111,7 +111,7 @@ def turn_examples(
     imitate: Imitate = "chosen",
     dropped: Counter[str],
 ) -> list[PairExample] | list[Side]:
-    """Return a turn's pairs for the actor, which does not see c; `reward` is the score.
+    """Return a turn's pairs for the actor, which does not see c; the `reward` of a side is the reply's score.
 
     With the loss "nll", return the chosen replies of the pairs, each once; the weights of a reply's tokens sum to 1.
     A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as is a turn without pairs.

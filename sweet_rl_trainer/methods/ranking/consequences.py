@@ -5,8 +5,9 @@
 | is answered by the human | Φ(o_{t+1}) − Φ(o_t) − κ |
 | ends the dialogue, as an answer or at the turn limit | R − Φ(o_t) |
 
-Φ is a potential (`methods.credit`). No dialogue is continued further, so the cost is one message of the human, or one
-run of the hidden tests, for each different candidate. In comparison, the return of N continuations costs N dialogues.
+Φ is a potential of the dialogue o_t before turn t (`methods.credit`), R the dialogue's reward, and κ the price of a
+question. No dialogue is continued further, so the cost is one message of the human, or one run of the hidden tests, for
+each different candidate. By comparison, a Monte-Carlo return of N continuations costs N dialogues.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def score_by_consequences(
     """Return the credit of each candidate; equal candidates are sent only once.
 
     `tasks` is keyed by task hash, and `cost` is κ. Turns of other tasks get None. Candidates without a consequence or a
-    potential have no score. All of these are counted in `dropped`.
+    potential have no score. Such turns and candidates are counted in `dropped`.
     """
     came = list(by_wording(turns, tasks, play))
     states = [
@@ -89,7 +90,7 @@ def _scores(
     cost: float,
     chat: Chat,
 ) -> Scores:
-    """Return the scores of a turn; `values` continues with the values of `_states`."""
+    """Return the scores of a turn; the next items of `values` are the potentials of its `_states`."""
     here = next(values)
     by_text = {text: _credit(here, came, values, cost) for text, came in outcomes.items()}
     return Scores(

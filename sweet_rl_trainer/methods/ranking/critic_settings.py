@@ -22,7 +22,7 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_pixels: Count = PIXELS
     """Maximum number of pixels of a picture; there is an image token for each 28 x 28 pixels. Ours."""
     read_pages: bool = True
-    """The critic also reads the source of pages; without it, dialogues are shorter. Ours."""
+    """True if the critic also reads the source of pages; otherwise dialogues are shorter. Ours."""
 
 
 class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,7 +34,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     privileged: Template | Literal["none"] = "preamble"
     """The template that states c to the critic; "none": the critic does not see c (an ablation of the paper)."""
     max_length: Count = 8192
-    """Tokens; a longer example is left out. Paper."""
+    """Maximum number of tokens; a longer example is left out. Paper."""
     vision: VisionSettings | None = None
     """A critic that sees pages, with a separate model; its `train.score` is "value". Paper: frontend design."""
 

@@ -1,7 +1,7 @@
 """The files of candidates.
 
 FOLDER/sampled.jsonl   the candidates of each turn, in order, as sampled
-FOLDER/scored.jsonl    the same with their scores
+FOLDER/scored.jsonl    the same candidates with their scores
 """
 
 from __future__ import annotations

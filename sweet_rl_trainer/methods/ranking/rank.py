@@ -78,7 +78,7 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Shift the scores of answers according to the outcomes of the recorded answers (`calibrate`). Ours."""
     seed: int = 0
     row_tokens: Count = 16_384
-    """Maximum number of tokens scored at once, the unit of memory."""
+    """Maximum number of tokens scored at once, which determines memory use."""
 
 
 class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -89,9 +89,9 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The chosen replies included in the NLL; "successes": successful answers, as in RFT (`facts` and `gain`). Ours."""
+    """The chosen replies in the NLL; "successes": only successful answers, as in RFT (`facts` and `gain`). Ours."""
     max_length: Count = 16_384
-    """Tokens; a pair with a longer reply and context is left out. Paper."""
+    """Maximum number of tokens of context and reply; a pair with a longer one is left out. Paper."""
 
 
 class Ranked:
@@ -108,7 +108,7 @@ class Ranked:
 
 
 def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Score all candidates, and choose the pairs of both sides."""
+    """Score all candidates, and choose the training and held-out pairs."""
     settings = recipe.table(RankSettings)
     data = load(recipe.data, job.inputs)
     chat = chat_of(model_in(job.inputs["model"]), recipe.model)
@@ -299,7 +299,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores by a potential, and the line that converts the potential to the scale of the reward."""
+    """Return the scores that follow from a potential, and the line that converts it to the scale of the reward."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):

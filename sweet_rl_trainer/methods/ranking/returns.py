@@ -1,7 +1,7 @@
 """Monte-Carlo returns as scores: credit for a reply without a model of credit, at the cost of continuing dialogues.
 
-The score of a reply is the mean reward of dialogues that an agent continues after it: unbiased for every reply, but
-noisy with few continuations.
+The score of a reply is the mean reward of dialogues that an agent continues after it. This score is unbiased for every
+reply, but noisy with few continuations.
 """
 
 from __future__ import annotations

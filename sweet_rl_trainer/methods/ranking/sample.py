@@ -50,13 +50,13 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Ours.
     """
     server: str = IN_PROCESS
-    """Where to sample: `in-process` with transformers, or `vllm` on a server started for this purpose, or `MODEL@URL`.
+    """The place of sampling: `in-process` with transformers, `vllm` on a server started for it, or `MODEL@URL`.
 
     A server at `MODEL@URL` must have the model from which training starts, use `model.template_args`, and sample from
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
     """
     record_tokens: bool = True
-    """Keep the tokens that the server sampled. False if the server returns none; replies are then tokenized again."""
+    """True to keep the tokens that the server sampled; False if it returns none, and replies are tokenized again."""
     server_args: dict[str, ArgValue] = {}
     """Flags of `vllm serve`, such as `tensor_parallel_size`."""
     concurrency: Count = 64
@@ -71,7 +71,7 @@ def problems(settings: SampleSettings) -> Iterator[str]:
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample at the turns of a share of both sides' trajectories; `precision` applies to sampling in process."""
+    """Sample at the turns of a share of the training and held-out dialogues; `precision` is for in-process sampling."""
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
@@ -155,7 +155,8 @@ def check_prompts(data: Data, recipe: Recipe) -> None:
     if any(each.prompts for each in (*data.train, *data.held_out)):
         raise UserError(
             "data.official: the files contain the agent's system prompt only inside prompt strings, which are not "
-            'sent to a server; give the prompt (data.system), or sample from these strings (sample.server="in-process")'
+            "sent to a server; set data.system to a file with the prompt, or sample from these strings "
+            '(sample.server="in-process")'
         )
 
 

@@ -1,8 +1,8 @@
-"""Scores of candidates and trajectories: the difference of two models' weighted log-probabilities, or one's values.
+"""Scores of candidates and trajectories: a difference of two models' weighted log-probabilities, or a model's values.
 
 | preset | score of a reply of L tokens, including its end token |
 |---|---|
-| `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: A of the paper |
+| `critic` | (log π_θ(a|o,c) − log π_ref(a|o,c)) / L: the paper's advantage A |
 | `critic-unprivileged` | (log π_θ(a|o) − log π_ref(a|o)) / L |
 | `critic-sum` | log π_θ(a|o,c) − log π_ref(a|o,c): without length normalization |
 | `pmi` | (log π_ref(a|o,c) − log π_ref(a|o)) / L: no critic, no training |
@@ -11,6 +11,8 @@
 | `value-unprivileged` | Σ v(a|o) / L |
 | `returns` | without a model: the mean reward of dialogues continued after the reply (`ranking.returns`) |
 | `facts`, `gain` | the change of a potential by the human's answer to the reply (`ranking.consequences`) |
+
+a is the reply, o the dialogue before it, c the privileged information, π_θ the critic, and π_ref the reference model.
 
 `released` is the sum of A and `pmi`, plus a bonus for short replies caused by its unequal denominators. Its first mean
 is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has 4, each nearly certain) and the L − 1
@@ -72,7 +74,7 @@ Preset = Literal[
 
 
 class Term(Struct, frozen=True, kw_only=True):
-    """Σ w log π of a reply, or Σ w v."""
+    """A weighted sum over the tokens of a reply: Σ w log π, or Σ w v for a value model."""
 
     of: Literal["critic", "reference"]
     privileged: bool
@@ -105,7 +107,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
     "facts": (),
     "gain": (),
 }
-"""The second term, if any, is subtracted from the first; a preset without terms scores a reply by its outcome."""
+"""Terms of each preset: the second is subtracted from the first; without terms, a reply is scored by its outcome."""
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
 """Credit by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
@@ -134,7 +136,7 @@ def score_turns(
 ) -> list[Scores]:
     """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
 
-    The turns are read once for each model, and only some are in memory at a time. Rows have at most `budget` tokens, or
+    The turns are read once for each model, and only some are in memory at a time. A row has at most `budget` tokens, or
     one turn. Replies that, together with their prompt, exceed `max_length` tokens have no score and are counted in
     `dropped`. Raises UserError for an unknown preset, for one whose model is missing or of the wrong kind (with or
     without a value head), and for values that are not finite.
@@ -191,9 +193,9 @@ def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
 def score_pairs(
     pairs: Sequence[PairExample], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[tuple[float, float]]:
-    """Return S of both sides of each pair, chosen first, as in training; `critic.diagnose` uses them on held-out tasks.
+    """Return the score S of both sides of each pair, chosen first, computed as in training.
 
-    A value model has no reference. Raises UserError if another critic lacks its reference.
+    A value model needs no reference. Raises UserError if a critic of another kind has none.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)
@@ -203,13 +205,13 @@ def score_pairs(
 def score_sides(
     sides: Sequence[Side], *, critic: Scorer, reference: Scorer | None = None, budget: int
 ) -> list[float]:
-    """Return S of each of `examples.side_examples`, as in `score_pairs`."""
+    """Return the score S of each side (`examples.side_examples`), computed as in training."""
     groups = [[side.examples] for side in sides]
     return [score for (score,) in _as_in_training(groups, critic, reference, budget)]
 
 
 def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
-    """Return Σ w log π, or Σ w v, of each of `examples.side_examples`, without a reference."""
+    """Return Σ w log π, or Σ w v, of each side (`examples.side_examples`), without a reference."""
     found = group_values([[side.examples] for side in sides], scorer, budget)
     return [value for (value,) in found]
 
@@ -217,7 +219,7 @@ def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
-    """Return S of each of the `Parts` of each group, computed as in training."""
+    """Return the score S of each `Parts` of each group, computed as in training."""
     first = group_values(groups, critic, budget)
     if critic.score == "value":
         return first
@@ -253,7 +255,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many tokens at the end of a prompt belong to the header; the text before it may affect the first."""
+    """Return the number of header tokens that end a prompt; the text before the header can change its first tokens."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

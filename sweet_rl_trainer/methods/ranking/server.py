@@ -18,7 +18,7 @@ from sweet_rl_trainer.methods.ranking.candidates import CandidateFile, Found, Re
 from sweet_rl_trainer.methods.ranking.turns import Reply, Turn
 
 AHEAD = 2
-"""New turns are started until the waiting requests exceed the allowed requests in flight by this factor."""
+"""Ratio of started requests to the allowed requests in flight; the surplus waits, so that no slot stays free."""
 
 
 async def sample_from_server(

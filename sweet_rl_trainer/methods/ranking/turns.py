@@ -179,7 +179,7 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield the result for each wording of each turn's candidates, without surrounding whitespace.
+    """Yield, for each turn, the result of each different candidate, by its text without surrounding whitespace.
 
     `tasks` is keyed by task hash; turns of other tasks get None. `play` is called once, with the dialogues up to each
     wording in each turn, and returns the outcome of each.

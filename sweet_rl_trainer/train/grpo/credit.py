@@ -4,11 +4,11 @@
     G_t     = r_t + … + r_T = R − w Φ(s_t)
     A_{i,t} = G_{i,t} − (1/n) Σ_j G_{j,t}        over all n dialogues j of the group
 
-R is the dialogue's reward, and Φ(s_t) is the share of the task's hidden facts that the human has revealed before turn t
-(`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized for every w and Φ (shaping by a
-potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its end, G_{j,t} = R_j − w
-Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R; without facts, all turns
-have it.
+R is the dialogue's reward, w the setting `facts_weight`, and Φ(s_t) the share of the task's hidden facts that the human
+has revealed before turn t (`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized for every w
+and Φ (shaping by a potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its
+end, G_{j,t} = R_j − w Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R;
+without facts, all turns have it.
 
 Unbiased, up to a constant factor that belongs to the learning rate:
 
@@ -22,7 +22,7 @@ Unbiased, up to a constant factor that belongs to the learning rate:
 The policy ends the dialogue itself, by answering. This makes two usual forms biased (verl #7244):
 
 - Σ_{k=t..T} (r_k − mean of r_k over the dialogues that have a turn k): the number of means that are subtracted depends
-  on when the dialogue ends, so each further turn is charged the mean reward of a turn, or paid for it.
+  on when the dialogue ends, so each further turn is charged or credited with the mean reward of a turn.
 - A mean over the dialogues that have a turn t: the factor 1 − 1/(their number) scales later turns down.
 
 Counting an ended dialogue as 0 from then on is unbiased, too (`test_credit`), but then tasks without facts would not
@@ -50,13 +50,13 @@ from sweet_rl_trainer.train.grpo.settings import Scale
 REWARD, SETTLED, TURNS = "reward", "settled", "turns"
 """Fields that rollouts pass to TRL for each dialogue: R, w Φ before each turn, and the turn of each token, from 0."""
 SMALL = 1e-4
-"""Added to standard deviations, as by TRL."""
+"""Constant added to standard deviations, as in TRL."""
 
 
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
     """Return Φ before each of `turns` turns; it stays constant after the dialogue's end.
 
-    It is 0 for a task without facts.
+    Φ is 0 for a task without facts.
     """
     first, *later = still_hidden(task, [turn.human or "" for turn in rollout.turns])
     told = [0.0, *(1 - hidden / first if first else 0.0 for hidden in later)]
@@ -64,13 +64,13 @@ def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
 
 
 def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale: Scale) -> Tensor:
-    """Return A for each of N dialogues and H turns, [N, H].
+    """Return the advantage A for each of N dialogues and H turns, [N, H].
 
     Args:
-        rewards: [N]: R, group after group; nan for an unscored dialogue, whose A is 0.
-        settled: [N, H]: w Φ before each turn.
-        group_size: n.
-        scale: What A is divided by.
+        rewards: R of each dialogue, [N], group after group; nan for an unscored dialogue, whose A is 0.
+        settled: w Φ before each turn, [N, H].
+        group_size: Number n of dialogues in a group.
+        scale: The divisor of A (`GrpoSettings.scale`).
     """
     returns = rewards.unsqueeze(1) - settled
     groups = returns.view(-1, group_size, returns.shape[1])

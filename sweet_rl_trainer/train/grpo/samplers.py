@@ -1,4 +1,4 @@
-"""Where replies are sampled: in this process, in rounds, or on a vLLM server, each as soon as it is requested.
+"""Samplers of replies: in this process, in rounds, or on a vLLM server, each reply as soon as it is requested.
 
 The server receives token ids to complete, so it never uses a chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
@@ -31,8 +31,8 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 class Rounds:
     """A sampler for all dialogues at once, which starts as soon as all unfinished dialogues wait for a reply.
 
-    `generate` returns a reply of at most `room` tokens for each prompt, and runs in its own thread. The dialogues in a
-    round and their order do not depend on timing. Exiting the context raises any error of `generate`.
+    `generate` returns a reply to each prompt, and runs in its own thread; prompts can have at most `room` tokens. The
+    dialogues in a round and their order do not depend on timing. Exiting the context raises any error of `generate`.
     """
 
     def __init__(self, generate: Generate, *, dialogues: int, room: float) -> None:
@@ -88,7 +88,7 @@ class Rounds:
 
 
 def in_process(model: Any, chat: Chat, settings: GrpoSettings, *, dialogues: int) -> Rounds:
-    """Return a sampler that uses a transformers model, and the random generator that training has seeded."""
+    """Return a sampler that uses a transformers model and the random generator that training has seeded."""
 
     def generate(prompts: list[list[int]]) -> list[list[int]]:
         return _generate(model, chat, settings, prompts)
@@ -173,7 +173,7 @@ class Server:
         import aiohttp
 
         if self._session is None:
-            raise RuntimeError("Server is used outside `async with`")
+            raise RuntimeError("Server must be used inside `async with`")
         body = msgspec.json.encode({**self._body, "prompt": list(prompt)})
         headers = {"Content-Type": "application/json"}
         try:

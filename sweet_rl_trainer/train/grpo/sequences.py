@@ -1,4 +1,4 @@
-"""From a dialogue to a row for TRL's trainer: its sequences one after another, with a mask of the agent's tokens.
+"""A dialogue as a row for TRL's trainer: its sequences one after another, with a mask of the agent's tokens.
 
 A dialogue is one sequence if every prompt continues the previous prompt and reply. If not, as with a chat template that
 strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
@@ -30,7 +30,7 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     turns: list[int]
     """For each token of the completion: the number (from 0) of the agent's turn that wrote it; 0 for others."""
     parts: list[Part]
-    """The part of each sequence in the row."""
+    """The lengths of the two parts of each sequence."""
 
 
 def dialogue_row(rollout: Rollout) -> DialogueRow:

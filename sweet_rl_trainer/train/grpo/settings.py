@@ -1,4 +1,4 @@
-"""The settings of GRPO. "Paper" is DeepSeekMath (arXiv 2402.03300), "TRL" its trainer's default, "ours" neither."""
+"""The settings of GRPO. "Paper" is DeepSeekMath (arXiv 2402.03300), "TRL" the default of TRL, "ours" neither."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     batch_size: Count = 64
     """Number of dialogues in an optimizer step, over all processes, in whole groups. Ours; paper 1,024."""
     rows: Count = 1
-    """Number of dialogues in a forward pass of each process, padded to the longest: the unit of memory. Ours."""
+    """Number of dialogues in a forward pass of a process, padded to the longest; it determines memory use. Ours."""
     steps: Count = 100
     """Number of optimizer steps. Ours."""
     iterations: Count = 1
-    """μ: optimizer steps on the same dialogues. Paper and TRL."""
+    """μ: number of optimizer steps on the same dialogues. Paper and TRL."""
 
     learning_rate: Positive = 1e-6
-    """Constant. Paper and TRL, for full fine-tuning."""
+    """The constant learning rate. Paper and TRL, for full fine-tuning."""
     beta: NotNegative = 0.0
     """Weight of the KL divergence from the initial model, which costs a second model. TRL; paper 0.04."""
     epsilon: Positive = 0.2
     """Clipping range of the probability ratio around 1; the ratio is 1 in the first of the iterations. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
-    """How tokens are averaged: within each dialogue and then over dialogues (paper), or by TRL's `loss_type`."""
+    """The average over tokens: within each dialogue and then over dialogues (paper), or as in TRL's `loss_type`."""
     scale: Scale = "group"
     """Divisor of a reward minus its group's mean: the standard deviation of the group, or of the batch. TRL, paper."""
 
@@ -64,7 +64,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_new_tokens: Count = 1024
     """Maximum number of tokens of a reply. As in the harness's agent."""
     server: str | None = None
-    """Address of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None to sample
+    """URL of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None to sample
     in this process. See `samplers`."""
 
     adam: tuple[Share, Share] = (0.9, 0.999)
@@ -122,5 +122,5 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
     if tasks < groups:
         raise UserError(
             f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} "
-            f"tasks, but there are only {tasks}; lower batch_size, or give more tasks"
+            f"tasks, but there are only {tasks}; lower batch_size, or use more tasks"
         )

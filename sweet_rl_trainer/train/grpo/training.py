@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 SEQUENCES = "sequences"
-"""Logged: number of sequences of a dialogue. More than one if prompts do not continue each other."""
+"""Name of the logged number of sequences of a dialogue: more than one if prompts do not continue each other."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -182,7 +182,7 @@ class _Run:
     def _by_turn(
         self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
     ) -> dict[str, list[Any]]:
-        """Return the inputs of the credit of turns."""
+        """Return the inputs from which the credit of turns is computed."""
         return {
             SETTLED: [self._settled(each) for each in rollouts],
             TURNS: [each.turns for each in rows],
@@ -258,7 +258,7 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
         raise UserError(
             "the model is sharded over processes, so dialogues of different lengths cannot be "
-            "sampled from it; give a vLLM server (`server`)"
+            "sampled from it; set a vLLM server (`server`)"
         )
     return trainer
 

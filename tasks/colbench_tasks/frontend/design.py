@@ -97,7 +97,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def header(self) -> str:
-        """Return CSS classes for the background of the name and the links."""
+        """Return CSS classes for the area with the name and the links."""
         line = "border-gray-600" if self.dark else "border-gray-400"
         edge = "border-r" if self.navigation == "side" else "border-b"
         return {
@@ -231,7 +231,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if everything is visible: nothing dark on black, and no gray where a fact mentions a tint."""
+    """Return True if the choices suit each other: all is visible, columns are wide enough, no tint is just gray."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

@@ -1,8 +1,8 @@
 """Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are near-duplicates.
 
 Two pages of a kind never have the same main color, background, bar, navigation, opening and sections. Pages without a
-visible main color are skipped, as are pages that share too many lines with another. Designs and requests are on one
-side of the split between training and test (`colbench_tasks.splits`).
+visible main color are skipped, as are pages that share too many lines with another. Designs and requests belong to
+the split of the seed, training or test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ ALWAYS = frozenset(("accent", "ground", "bar", "navigation", "headline", "typefa
 """Decisions that are visible on every page."""
 FACE = ("accent", "ground", "bar", "navigation", "opening")
 TRIES = 1000
-"""Maximum number of attempts to draw a design, or a request, on the right side of the split."""
+"""Maximum number of attempts to draw a design, or a request, that belongs to the split."""
 MOST_ALIKE = 0.5
 """Maximum share of lines that two pages of one kind may have in common (Jaccard index)."""
 
@@ -102,7 +102,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def html(self) -> str:
-        """Return the page."""
+        """Return the page as HTML."""
         parts = [section.build(self.subject, self.design) for section in self.sections]
         first = opening(self.subject, self.design) if self.kind.opens else ""
         main = element("main", "flex-grow flex flex-col", first, *parts)
@@ -115,7 +115,7 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
 
 
 def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
-    """Yield the first `number` tasks of a kind for a seed, on the side of `splits` that the seed draws from.
+    """Yield the first `number` tasks of a kind for a seed, in the split that the seed draws from.
 
     Raises GeneratorError if the kind has fewer tasks that differ enough.
     """
@@ -154,7 +154,7 @@ def alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _draft(random: Random, kind: Kind, split: Split) -> Draft:
-    """Draw a page whose design is on this side of the split."""
+    """Draw a page whose design belongs to this split."""
     subject = draw_subject(random, random.choice(kind.trades), kind.titles)
     plan = random.choice(kind.plans)
     others = [section for section in kind.extras if section not in plan]
@@ -168,7 +168,7 @@ def _draft(random: Random, kind: Kind, split: Split) -> Draft:
             return Draft(
                 kind=kind, subject=subject, sections=sections, choices=choices, design=design
             )
-    raise GeneratorError(f"{kind.name}: found no design on the {split} side")
+    raise GeneratorError(f"{kind.name}: found no design in the {split} split")
 
 
 def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
@@ -196,7 +196,7 @@ def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]
 
 
 def _request(random: Random, draft: Draft, split: Split) -> str:
-    """Draw a request that is on this side of the split."""
+    """Draw a request that belongs to this split."""
     subject = draft.subject
     one, other = (item.name for item in subject.items[:2])
     for _ in range(TRIES):
@@ -213,7 +213,7 @@ def _request(random: Random, draft: Draft, split: Split) -> str:
         request = BEFORE_VOWEL.sub(r"\1n", request)
         if side(request) == split:
             return request
-    raise GeneratorError(f"{draft.kind.name}: found no request on the {split} side")
+    raise GeneratorError(f"{draft.kind.name}: found no request in the {split} split")
 
 
 def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> Task:

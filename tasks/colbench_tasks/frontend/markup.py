@@ -25,7 +25,7 @@ def words(tag: str, classes: str, text: str, **attributes: str) -> str:
 
 
 def photo(number: int, width: int, height: int) -> str:
-    """Return the address of a photo with a size in pixels, on the host that the official rows use."""
+    """Return the URL of a photo with a size in pixels, on the host that the official rows use."""
     return f"https://picsum.photos/id/{number}/{width}/{height}"
 
 

@@ -17,7 +17,10 @@ LONGEST_CALLS = 10_000
 
 
 def check_function(reference: str, signature: str) -> ast.FunctionDef:
-    """Return the function of a reference. Raises RejectedError unless name and parameters match the signature."""
+    """Return the function that a reference defines.
+
+    Raises RejectedError unless its name and parameters match the signature.
+    """
     function = _function(reference, "the reference")
     asked = _function(f"{signature.strip().removesuffix(':')}: ...", "the signature")
     if _head(function) != _head(asked):

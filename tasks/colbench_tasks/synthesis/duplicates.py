@@ -4,9 +4,9 @@ Each text is a set of shingles: runs of three words of the request, and of three
 compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized
 first: names that it defines are numbered; comments, docstrings, annotations and layout are removed.
 
-MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997): for each set the least
-value of each of 256 hash functions, in bands; sets that agree in a band are compared exactly. The usual library is not
-used because it depends on SciPy; a dozen lines of NumPy are enough.
+MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997). It takes, for each set,
+the least value of each of 256 hash functions, and groups these values in bands; sets that agree in a band are compared
+exactly. The usual library is not used because it depends on SciPy; a dozen lines of NumPy are enough.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ SAME_CODE = 0.8
 """Similarity threshold for code. Seven of 400 official references reach it: the same formula with other names."""
 FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
-"""Values in a band. Of sets exactly at the threshold, 1.6 % and 0.3 % are missed; 0.1 above it, at most 0.01 %."""
+"""The number of values in a band, for requests and for code.
+
+Of pairs exactly at the threshold, 1.6 % and 0.3 % are missed; of pairs 0.1 above it, at most 0.01 %."""
 PRIME = 2**31 - 1
 """A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")
@@ -103,7 +105,10 @@ class _Index:
 
 
 def minhash(shingles: frozenset[Shingle]) -> NDArray[np.uint64]:
-    """Return the minimum of each hash function, (FUNCTIONS,): x -> (a x + b) mod a prime, over shingles' CRC-32."""
+    """Return the minimum of each hash function over the CRC-32 of the shingles, shape (FUNCTIONS,).
+
+    The functions are x -> (a x + b) mod a prime, with fixed random numbers a and b.
+    """
     import numpy as np
 
     values = [zlib.crc32(" ".join(shingle).encode()) % PRIME for shingle in shingles]

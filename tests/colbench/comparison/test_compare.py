@@ -253,12 +253,12 @@ def test_the_json_has_every_number(played, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{a}"], "name two runs or more"),
+        (["{a}"], "pass two runs or more"),
         (["{a}", "{a}"], "the same run is given twice"),
         (["{a}", "/nowhere"], "/nowhere is not a run folder"),
         (["{a}", "{b}", "--scoring", "strict"], "strict"),
         (["{a}", "{b}", "--html", "/nowhere/x.html"], "--html /nowhere/x.html: the folder"),
-        (["{a}", "{b}", "--html", "."], "--html .: not a file but a folder; name a file in it"),
+        (["{a}", "{b}", "--html", "."], "--html .: this is a folder; choose a file in it"),
     ],
 )
 def test_mistakes_are_named_with_their_fix(played, capsys, words, message):

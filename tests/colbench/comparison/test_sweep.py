@@ -85,7 +85,7 @@ def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
     [
         ("agent = 'guesser'", "unknown table or key `agent`"),
         ("[bas]\nlimit = 3", "did you mean `base`?"),
-        ("[base]\nlimit = 3", r"number of \[\[run\]\] tables: 0"),
+        ("[base]\nlimit = 3", r"at least two \[\[run\]\] tables, got 0"),
         ("[run]\nlimit = 3", "begin each run with"),
         ("base = 3\n[[run]]\n[[run]]", r"begin it with \[base\]"),
         ("[[run]]\nagnet = 'x'\n[[run]]", r"\[\[run\]\] 1: unknown key `agnet`.*`agent`"),
@@ -162,7 +162,7 @@ def test_a_failing_run_stops_no_other_and_the_exit_code_says_so(write, tmp_path,
 
 def test_a_run_s_folder_is_not_taken_for_that_of_a_sweep(write, played, capsys):
     assert sweep(write(FILE), played["guesser"].path) == 2
-    assert ": the folder of a run; name another folder" in capsys.readouterr().err
+    assert ": this is the folder of a run; choose another folder" in capsys.readouterr().err
 
 
 SLOW = """

@@ -241,7 +241,7 @@ async def test_pictures_are_handed_to_a_function_that_accepts_them(agent_of, dia
 async def test_it_is_said_when_it_is_used_before_it_is_started(agent_of):
     agent = agent_of(ECHO["a function"])
     async with agent.open(Episode(id="e", seed=1, max_turns=3)) as speaker:
-        with pytest.raises(RuntimeError, match="outside `async with`"):
+        with pytest.raises(RuntimeError, match="inside `async with`"):
             await speaker.reply(())
 
 

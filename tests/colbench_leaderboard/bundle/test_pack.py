@@ -119,7 +119,7 @@ def test_rollouts_of_another_configuration_are_refused(run, meta, copied, capsys
     with (mixed / "rollouts.jsonl").open("a") as file:
         file.write(json.dumps(other) + "\n")
     said = refused(mixed, meta, capsys)
-    assert "1 with another configuration than run.json" in said
+    assert "dialogues with another configuration than run.json: 1, such as" in said
 
 
 @pytest.mark.parametrize(

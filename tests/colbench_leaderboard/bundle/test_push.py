@@ -297,7 +297,7 @@ def test_the_workflow_installs_the_packages_that_a_store_names(tmp_path, capsys)
 @pytest.mark.parametrize("package", ["colbench-sql", "a==1;id", "a==1 --index-url=x", '"==1'])
 def test_a_package_without_a_version_reaches_no_workflow(package, tmp_path, capsys):
     assert main(["leaderboard", "init", str(tmp_path / "store"), "--packages", package]) == 2
-    assert f"--packages {package}: give name and version" in capsys.readouterr().err
+    assert f"--packages {package}: expected a name and a version" in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
 
 

@@ -128,7 +128,7 @@ def test_asked_on_the_terminal_the_answers_are_kept_and_packed(run, tmp_path):
     assert (out / "MANIFEST.sha256").exists()
     again = ask()
     assert again.returncode == 2
-    assert f"already exists; to use it, give --meta {meta} without --interactive" in again.stderr
+    assert f"already exists; to use it, pass --meta {meta} without --interactive" in again.stderr
 
 
 def test_who_stops_answering_has_no_traceback(run, tmp_path):

@@ -347,7 +347,7 @@ def test_a_run_of_the_maintainers_and_its_entry_name_each_other(tmp_path, stores
         build(made.folder, read_standings(made.folder), tmp_path / "site", [])
         return (tmp_path / f"site/entries/{bundle[:12]}/index.html").read_text()
 
-    assert "ran this system themselves, which agrees with it" in words(first)
+    assert "ran this system themselves. Their run agrees with this entry" in words(first)
     assert f'href="../../entries/{again[:12]}/index.html"' in words(first)
     assert f'href="../../entries/{first[:12]}/index.html"' in words(again)
     made.decide("removed", first, reason="asked for")

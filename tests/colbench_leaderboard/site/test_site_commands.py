@@ -72,7 +72,7 @@ def test_a_build_that_was_killed_in_the_middle_does_not_stop_the_next(tmp_path, 
 def test_build_says_where_it_cannot_write(tmp_path, small, capsys):
     (tmp_path / "file").write_text("")
     for place, said in (
-        ("file", "a file, not a folder; name a folder"),
+        ("file", "a file, not a folder; use a folder"),
         ("file/site", "cannot be written"),
     ):
         assert main(["leaderboard", "build", str(small[0]), "--out", str(tmp_path / place)]) == 2

@@ -229,7 +229,7 @@ def test_a_decision_against_an_entry_has_a_reason(store, entrant, reason):
         lambda: rescore(store, one.digest, one.verified, reason),
         lambda: keep(store, one.digest, reason),
     ):
-        with pytest.raises(UserError, match="give a reason"):
+        with pytest.raises(UserError, match="expected a reason"):
             decide()
 
 

@@ -82,7 +82,7 @@ def test_a_bundle_is_accepted_audited_rescored_and_removed(made, guesser, capsys
     assert main(["leaderboard", "audit", store, "--head", head]) == 0
     assert "2 records, 0 current entries, 0 faults" in capsys.readouterr().out
     assert main(["leaderboard", "audit", store, "--head", head[:8]]) == 2
-    assert "--head: expected 64 hexadecimal digits" in capsys.readouterr().err
+    assert "--head: expected a file, or the 64 hexadecimal digits" in capsys.readouterr().err
 
 
 def test_a_number_that_was_changed_with_all_its_hashes_is_found_by_verifying_anew(
@@ -229,7 +229,7 @@ def test_a_keeper_ranks_a_flagged_entry_in_the_log(made, entrant, capsys):
 
 MISTAKES = [
     (["accept", "nowhere", "b"], "is not a store"),
-    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: give a reason"),
+    (["accept", "nowhere", "b", "--refuse", " "], "--refuse: expected a reason"),
     (["keep", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["remove", "nowhere", "b", "--reason", "x"], "is not a store"),
     (["rescore", "nowhere", "--reason", "x"], "is not a store"),

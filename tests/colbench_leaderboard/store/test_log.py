@@ -65,7 +65,7 @@ def test_the_time_is_that_of_source_date_epoch_if_it_is_set(store, monkeypatch):
     with writing(store) as log:
         assert log.append("accepted", A, receipt=RECEIPT).time == "2026-11-24T00:00:00Z"
         monkeypatch.setenv("SOURCE_DATE_EPOCH", "today")
-        with pytest.raises(UserError, match="SOURCE_DATE_EPOCH: expected seconds"):
+        with pytest.raises(UserError, match="SOURCE_DATE_EPOCH: expected a number of seconds"):
             log.append("accepted", B, receipt=RECEIPT)
 
 

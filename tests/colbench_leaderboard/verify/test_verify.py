@@ -182,8 +182,8 @@ def test_numbers_are_aligned_also_next_to_a_long_name():
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--replay", "2"), "--replay: expected a share from 0 to 1; given: 2"),
-        (("--replay", "nan"), "--replay: expected a share from 0 to 1; given: nan"),
+        (("--replay", "2"), "--replay: expected a share from 0 to 1, got 2"),
+        (("--replay", "nan"), "--replay: expected a share from 0 to 1, got nan"),
         (("--tasks", "nowhere.jsonl"), "--tasks nowhere.jsonl: neither a file"),
         (("--against", "nowhere"), "nowhere"),
     ],

@@ -165,7 +165,7 @@ def test_a_folder_of_the_critics_model_that_does_not_exist_is_said(planned, capf
     words = ["paper-frontend-8b", "--set", "critic.vision.model=gone/to/nowhere"]
     said = (
         "model 'gone/to/nowhere': neither an existing folder nor a Hub ID (OWNER/NAME, "
-        "OWNER/NAME@REVISION); give another model with --set critic.vision.model=MODEL"
+        "OWNER/NAME@REVISION); choose another model with --set critic.vision.model=MODEL"
     )
     code, printed = planned(*words)
     assert code == 2

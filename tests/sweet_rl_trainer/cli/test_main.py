@@ -209,7 +209,7 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_was(words, fails, t
     said = fails(*words, "--out", tmp_path)
     assert said == (
         f"--out {tmp_path}: the folder is not empty and is not the folder of a training: it contains "
-        "'thesis.tex' but no folder of a stage; name a new or empty folder"
+        "'thesis.tex' but no folder of a stage; choose a new or empty folder"
     )
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -313,7 +313,7 @@ def test_every_world_of_a_study_can_be_asked_for(world, fails, tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").touch()
     said = fails("study", "--world", world, "--out", tmp_path / "out")
-    assert said.endswith("out is a file; name a new folder or the folder of the study")
+    assert said.endswith("out is a file; choose a new folder or the folder of the study")
 
 
 def test_without_its_libraries_the_program_says_what_to_install():

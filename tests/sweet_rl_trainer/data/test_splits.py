@@ -1,4 +1,4 @@
-"""Train and held-out sides, by task."""
+"""Training and held-out splits, by task."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def test_all_dialogues_about_a_task_are_on_one_side_in_their_order(trajectory):
 def test_nothing_may_be_held_out_but_not_by_chance(trajectory):
     dialogues = [trajectory(task_hash=HASHES[0])]
     assert split(dialogues, 0) == (dialogues, [])
-    with pytest.raises(UserError, match="none of 1 tasks is on the held-out side"):
+    with pytest.raises(UserError, match="none of 1 tasks is in the held-out split"):
         split(dialogues, 0.001)
-    with pytest.raises(UserError, match="none of 1 tasks is on the training side"):
+    with pytest.raises(UserError, match="none of 1 tasks is in the training split"):
         split(dialogues, 0.999999)
     for share in (1, -0.1):
         with pytest.raises(UserError, match="at least 0 and less than 1"):

@@ -140,7 +140,7 @@ async def test_a_prompt_that_is_gone_must_be_given(tmp_path, monkeypatch):
     for lose in (lambda file: file.write_text("Ask no more."), Path.unlink):
         lose(tmp_path / "prompt.txt")
         with pytest.raises(
-            DataError, match=r"a system prompt from a file .*prompt\.txt.*give the prompt"
+            DataError, match=r"a system prompt from a file .*prompt\.txt.*set data.system"
         ):
             read_run(Path("out"))
     given = read_run(Path("out"), system="Ask {max_turns} times.")
@@ -152,7 +152,7 @@ def test_tasks_may_be_given_and_are_matched_by_hash(run, keyless):
     tasks = resolve_tasks(str(keyless / "tasks.jsonl"))
     assert read_run(run, tasks=tasks[::-1]) == read_run(keyless / "run")
     with pytest.raises(
-        DataError, match=r"1 of its tasks are missing \(such as .*\); give the unchanged tas"
+        DataError, match=r"1 of its tasks are missing \(such as .*\); set data.tasks"
     ):
         read_run(run, tasks=tasks[:2])
 

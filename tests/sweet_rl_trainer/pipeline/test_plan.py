@@ -301,7 +301,7 @@ def test_the_content_of_runs_and_model_matters_and_not_their_place(
         ("data.negatives=['nowhere']", r"^nowhere is not a run folder"),
         ("data.system=nowhere.txt", r"^data\.system: nowhere\.txt cannot be read"),
         ("model.name=/nowhere", r"^model '/nowhere': neither an existing folder"),
-        ("data.runs=[]", r"^data\.runs: give run folders \(--runs\), trajectory files"),
+        ("data.runs=[]", r"^data\.runs: set run folders \(--runs\), trajectory files"),
     ],
 )
 def test_what_is_not_there_is_named(change, message, small):

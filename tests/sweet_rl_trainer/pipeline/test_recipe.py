@@ -222,14 +222,14 @@ def test_changes_are_toml_values_or_else_plain_text():
             r"^recipe tiny-cpu: critic\.train\.bta: unknown key; did you mean `beta`\?$",
         ),
         ("train.bta=1", r"^recipe tiny-cpu: train\.bta: unknown key; did you mean `beta`\?$"),
-        ("train.beta=high", r"^recipe tiny-cpu: train\.beta: expected a number; given: high$"),
+        ("train.beta=high", r"^recipe tiny-cpu: train\.beta: expected a number, got high$"),
         (
             "critic.train.beta=0",
-            r"^recipe tiny-cpu: critic\.train\.beta: expected a number > 0\.0; given: 0$",
+            r"^recipe tiny-cpu: critic\.train\.beta: expected a number > 0\.0, got 0$",
         ),
         (
             "sample.count=1",
-            r"^recipe tiny-cpu: sample\.count: expected a whole number >= 2; given: 1$",
+            r"^recipe tiny-cpu: sample\.count: expected a whole number >= 2, got 1$",
         ),
         (
             "method=dpo",
@@ -245,30 +245,30 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "train.score=points",
-            r"^recipe tiny-cpu: train\.score: expected log-ratio or value; given: points$",
+            r"^recipe tiny-cpu: train\.score: expected log-ratio or value, got points$",
         ),
         (
             "critic.train.score=points",
-            r"critic\.train\.score: expected log-ratio or value; given: points$",
+            r"critic\.train\.score: expected log-ratio or value, got points$",
         ),
         (
             "lora.quantize=2bit",
-            r"^recipe tiny-cpu: lora\.quantize: expected 4bit; given: 2bit",
+            r"^recipe tiny-cpu: lora\.quantize: expected 4bit, got 2bit",
         ),
-        ("train=3", r"^recipe tiny-cpu: train: expected a table; given: 3$"),
-        ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table; given: 3$"),
-        ("critic=3", r"^recipe tiny-cpu: critic: expected a table; given: 3$"),
+        ("train=3", r"^recipe tiny-cpu: train: expected a table, got 3$"),
+        ("critic.train=3", r"^recipe tiny-cpu: critic\.train: expected a table, got 3$"),
+        ("critic=3", r"^recipe tiny-cpu: critic: expected a table, got 3$"),
         ("method.name=x", r"^--set method\.name: method is not a table$"),
         ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
         ("=3", r"^--set =3: expected KEY=VALUE, such as"),
         ("actor.train.score=value", r'likelihood_weight 0\.01: the score "value"'),
         ("train.score=value", r'likelihood_weight 0\.01: the score "value"|only the critic'),
-        ("model.name=x", r"model\.name and model\.tiny: give only one of the two$"),
+        ("model.name=x", r"model\.name and model\.tiny: set only one of the two$"),
         (
             "iterations=2",
             r"iterations: collecting from the actor needs a \[\[collect\]\] table with \{model\}",
         ),
-        ("iterations=0", r"iterations: expected a whole number >= 1; given: 0$"),
+        ("iterations=0", r"iterations: expected a whole number >= 1, got 0$"),
         (
             "critic.privileged=none",
             r"rank\.scores 'critic' is incompatible with a critic that does not see c",
@@ -323,7 +323,7 @@ def test_an_actor_of_values_is_refused():
 
 
 def test_a_recipe_without_a_model_says_how_to_give_one():
-    with pytest.raises(UserError, match=r"^x: model\.name: give the model to train.*\(--model\)$"):
+    with pytest.raises(UserError, match=r"^x: model\.name: set the model to train.*\(--model\)$"):
         convert({}, "x")
 
 

@@ -106,7 +106,7 @@ def test_what_is_asked_for_twice_is_computed_once(tmp_path):
 @pytest.mark.parametrize("changes", [{"model": "other"}, {"precision": "bfloat16"}])
 def test_another_model_or_precision_knows_nothing_of_it(tmp_path, changes):
     open_cache(tmp_path).fill(PAIRS, by_number, budget=40)
-    with pytest.raises(UserError, match="fill it first"):
+    with pytest.raises(UserError, match="fill the cache first"):
         open_cache(tmp_path, **changes).get(PAIRS[0][0])
 
 

@@ -97,7 +97,7 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """Return the concept words of a question, by stem, each with the concepts it may mean."""
+    """Return the concept words of a question, by stem, each with the concepts that it can mean."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 

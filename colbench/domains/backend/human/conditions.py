@@ -88,7 +88,7 @@ def _several(node: ast.BoolOp, speaker: Says, negated: bool) -> str:
 
 
 def _shared(node: ast.BoolOp) -> tuple[ast.expr, list[ast.expr], bool] | None:
-    """Return the subject, the objects, and True for membership, for `x == 1 or x == 2` and `1 in x or 2 in x`."""
+    """Return the subject and the objects of `x == 1 or x == 2` or of `1 in x or 2 in x`, and True for the latter."""
     pairs = [_subject_and_object(value) for value in node.values]
     known = [pair for pair in pairs if pair]
     same = len({(ast.dump(subject), contains) for subject, _, contains in known}) == 1
@@ -197,7 +197,7 @@ def _membership(left: ast.expr, right: ast.expr, speaker: Says, *, negated: bool
 
 
 def is_test(node: ast.Call) -> bool:
-    """Return True if a call has its own clause."""
+    """Return True if a call is phrased as a clause of its own, such as "x starts with y"."""
     match node:
         case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp() | ast.ListComp()]):
             return True

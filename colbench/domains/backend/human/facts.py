@@ -1,7 +1,7 @@
 """The facts of a reference: each of its decisions as one sentence, with the words that a question about it may use.
 
-The reference is parsed and never run. The facts of conditions include the outcomes, those of branches and loops the
-context, and those of tables the entries.
+The reference is parsed and never run. A fact in a branch or loop includes the condition or the loop. Each entry of a
+table is a fact of its own, in addition to the whole table.
 """
 
 from __future__ import annotations

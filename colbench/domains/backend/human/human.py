@@ -48,8 +48,9 @@ NEUTRAL = frozenset(
     map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
 )
 LONGEST_HEARD = 20_000
-"""Maximum number of characters of a message that are read, and of questions in it that are considered."""
+"""Maximum number of characters of a message that are read."""
 MOST_QUESTIONS = 20
+"""Maximum number of questions of a message that are considered."""
 NAME_LENGTH = 60
 """Maximum number of characters of the sentence that names a decision."""
 
@@ -69,7 +70,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return the human's reply to a message: one fact per question, at most two facts, or that it does not know."""
+    """Return the human's reply to a message: one fact per question, at most two, or that the human does not know."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -110,7 +111,7 @@ def _decisions(reference: str) -> tuple[Fact, ...]:
 
 
 def _parts(said: str) -> list[str]:
-    """Return the questions in a message, each analyzed into words and concepts."""
+    """Return the questions in a message, split into their parts; the whole message if it has no questions."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
     return [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
 

@@ -56,7 +56,7 @@ CLOSED = ("the average of ", "the square root of ")
 TRAILING = frozenset(
     name for (name, _), template in FUNCTIONS.items() if template.startswith("{0} ")
 ) | {"sorted"}
-"""Functions named after their arguments: "the total rounded to 2 decimals"."""
+"""Functions whose phrases begin with the argument: "the total rounded to 2 decimals"."""
 
 
 class Speaker:

@@ -54,7 +54,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if the pictures of a pair and its difference exist or can be created from stored renders."""
+        """Return True if the pictures of target, page and difference exist or can be created from stored renders."""
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:
@@ -65,8 +65,8 @@ class Album:
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
         """Create the pictures of these pages, and pictures of the differences of these pairs of target and page.
 
-        They replace the pictures that the album returned before. All cores are used. Raises UserError if the pictures
-        cannot be written.
+        The album then returns only these pictures, not those of earlier calls. All cores are used. Raises UserError if
+        the pictures cannot be written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}
@@ -86,7 +86,7 @@ class Album:
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the difference of a pair from the last `take`."""
+        """Return the difference picture of a pair from the last `take`."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:

@@ -26,7 +26,7 @@ class PageComparison:
         self._album = Album(folder, renders, environment)
 
     def can_compare(self, task: Task, page: str) -> bool:
-        """Return True if the target and a page have renders."""
+        """Return True if the target and a page have pictures or renders."""
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:

@@ -1,4 +1,4 @@
-"""`gallery.html`: for each dialogue the target, every page that was shown, and the differences of the last page.
+"""`gallery.html`: for each dialogue, the target, every page that was shown, and how the final page differs.
 
 Agents' pages are included as pictures and as escaped text, never as markup. The gallery contains no script.
 """
@@ -29,7 +29,7 @@ TASKS = 50
 DIALOGUES = 100
 """Maximum number of dialogues on one page, unless a task has more trials."""
 NEAR = 10
-"""Number of neighboring pages before and after a page that it links to."""
+"""Number of gallery pages before and after a page to which the page links."""
 Row = Sequence[Rollout | None]
 """The planned dialogues on a task; None for an unfinished one."""
 WORDS = 300
@@ -129,7 +129,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def address(self, place: int) -> str:
-        """Return the address of the task at an index that counts from 0."""
+        """Return the relative URL of the task at an index that counts from 0."""
         return f"{page_name(place // self._size + 1)}#task-{place + 1}"
 
     def _entry(self, place: int, task: Task, row: Sequence[Rollout | None]) -> Entry:
@@ -175,7 +175,7 @@ class Gallery(Mapping[str, str]):
         )
 
     def _table(self, score: Score | None) -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
-        """Return all metrics of the final page next to those of trivial pages."""
+        """Return the headings and rows of a table of all metrics, for the final page and for trivial pages."""
         names = [metric for metric in self._metrics if score and metric.name in score.metrics]
         if score is None or not names:
             return (), {}

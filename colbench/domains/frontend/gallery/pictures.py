@@ -13,7 +13,7 @@ WIDTH = 640
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
 """WebP options; see Pillow's manual."""
 FADING = 0.6
-"""Share by which the areas of a difference are faded to white, so that the colors of the difference stand out."""
+"""Share by which the gray target is faded to white, so that the colors of the difference stand out."""
 CONTRAST = 3
 """Factor by which a difference is amplified for display."""
 NEAR = 4

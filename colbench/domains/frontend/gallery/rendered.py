@@ -1,4 +1,4 @@
-"""Pictures of the pages of a dialogue, which are rendered when they are first viewed."""
+"""Pictures of a dialogue's pages, which are rendered when first viewed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ WORKERS = 2
 class RenderedPages:
     """Pictures of target, page and difference for every turn with a page.
 
-    They are created from the run's renders in the user's store. If those were deleted, a browser is started for the
-    first page that needs it. Pictures are kept in `gallery/` in the run's folder.
+    The pictures are created from the run's renders in the user's store. If those renders were deleted, a browser is
+    started for the first page that needs it. Pictures are kept in `gallery/` in the run's folder.
     """
 
     legend = LEGEND
@@ -51,7 +51,7 @@ class RenderedPages:
         return [n for n, (_, page) in enumerate(shown_pages(rollout), start=1) if page]
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of the page of a turn.
+        """Return the pictures of a turn's page.
 
         Raises UserError if the turn shows no page, there is no browser, the browser fails, or the pictures cannot be
         written.

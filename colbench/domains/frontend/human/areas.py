@@ -1,4 +1,4 @@
-"""Differences of backgrounds: of the page, of its parts, and of areas without text."""
+"""Differences in the backgrounds of the page, of its parts, and of areas without text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ JUST_SEEN = 2.5
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
 _WIDE = 0.5
-"""Share of the page's width above which an area is a part of the page."""
+"""Share of the page's width from which an area is described by its place, as in "the top part"."""
 _BAND_HEIGHT = 60
 _SAME_AREA = 0.4
 
 
 def area_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of the page, of the backgrounds of its texts, and of areas without text."""
+    """Yield differences in the backgrounds of the page and its texts, and in areas without text."""
     theirs, mine = scene.theirs, scene.mine
     apart = distance(theirs.background, mine.background)
     if apart > JUST_SEEN:
@@ -95,7 +95,7 @@ def _share(area: float, page: Page) -> float:
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Yield differences of areas that are empty on one page; on the other page they may contain something."""
+    """Yield differences in areas that are empty on one page, whatever they contain on the other page."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)
@@ -135,7 +135,7 @@ def _is_empty(area: Block, page: Page) -> bool:
 
 
 def _overlap(one: Block, other: Block) -> float:
-    """Return the overlap of two blocks' sizes, 0 to 1; 0 unless both are at about the same position on the page."""
+    """Return how well two blocks agree in horizontal extent, height and vertical position, 0 to 1."""
     width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
     apart = abs(one.y - other.y) / 2000
     tall = min(one.height, other.height) / max(1, one.height, other.height)

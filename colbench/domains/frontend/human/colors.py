@@ -1,4 +1,4 @@
-"""Colors as a person names them, and how different two of them look."""
+"""Names of colors as a person would say them, and how different two colors look."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
     for hue, values in _SHADES.items()
     for shade, value in zip(("very light ", "light ", "", "dark "), values, strict=True)
 }
-"""The colors of the names; the hues are Tailwind's, which most pages use."""
+"""The color of each name; the hues are Tailwind's, which most pages use."""
 _GREYISH, _GREY = 0.06, 0.005
-"""Chroma limits of gray: above the limit a color has a named hue; the limit is higher for dark colors."""
+"""Slope and offset of the chroma limit below which a color is called gray; the limit is higher for dark colors."""
 _GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))
 
 Lab = tuple[float, float, float]

@@ -19,7 +19,7 @@ from colbench.pages.render import Render
 
 _SAME_HEIGHT = 0.03
 _REST = 0.3
-"""Weight of further differences of a group relative to the first one."""
+"""Weight of a group's other differences relative to its most severe one."""
 
 
 def differences(target: Render, made: Render) -> list[Difference]:

@@ -23,7 +23,7 @@ def all_followed(
     """Return, for each turn, the outcomes of the differences that the reply to its page names word for word.
 
     `pages` has the page of each turn, None for a turn without a page. The result is None for a turn whose reply names
-    no difference or is not followed by a page. If that page cannot be rendered, every outcome is `worse`.
+    no difference or is not followed by a page. If the following page cannot be rendered, every outcome is `worse`.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [

@@ -26,7 +26,7 @@ NOT_SEEN: dict[RenderOutcome, str] = {
     "varies": "Your page does not show: it looks different each time it is loaded.",
 }
 _AGAIN = 0.6
-"""Factor on a difference's priority each time it has been mentioned."""
+"""Factor by which each mention of a difference lowers its priority."""
 
 
 class PageHuman:

@@ -1,4 +1,4 @@
-"""The matching of the blocks of the agent's page with the blocks of the target."""
+"""The matching of the agent's page with the target, block by block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Band = tuple[Block, ...]
 SAME_TEXT = 0.75
 """Similarity above which two texts count as the same text, perhaps slightly changed."""
 _UNRELATED = 0.25
-"""Similarity that two texts have by chance."""
+"""Similarity that two unrelated texts have by chance."""
 _SAME_PLACE = 0.45
 _BAND_ENOUGH = 0.2
 _NEAR = 100
@@ -46,11 +46,11 @@ class Matching(Struct, frozen=True, kw_only=True):
     """The pairs of matching blocks of two pages, and the blocks without a match."""
 
     bands: tuple[tuple[Pair, ...], ...]
-    """Pairs by bands of the target, from top to bottom; a band without pairs is empty."""
+    """The pairs of each band of the target, from top to bottom; empty for a band without pairs."""
     moved: tuple[Pair, ...]
-    """Blocks with the same text in a very different place."""
+    """Pairs of pictures, or of blocks with about the same text, in very different places."""
     backdrops: tuple[Pair, ...]
-    """Pictures with texts on them, on at least one of the pages."""
+    """Pairs of pictures, at least one of which has text on it."""
     missing: tuple[Block, ...]
     surplus: tuple[Block, ...]
 
@@ -128,7 +128,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """Return how well two bands match: their blocks' best scores, plus a bonus if they are equally far down."""
+    """Return how well two bands match, by their blocks' best scores and equal texts; less if one is further down."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -137,7 +137,7 @@ def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
 
 
 def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how well two blocks correspond, 0 to 1; 0 if they cannot."""
+    """Return how well two blocks correspond, 0 to 1; 0 if they cannot correspond."""
     elsewhere = theirs.text in made.texts or mine.text in target.texts
     if theirs.text and mine.text and theirs.text != mine.text and elsewhere:
         return 0.0
@@ -157,14 +157,14 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return the horizontal closeness of two blocks, by their left edges, middles or right edges; 0 to 1."""
+    """Return how close two blocks are horizontally, 0 to 1, by the closest of left edges, middles and right edges."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
 
 
 def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
-    """Return pairs of blocks, best pairs first, each block once. Repeated texts are paired in order."""
+    """Pair the blocks of two bands, the best pairs first, each block once. Repeated texts are paired in order."""
     scores = {
         (i, j): _score(a, b, target, made) for i, a in enumerate(theirs) for j, b in enumerate(mine)
     }
@@ -183,7 +183,7 @@ def _nth(band: Band, at: int) -> tuple[str, int]:
 
 
 def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
-    """Pair blocks outside aligned bands by equal text; pair pictures by size and position."""
+    """Pair blocks outside aligned bands by similar text; pair pictures by size and position."""
     scored = (
         (-_score(a, b, target, made), abs(a.y - b.y), i, j)
         for i, a in enumerate(left)
@@ -195,7 +195,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if the agent's block is near its target position, relative to the nearest pair found."""
+    """Return True if the agent's block is near its target position, relative to the nearest pair in `found`."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -206,7 +206,7 @@ def _near(pair: Pair, found: Sequence[Pair]) -> bool:
 def _backdrops(
     target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
 ) -> list[Pair]:
-    """Pair pictures, at least one of which has text on it, that are about equally far down."""
+    """Pair pictures that are about equally far down the page, if at least one of the two has text on it."""
     theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
     mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
     scored = (

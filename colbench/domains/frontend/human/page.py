@@ -13,9 +13,9 @@ from colbench.pages.render import Block, Render
 SCREEN = 720
 """Height of a window in pixels."""
 MOST_BLOCKS = 400
-"""Maximum number of blocks; the largest ones are used."""
+"""Maximum number of blocks that are compared; of a page with more, the largest are used."""
 _OVERLAP = 0.3
-"""Share of the lower block's height by which two blocks must overlap to be side by side."""
+"""Share of the smaller height by which two blocks must overlap vertically to be side by side."""
 
 
 class Page(Struct, frozen=True, kw_only=True, dict=True):
@@ -48,7 +48,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The text that stands alone at the end; None if there is no such text."""
+        """The text that is alone in the last band, such as a footer; None if there is no such text."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 

@@ -50,7 +50,7 @@ def spot(block: Block, page: Page) -> str:
 
 
 def vertical(y: float, page: Page) -> str:
-    """Return `top`, `middle` or `bottom`."""
+    """Return `top`, `middle` or `bottom` for a vertical position on the page."""
     if y < max(_EDGE, 0.2 * page.height):
         return "top"
     return "bottom" if y > page.height - max(_EDGE, 0.2 * page.height) else "middle"
@@ -64,7 +64,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """Return the gap between two blocks that are side by side."""
+    """Return the gap between two blocks that are side by side; None if they are not."""
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None
@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap between a block and another block above it."""
+    """Return the distance between a block and `other` above it; None if `other` is not right above it."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

@@ -1,4 +1,4 @@
-"""Differences of position: blocks that moved together, different alignment, and gaps."""
+"""Differences in position: blocks that moved together, different alignment, and gaps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colbench.domains.frontend.human.words import roughly
 from colbench.pages.render import Block
 
 _SEEN = 10
-"""Offset in pixels above which a person notices it."""
+"""Offset in pixels above which a person notices that a block is displaced."""
 _FAR = 300.0
 _CENTRED = 0.02
 _NARROW = 0.9
@@ -77,7 +77,7 @@ def _shift(theirs: Block, mine: Block, scene: Scene) -> float:
 
 
 def _alignment(block: Block, page: Page) -> str:
-    """Return `centred` or a similar word if a narrow block is aligned in this way on the page."""
+    """Return how a narrow block is aligned on the page, such as `centred`; "" if it is wide or not aligned."""
     if block.width > _NARROW * page.width:
         return ""
     left, right = block.x, page.width - block.x - block.width

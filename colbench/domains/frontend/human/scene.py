@@ -21,7 +21,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     """One difference that a person would mention."""
 
     severity: float
-    """How noticeable the difference is; about 1 for half a window."""
+    """Measure of how noticeable the difference is; about 1 for half a window."""
     sentence: str
     aspect: Aspect
     subjects: frozenset[str]
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """The pairs whose text identifies a position on both pages: the same text, occurring only once."""
+        """The pairs whose text identifies a position on both pages: the same text, once on each page."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair
@@ -70,7 +70,7 @@ class Scene:
 
 
 def identify(*blocks: Block) -> frozenset[str]:
-    """Return names of blocks that are the same on every page that contains the blocks."""
+    """Return a name for each block, made of its kind and position."""
     return frozenset(f"{block.kind} {block.x} {block.y}" for block in blocks)
 
 

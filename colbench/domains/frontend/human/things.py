@@ -18,7 +18,7 @@ _FIRST = 0.05
 """Bonus in priority for the top of the page over its end."""
 _FEW = 3
 _SHORT = 30
-"""Maximum characters of a text in a row, and of a text that names columns."""
+"""Maximum number of characters of a text that can be part of a row."""
 _CLOSE = 40
 _SEEN = 5.0
 _DARK = 25.0
@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield sentences that request these blocks of a page; blocks in a row are requested together."""
+    """Yield differences that request these blocks of a page; one difference requests all blocks of a row."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"
@@ -61,7 +61,7 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
 
 
 def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
-    """Return the heading right above a paragraph, if it belongs to the paragraph."""
+    """Return the heading right above a paragraph and aligned with it; None if there is none."""
     above = [
         heading
         for heading in headings
@@ -73,7 +73,7 @@ def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yield groups: links, buttons and short texts of one band side by side; headings of columns."""
+    """Yield the blocks in groups: rows of links, buttons, short texts or column headings; other blocks alone."""
     gone: set[int] = set()
     for block in blocks:
         if id(block) in gone:

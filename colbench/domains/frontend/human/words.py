@@ -1,4 +1,4 @@
-"""Texts and things on a page, quoted and named as a person would."""
+"""Quotes of texts and names of blocks, as a person would say them."""
 
 from __future__ import annotations
 

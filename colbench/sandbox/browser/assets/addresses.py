@@ -1,10 +1,10 @@
-"""Addresses that a page may request, and the responses.
+"""URLs that a page may request, and the responses.
 
 - Tailwind's stylesheet, versions 0 to 2, from any host: the response is version 2.2.19. Later versions have no
   stylesheet to link, so such a link fails as it would on the web.
 - Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). There is no official
-  package of the latter. The npm package `tailwindcss-cdn` has a copy of what the address serves, so that pages look as
-  their author saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
+  package of the latter. The npm package `tailwindcss-cdn` has a copy of what its URL serves, so that pages look as
+  their authors saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
 - Pictures of placeholder services, which are drawn here: see `pictures`.
 - Google's font stylesheets: the response is empty, so the page falls back to the vendored fonts.
 
@@ -46,7 +46,7 @@ class Asset(Struct, frozen=True, kw_only=True):
 
 
 def respond(url: str) -> Asset | None:
-    """Return the response for this address; None if it is refused. Never raises, whatever the address."""
+    """Return the response for this URL; None if the request is refused. Never raises, whatever the URL."""
     address = _split(url)
     if address is None:
         return None
@@ -63,13 +63,13 @@ def respond(url: str) -> Asset | None:
 
 
 def is_stylesheet(url: str) -> bool:
-    """Return True if this is the address of Tailwind's stylesheet."""
+    """Return True if this is the URL of Tailwind's stylesheet."""
     address = _split(url)
     return address is not None and _is_stylesheet(address)
 
 
 def tailwind_script(url: str) -> str | None:
-    """Return the canonical address of the Tailwind script at this address; None for any other script."""
+    """Return the canonical URL of the Tailwind script at this URL; None for any other script."""
     address = _split(url)
     return _script(address) if address else None
 
@@ -85,7 +85,7 @@ def _script(address: SplitResult) -> str | None:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split a web address; an address without a scheme (`//host/path`) is also a web address."""
+    """Split a web URL, which may lack a scheme (`//host/path`); return None for any other URL."""
     if len(url) > _MOST_CHARACTERS:
         return None
     try:

@@ -50,7 +50,7 @@ _DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation San
 
 
 def fonts_environment(home: Path) -> dict[str, str]:
-    """Return variables for the browser's environment, whose `fonts.conf` and font cache are in the folder `home`."""
+    """Write `fonts.conf` into the folder `home`, and return the environment variables with which a browser uses it."""
     file = home.absolute() / "fonts.conf"
     file.write_text(_configuration(file.with_name("font-cache")), encoding="utf-8")
     return {"FONTCONFIG_FILE": str(file), "FC_LANG": "en"}

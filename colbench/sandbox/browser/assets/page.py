@@ -1,7 +1,7 @@
 """A page prepared for the browser: only the CSS that it can use, inline, and a policy for what it may load.
 
 A link to Tailwind's stylesheet becomes a style element in the same place, which keeps the order of the cascade. A
-Tailwind script is requested from one known address. A refresh that stays on the same page is removed, and frames get a
+Tailwind script is requested from a canonical URL. A refresh that stays on the same page is removed, and frames get a
 sandbox in which nothing refreshes, because a refresh might occur before or after the picture is taken. Everything else
 in the page is unchanged. Links in comments and in text (`<textarea>`, `<script>`) do not count as links.
 """
@@ -21,7 +21,7 @@ from colbench.sandbox.browser.assets.addresses import is_stylesheet, tailwind_sc
 from colbench.sandbox.browser.assets.stylesheet import purge
 
 HOME = "https://page.invalid/"
-"""The address of every page."""
+"""The URL of every page."""
 SCRIPT_READY = """new Promise(resolve => {
   const made = style => style.textContent.includes('! tailwindcss v');
   const look = left => {
@@ -134,7 +134,7 @@ def _stays_here(meta: str) -> bool:
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
-    """Return the element that loads the Tailwind script, recorded in `scripts`; record a configuration in `configs`."""
+    """Return the element for a Tailwind script, whose URL is added to `scripts`; add a configuration to `configs`."""
     source = _attributes(match["attributes"]).get("src")
     if source is None:
         script = match["script"].replace("\r\n", "\n").replace("\r", "\n")

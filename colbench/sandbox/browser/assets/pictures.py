@@ -1,6 +1,6 @@
-"""Addresses of placeholder services: the size, photo and label that each requests.
+"""URLs of placeholder services: the size, photo and label that each URL requests.
 
-A photo depends on its name in the address (`/id/48`, `?random=2`) and not on its size, so that the same photo in two
+A photo depends on its name in the URL (`/id/48`, `?random=2`) and not on its size, so that the same photo in two
 sizes is the same picture.
 """
 
@@ -48,7 +48,7 @@ _BOXES = {
     "fakeimg.pl": ("#cccccc", "#909090"),
     "placeholder.pics": ("#dedede", "#555555"),
 }
-"""Hosts of labeled boxes, with the background and text colors used if the address gives none."""
+"""Hosts of labeled boxes, with the background and text colors used if the URL gives none."""
 _NAMED = re.compile(r"/(?:id|seed)/[^/]*")
 _PHOTO_SIZE = re.compile(r"/([0-9]{1,5})(?:[x/]([0-9]{1,5}))?(?![0-9a-z])", re.I)
 _BOX_SIZE = re.compile(r"/([0-9]{1,5})(?:x([0-9]{1,5}))?(?![0-9a-z])", re.I)
@@ -56,7 +56,7 @@ _SIZE_NAMES = {"w": 0, "width": 0, "h": 1, "height": 1}
 
 
 def picture(address: SplitResult) -> bytes | None:
-    """Return the PNG for this address, in the requested size (at most 2,000 per side); None for an unknown service."""
+    """Return the PNG for this URL, in the requested size (at most 2,000 per side); None for an unknown service."""
     host, path = address.hostname or "", unquote(address.path)
     query = dict(parse_qsl(address.query or path.partition("&")[2], keep_blank_values=True))
     if host in _PHOTOS:

@@ -31,7 +31,7 @@ Around = tuple[str, ...]
 
 
 class _Sheet(Struct, frozen=True):
-    """Every rule with the media queries around it, and the positions where each class is used."""
+    """Every rule with the media queries around it, and the indices of the rules for each class."""
 
     rules: tuple[tuple[Around, str], ...]
     always: frozenset[int]
@@ -90,7 +90,7 @@ def _sheet() -> _Sheet:
 
 
 def _classes(selector: str) -> Iterator[str]:
-    """Yield the classes, as written in a page but in lower case, of which a page must use one to use the rule."""
+    """Yield the classes of which a page must use one for the rule to apply, as written in a page but in lower case."""
     for single in selector.split(","):
         found = _CLASS.findall(single)
         if found:

@@ -48,7 +48,7 @@ class PageFinding(Finding, frozen=True, kw_only=True):
     """The result of one hostile page or control."""
 
     outcome: str
-    """The outcome of the render, or "" if the renderer failed; the peak memory in the finding about all processes."""
+    """The outcome of the render, or "" if the renderer failed. For the finding about all processes, the peak memory."""
     seconds: float
 
     @property

@@ -17,7 +17,7 @@ from colbench.sandbox.browser.sight.words import Words, visible_words
 
 MOST_BLOCKS = 2000
 _ENOUGH = 2 * MOST_BLOCKS
-"""Maximum number of blocks, found in document order; the topmost ones are used."""
+"""Maximum number of blocks to look for, in document order; the topmost `MOST_BLOCKS` of them are used."""
 MOST_CHARS = 2000
 """Maximum number of characters of a block's text."""
 _MOST_ALT = 200

@@ -1,7 +1,7 @@
 """The final test of visibility: does the picture show the elements of the layout?
 
-If anything hides a text (filters, masks, clip paths, fonts without glyphs, drawings on top), the text's color is
-missing from its place in the picture.
+If anything hides text (filters, masks, clip paths, fonts without glyphs, drawings on top), the text's color is missing
+at that place in the picture.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return the smallest distance of any pixel from the color, measured in the pixel's worst channel."""
+    """Return how far the nearest pixel is from the color: its largest difference in any channel."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

@@ -89,14 +89,14 @@ class Rect(Struct, frozen=True):
 
 
 class Line(Struct, frozen=True):
-    """The part of a text on one line."""
+    """The part of a text that is on one line."""
 
     rect: Rect
     text: str
 
 
 class Item:
-    """An element, a text or a pseudo-element as laid out, below its parent."""
+    """A laid-out element, text or pseudo-element, with its parent."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Item:
         """True if the item is inside something that is drawn as a whole."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
-        """Read the attributes, and inherit from the ancestors."""
+        """Set the attributes, and inherit heading, link and button from the ancestors."""
         self.attributes = attributes
         role = _ROLES.get(attributes.get("role", ""))
         above = self.parent
@@ -168,7 +168,7 @@ class Item:
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Return True if the item clips its content; clipping by the root and the body belongs to the window."""
+        """Return True if the item clips its content. Root and body do not: their clipping applies to the window."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"

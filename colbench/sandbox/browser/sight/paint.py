@@ -27,11 +27,6 @@ _CELL = 8
 """Cell size in pixels of the map that records which area covers a point."""
 _MOST = 3000
 """Maximum number of areas; only the largest areas are used."""
-_MOST_LOOKUPS = 2_000_000
-"""Maximum number of areas examined for all points together; further points get the page's background.
-
-A page of a few hundred blocks needs about ten thousand.
-"""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
@@ -168,7 +163,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing that an element belongs to, which the element therefore does not cover."""
+    """Return the drawing that an element is part of, so that the element does not cover the drawing."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

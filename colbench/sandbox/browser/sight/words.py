@@ -1,4 +1,4 @@
-"""The visible text of a page, line by line, with the element to which a person would assign it."""
+"""The visible text of a page, line by line, with the element to which a person would assign each line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_LINES = 5000
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """One visible line of one text, or the visible part of the line."""
+    """One line of one text, as far as the line is visible."""
 
     item: Item
     text: str
@@ -67,7 +67,7 @@ def _readable(line: Line, seen: Rect) -> str:
 
 
 def _color(item: Item) -> Color:
-    """Return the color of the strokes; if the background is visible only through the letters, its first color."""
+    """Return the color of the letters; for letters filled with a background gradient, the gradient's first color."""
     above = item
     while above.parent is not None and above.inline and above.style["background-clip"] != "text":
         above = above.parent

@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[float | None]]:
-    """Draw a walk around the limit in steps of half a degree; it may start, or fall, near the severe cold."""
+    """Draw a random walk around the limit in multiples of half a degree; it can start near, or drop to, severe cold."""
     limit, severe = values["limit"], values["severe"] or -2
     here = random.choice((limit + 1.5, limit, severe + 1))
     readings: list[float | None] = []

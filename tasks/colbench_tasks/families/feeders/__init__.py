@@ -13,7 +13,7 @@ NAMES = ("Ada", "Ben", "Kim", "Lou", "Mia")
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, str]]]:
-    """Draw visits in order of time; many follow one of the same name just within or after the wait."""
+    """Draw visits in order of time; many follow a visit of the same name, shortly before or after the wait ends."""
     wait, names = values["wait"], random.sample(NAMES, random.choice((1, 3, 5, 5)))
     visits: list[tuple[int, str]] = []
     minute = random.randrange(400)

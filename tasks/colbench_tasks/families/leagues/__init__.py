@@ -1,4 +1,4 @@
-"""A league table from results: points for win and draw, forfeits, deductions, ties, listed teams, the form."""
+"""A league table from results: points for win and draw, forfeits, deductions, ties, teams, the form of the result."""
 
 from __future__ import annotations
 

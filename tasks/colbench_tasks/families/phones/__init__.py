@@ -1,4 +1,4 @@
-"""Telephone numbers put in order: country codes, zeros, letters, extensions, groups of digits."""
+"""Telephone numbers in a standard form: country codes, zeros, letters, extensions, groups of digits."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, int]]]:
-    """Draw shifts in minutes since Monday 0:00; some overlap, touch, or follow the rest closely."""
+    """Draw shifts in minutes since Monday 0:00; some overlap or touch, and some start about when the rest ends."""
     rest = 60 * values["rest"]
     shifts: list[tuple[int, int]] = []
     end = random.randrange(1500)

@@ -97,7 +97,7 @@ def search(subject: Subject, design: Design) -> str:
 
 
 def _sign(subject: Subject, design: Design, classes: str) -> str:
-    """Build the fields for name and password in a box."""
+    """Build a sign-in form, with a headline and the fields for email address and password."""
     heading = words("h1", f"{design.size} {design.heading} mb-6 {design.align}", subject.title)
     go_on = _send(subject, design, "Continue / Sign in / Log in", "w-full mb-4")
     new = link(design.strong("card"), f"New to {subject.name}?")
@@ -146,7 +146,7 @@ def login_backed(subject: Subject, design: Design) -> str:
 
 
 def _free(design: Design) -> Design:
-    """Return the design for content that replaces a box."""
+    """Return the design without the look of boxes, for content that is not in a box."""
     return replace(design, card_look="free")
 
 

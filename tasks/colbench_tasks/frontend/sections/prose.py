@@ -90,7 +90,7 @@ def years(subject: Subject, design: Design) -> str:
 
 @section("when and where it is, in a box", "card", "buttons")
 def invitation_card(subject: Subject, design: Design) -> str:
-    """Build date and place of an event."""
+    """Build a box with the date and place of an event."""
     return titled(
         design,
         "",

@@ -28,7 +28,7 @@ SECTIONS: dict[str, Section] = {}
 
 
 def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Build]:
-    """Register a function as a section under its name; `roomy` if it uses the design's spacing."""
+    """Register a function as a section under its name; `roomy`: True if the section uses the design's spacing."""
     shown = (*uses, "room") if roomy else uses
 
     def register(build: Build) -> Build:
@@ -45,22 +45,22 @@ def titled(design: Design, title: str, *inside: str) -> str:
 
 
 def grid(design: Design, cells: list[str]) -> str:
-    """Build a grid of the cells that fill whole rows of the design's columns."""
+    """Build a grid in the design's columns; cells beyond the last whole row are left out."""
     whole = len(cells) - len(cells) % design.columns
     return div(design.grid, *cells[:whole])
 
 
 def some(subject: Subject, design: Design) -> tuple[Item, ...]:
-    """Return the items that fill one row or two."""
+    """Return as many items as fill one row or two rows of the design's columns."""
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     return subject.items[: design.columns * rows]
 
 
 def muted(design: Design, text: str, classes: str = "") -> str:
-    """Build a less important paragraph in a box."""
+    """Build a paragraph of less important text in a box."""
     return words("p", f"{design.muted('card')} {classes}", text)
 
 
 def name(design: Design, text: str, classes: str = "text-lg mb-2") -> str:
-    """Build the name of a thing in a box."""
+    """Build a heading with the name of a thing, in a box."""
     return words("h3", f"{design.heading} {classes}", text)

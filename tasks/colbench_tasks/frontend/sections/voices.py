@@ -75,7 +75,7 @@ def rating(subject: Subject, design: Design) -> str:
 
 @section("people with a round picture, name and task", "columns", "card")
 def team(subject: Subject, design: Design) -> str:
-    """Build the people who work there."""
+    """Build the people who work at the business."""
     cells = []
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     for number, person in enumerate(subject.people[: design.columns * rows]):
@@ -89,7 +89,7 @@ def team(subject: Subject, design: Design) -> str:
 
 @section("people one below the other, with a picture on the left of some words each", "corners")
 def people(subject: Subject, design: Design) -> str:
-    """Build the people who work there, with longer texts."""
+    """Build the people who work at the business, with longer texts."""
     rows = []
     for number, person in enumerate(subject.people[: 3 + subject.variant % 2]):
         face = picture(design.pictures + 10 + number, 200, 200, f"w-40 {design.round}", person)

@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one text for each row; an empty list if the process wrote something else."""
+    """Return one string for each row; an empty list if the process wrote something else."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:

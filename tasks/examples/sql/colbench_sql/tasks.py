@@ -21,7 +21,7 @@ from colbench.task import Fact, Hidden, Task
 SETS = {"test": slice(0, 60), "train": slice(60, 180)}
 DATABASES = 5
 STATED = 3
-"""Decisions that a request states."""
+"""Number of decisions that a request states."""
 NAMES = ("Ada", "Bo", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
 TOWNS = ("Delft", "Ghent", "Lyon", "Porto", "Turin")
 STATUSES = ("paid", "open", "cancelled")
@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Draw databases until each other option of each decision changes the result on one, and none gives no rows."""
+    """Draw databases until every other option of a decision changes a result, and the reference always returns rows."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
