@@ -24,25 +24,25 @@ class Range(Protocol):
 
 
 def percent(share: float | None) -> str:
-    """Return a share as `42.3 %`."""
-    return NOTHING if share is None else f"{share * 100:.1f} %"
+    """Return a share as `42.3%`."""
+    return NOTHING if share is None else f"{share * 100:.1f}%"
 
 
 def whole_percent(share: float | None) -> str:
-    """Return a share as `42 %`."""
-    return NOTHING if share is None else f"{share * 100:.0f} %"
+    """Return a share as `42%`."""
+    return NOTHING if share is None else f"{share * 100:.0f}%"
 
 
 def percent_range(interval: Interval) -> str:
-    """Return an interval as `39.1 to 45.4 %`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return an interval as `39.1 to 45.4%`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     exact = ", exact" if interval.method == "exact" else ""
-    return f"{interval.low * 100:.1f} to {interval.high * 100:.1f} %{exact}"
+    return f"{interval.low * 100:.1f} to {interval.high * 100:.1f}%{exact}"
 
 
 def percent_with_range(interval: Interval) -> str:
-    """Return a share as `42.3 % (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
+    """Return a share as `42.3% (39.1 to 45.4)`, with `, exact` if the interval is not a bootstrap interval."""
     if interval.low is None or interval.high is None:
         return percent(interval.mean)
     exact = ", exact" if interval.method == "exact" else ""
@@ -51,12 +51,12 @@ def percent_with_range(interval: Interval) -> str:
 
 
 def measure(value: float | None, unit: str) -> str:
-    """Return a value of a metric: `42.3 %` for the unit `%`, else `4.7 s`, `0.012`."""
+    """Return a value of a metric: `42.3%` for the unit `%`, else `4.7 s`, `0.012`."""
     return percent(value) if unit == "%" else f"{_precise(value)} {unit}".rstrip()
 
 
 def measure_range(interval: Interval, unit: str) -> str:
-    """Return the interval of a metric: `39.1 to 45.4 %` for the unit `%`, else `4.5 to 4.9 s`."""
+    """Return the interval of a metric: `39.1 to 45.4%` for the unit `%`, else `4.5 to 4.9 s`."""
     if unit == "%" or interval.low is None:
         return percent_range(interval)
     exact = ", exact" if interval.method == "exact" else ""

@@ -132,7 +132,7 @@ class Tally:
     def text(self) -> str:
         """Return one line with scores, rate, tokens and cost."""
         means = {name: total / self.counts[name] for name, total in self.sums.items()}
-        parts = [f"{name} {100 * mean:.1f} %" for name, mean in means.items()]
+        parts = [f"{name} {100 * mean:.1f}%" for name, mean in means.items()]
         if time.monotonic() - self.start >= MEASURABLE:
             parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]

@@ -94,7 +94,7 @@ class Numbers:
         self._results = results
 
     def success(self, arm: str) -> str:
-        """Return the mean success of an arm over seeds: `66.0 %`."""
+        """Return the mean success of an arm over seeds: `66.0%`."""
         return percent(_mean(summary(on_tests(self._results, arm), success)))
 
     def told(self, arm: str) -> str:
@@ -106,9 +106,9 @@ class Numbers:
         return percent(_mean(summary(on_tests(self._results, arm), success_if_told)))
 
     def each(self, arm: str) -> str:
-        """Return the success of each seed: `27.5, 48.3 %`."""
+        """Return the success of each seed: `27.5, 48.3%`."""
         found = summary(on_tests(self._results, arm), success)
-        return f"{', '.join(f'{each * 100:.1f}' for each in (found.seeds if found else ()))} %"
+        return f"{', '.join(f'{each * 100:.1f}' for each in (found.seeds if found else ()))}%"
 
     def seeds(self, arm: str) -> int:
         """Return the number of seeds of an arm."""

@@ -47,7 +47,7 @@ class _Mean:
             self.count += 1
 
     def __str__(self) -> str:
-        return f"{100 * self.sum / self.count:.2f} %" if self.count else "unscored"
+        return f"{100 * self.sum / self.count:.2f}%" if self.count else "unscored"
 
 
 class _Change:

@@ -182,7 +182,7 @@ def _aligned(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    score = "–" if row.score is None else f"{100 * row.score:.0f} %"
+    score = "–" if row.score is None else f"{100 * row.score:.0f}%"
     cells = (
         row.task_id,
         str(row.trial),
@@ -270,7 +270,7 @@ def _worth(score: Score, domain: Domain) -> str:
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:
-        return f"{domain.primary.label} {100 * (score.value or 0):.0f} %"
+        return f"{domain.primary.label} {100 * (score.value or 0):.0f}%"
     return _measures(score, domain.metrics) if any(score.metrics.values()) else "0"
 
 

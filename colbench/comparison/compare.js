@@ -17,7 +17,7 @@ function make(name, attributes = {}, ...children) {
   return node;
 }
 
-const percent = (share) => (share === null ? "–" : `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)} %`);
+const percent = (share) => (share === null ? "–" : `${(share * 100).toFixed(share === 0 || share === 1 ? 0 : 1)}%`);
 const counted = (amount) => `${amount.toLocaleString("en")} task${amount === 1 ? "" : "s"}`;
 const address = (task) => `#task=${encodeURIComponent(task.id)}`;
 

@@ -65,7 +65,7 @@ def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
 
 def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair) -> Table:
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
-    table = _table(mine, theirs, f"{mine} − {theirs}", "95 % interval", "p", "won–tied\n–lost")
+    table = _table(mine, theirs, f"{mine} − {theirs}", "95% interval", "p", "won–tied\n–lost")
     found = list(text.with_information(domain, pair))
     for group, title in text.GROUPS.items():
         rows = [each for each in found if each[0].group == group]
@@ -103,7 +103,7 @@ def _side_by_side(domain: DomainComparison) -> Iterator[Measure]:
 def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
     measure = domain.measure(domain.headline)
     unit = "points" if measure.unit == "%" else measure.unit
-    table = _table(unit, "95 % interval", "p (Holm)", "won–tied–lost", "verdict")
+    table = _table(unit, "95% interval", "p (Holm)", "won–tied–lost", "verdict")
     table.title = sentence(measure.label)
     for pair in domain.pairs[:PAIRS]:
         found = pair.differences.get(domain.headline)

@@ -54,9 +54,9 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Number of cells in which only the first run succeeded. None for measures other than success."""
     only_theirs: int | None = None
     least_detectable: float | None
-    """The difference that these tasks would detect with a power of 80 %.
+    """The difference that these tasks would detect with a power of 80%.
 
-    The test is two-sided, at 5 %, by the normal approximation. None for a single task.
+    The test is two-sided, at 5%, by the normal approximation. None for a single task.
     """
     tasks_needed: int | None
     """Number of tasks like these that would make the observed difference just detectable; None if it is 0."""

@@ -40,7 +40,7 @@ OUTCOMES = {
 
 
 def measured(measure: Measure, value: float | None) -> str:
-    """Return a value in its unit: `42.3 %`, `5.1`, `$0.0123`."""
+    """Return a value in its unit: `42.3%`, `5.1`, `$0.0123`."""
     if measure.unit == "%":
         return percent(value)
     if measure.unit == "$":
@@ -49,7 +49,7 @@ def measured(measure: Measure, value: float | None) -> str:
 
 
 def measured_range(measure: Measure, interval: Interval) -> str:
-    """Return the interval of a mean in the unit of its measure: `39.1 to 45.4 %`."""
+    """Return the interval of a mean in the unit of its measure: `39.1 to 45.4%`."""
     if interval.low is None or interval.high is None:
         return NO_INTERVAL
     if measure.unit == "%":

@@ -74,18 +74,18 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
     heads = (domain.floors.get(floors[0], floors[0]), "other floors") if floors else ("", "")
     listed = [
         Section(
-            title="Scores", heads=("mean", "95 % interval"), facts=tuple(_scores(domain, report))
+            title="Scores", heads=("mean", "95% interval"), facts=tuple(_scores(domain, report))
         ),
         Section(title="Notes on scores", facts=tuple(_notes(report))),
         Section(title="Floors", heads=heads, facts=tuple(_floors(domain, report))),
         Section(title="Win rate", facts=tuple(_wins(domain, report.win_rate, report.tasks))),
         Section(title="Dialogues", facts=tuple(_dialogues(report))),
         Section(
-            title="Asking", heads=("mean", "95 % interval"), facts=tuple(_asking(report.asking))
+            title="Asking", heads=("mean", "95% interval"), facts=tuple(_asking(report.asking))
         ),
         Section(
             title="Differences pointed out",
-            heads=("mean", "95 % interval"),
+            heads=("mean", "95% interval"),
             facts=tuple(_followed(report.followed)),
         ),
         Section(title="Failed dialogues", facts=tuple(_failed(report))),
@@ -192,7 +192,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
     name, values = curve(domain, report)
     shown = " ".join(NOTHING if each.mean is None else f"{each.mean * 100:.0f}" for each in values)
     if values:
-        yield Fact(label=f"{name} by turn", value=f"1 to {len(values)}", note=f"{shown} %")
+        yield Fact(label=f"{name} by turn", value=f"1 to {len(values)}", note=f"{shown}%")
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
@@ -295,7 +295,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         )
     if len(asking.recall_by_turn) > 1:
         shown = " ".join(f"{100 * share:.0f}" for share in asking.recall_by_turn)
-        note = f"{shown} %"
+        note = f"{shown}%"
         turns = f"1 to {len(asking.recall_by_turn)}"
         hint = "hidden decisions told so far"
         yield Fact(label="recall by turn", value=turns, note=note, hint=hint)

@@ -109,7 +109,7 @@ def _scoring(report: DomainReport) -> str:
     others = [mode for mode in report.modes if mode != report.mode]
     if others and not differs(report):
         text += f"; {' and '.join(others)} scoring gives every answer the same score"
-    text += ". Means over tasks with 95 % intervals, resampled by task."
+    text += ". Means over tasks with 95% intervals, resampled by task."
     if report.tasks < FEW_TASKS:
         text += f" Fewer than {FEW_TASKS} tasks: the intervals are rough."
     return text
@@ -267,7 +267,7 @@ def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
             ],
         ),
         table=Table(
-            caption=title, heads=("Turn", sentence(name), "95 % interval", "Answered"), rows=rows
+            caption=title, heads=("Turn", sentence(name), "95% interval", "Answered"), rows=rows
         ),
     )
 

@@ -72,7 +72,7 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
-    """Yield a warning for each outcome that more than 1 % of the replies of a role had."""
+    """Yield a warning for each outcome that more than 1% of the replies of a role had."""
     for role, found in report.replies.items():
         for name, number in reply_counts(found).items():
             if number > NOTEWORTHY * found.total:

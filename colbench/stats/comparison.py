@@ -36,7 +36,7 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return the verdict on the first side, at an adjusted 5 % level. `mean`: first minus second, more is better."""
+    """Return the verdict on the first side, at an adjusted 5% level. `mean`: first minus second, more is better."""
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"

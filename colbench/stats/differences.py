@@ -21,7 +21,7 @@ Bounds = tuple[float, float]
 RESAMPLES = 2_000
 """Number of resamples for the interval of a difference, few because a board has thousands of differences.
 
-The error of each end of the interval is then about 3 % of its half-width.
+The error of each end of the interval is then about 3% of its half-width.
 """
 
 

@@ -8,7 +8,7 @@ DIGITS = 6
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """A mean over tasks of means over trials, with its 95 % interval over tasks."""
+    """A mean over tasks of means over trials, with its 95% interval over tasks."""
 
     mean: float
     low: float

@@ -1,4 +1,4 @@
-"""Means over tasks with 95 % intervals, win rates, and pass^k. Definitions: docs/metrics.md.
+"""Means over tasks with 95% intervals, win rates, and pass^k. Definitions: docs/metrics.md.
 
 Tasks are always the unit of resampling: trials of one task are averaged first, because they share the task's difficulty
 and are not independent. Every function is deterministic.
@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A mean over tasks and its 95 % interval; None if it cannot be computed."""
+    """A mean over tasks and its 95% interval; None if it cannot be computed."""
 
     mean: float | None
     low: float | None

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 POWER = 0.8
 FEWEST = 6
-"""Minimum number of tasks; with fewer, no exact sign test is significant at 5 %."""
+"""Minimum number of tasks; with fewer, no exact sign test is significant at 5%."""
 
 
 def least_detectable(deviation: float, tasks: int) -> float:
-    """Return the difference of means that a two-sided paired test at 5 % finds in 80 % of the cases.
+    """Return the difference of means that a two-sided paired test at 5% finds in 80% of the cases.
 
     It uses the normal approximation. `deviation`: the standard deviation over tasks of the difference.
     """

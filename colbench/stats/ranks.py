@@ -25,12 +25,12 @@ class Places(Struct, frozen=True, kw_only=True):
     """Rank from 1, by mean, highest first; entries with the same mean share a place."""
     low: tuple[int, ...]
     high: tuple[int, ...]
-    """The 95 % interval of the place over resamples of the tasks, where a tie may go either way.
+    """The 95% interval of the place over resamples of the tasks, where a tie may go either way.
 
     It includes every place that the entry could have among the entries not separable from it.
     """
     inseparable: tuple[tuple[int, ...], ...]
-    """For each entry, the others (indices from 0) whose sign-flip test has p > 5 %, unadjusted."""
+    """For each entry, the others (indices from 0) whose sign-flip test has p > 5%, unadjusted."""
 
 
 def places(values: Floats) -> Places:
@@ -66,7 +66,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the 95 % interval of each entry's place over resamples; ties are wins for `low`, losses for `high`."""
+    """Return the 95% interval of each entry's place over resamples; ties are wins for `low`, losses for `high`."""
     import numpy as np
 
     resampled = resampled_means(values)

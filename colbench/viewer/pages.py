@@ -177,7 +177,7 @@ def _render(template: str, **values: Any) -> str:
 
 
 def lead_metric(domain: Domain, score: Score | None) -> str:
-    """Return the leading metric of a score, such as `layout 64.1 %`; "" if there is none."""
+    """Return the leading metric of a score, such as `layout 64.1%`; "" if there is none."""
     for metric in filter(None, (domain.primary, domain.fallback)):
         value = metric.of(score)
         if value is not None:

@@ -234,7 +234,7 @@ def _dot(plot: Plot, dot: Dot, best: bool) -> dict[str, Any]:
         "x": plot.x(dot.x),
         "y": plot.y(dot.y),
         "address": dot.address,
-        "text": f"{printable(dot.name)}: {dot.y * 100:.1f} % at {short_amount(dot.x)}",
+        "text": f"{printable(dot.name)}: {dot.y * 100:.1f}% at {short_amount(dot.x)}",
         "emphasis": "reference" if dot.reference else "strong" if best else "faint",
     }
 

@@ -75,8 +75,8 @@ class Plot(Struct, frozen=True, kw_only=True):
 
 
 def share_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of a y axis from 0 to 100 %."""
-    labels = ("0", "25", "50", "75", "100 %")
+    """Return the ticks of a y axis from 0 to 100%."""
+    labels = ("0", "25", "50", "75", "100%")
     return [(plot.y(part / 4), label) for part, label in enumerate(labels)]
 
 

@@ -203,7 +203,7 @@ def line(row: Row, out: Path) -> str:
 
 
 def percent(mean: dict[str, float]) -> str:
-    """Return a mean and its 95 % interval in percent."""
+    """Return a mean and its 95% interval in percent."""
     return "{mean:.1f} ({low:.1f} to {high:.1f})".format(**{k: 100 * v for k, v in mean.items()})
 
 

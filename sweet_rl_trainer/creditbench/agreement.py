@@ -1,7 +1,7 @@
 """The order of a state's candidates by an estimator's scores, compared with the order of their exact values.
 
 Candidates of different states are never compared. Each task counts the same, and so does each state within a task.
-Intervals are 95 % bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal
+Intervals are 95% bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal
 scores counts as half right.
 
 | measure | value for one state |

@@ -2,7 +2,7 @@
 
 FOLDER/values-KEY.jsonl    a line for each task
 
-Dialogues continue from a question until the 95 % interval of their mean reward is ± `PRECISION` or narrower. The exact
+Dialogues continue from a question until the 95% interval of their mean reward is ± `PRECISION` or narrower. The exact
 value is that of the truth `hindsight tests`, computed by dynamic programming; the two computations share only the
 policy.
 """
@@ -24,7 +24,7 @@ PRECISION = 0.01
 FEWEST = 400
 """Minimum number of continuations before the deviation is estimated, and between two estimates."""
 NORMAL = 1.959964
-"""The 97.5 % quantile of the normal distribution."""
+"""The 97.5% quantile of the normal distribution."""
 
 
 class Value(Struct, frozen=True, kw_only=True):

@@ -142,7 +142,7 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
     rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
     widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
     return (
-        f"Pairs in the right order, %; 95 % intervals reach at most {widest * 100:.1f} points from the value:\n\n"
+        f"Pairs in the right order, %; 95% intervals reach at most {widest * 100:.1f} points from the value:\n\n"
         + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
@@ -160,7 +160,7 @@ def _validation(results: Results) -> str:
         return ""
     return (
         f"{count(found.questions, 'question')} in {count(found.states, 'state')} were continued by the demonstrators' "
-        "policy with the keyless human until each mean's 95 % interval was at most "
+        "policy with the keyless human until each mean's 95% interval was at most "
         f"±{found.half_width * 100:.2f} points "
         f"({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals contain the exact "
         f"value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."

@@ -23,7 +23,7 @@ ROW = 0.22
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Return the picture: a panel for each measure, a row for each estimator, chance at 50 %."""
+    """Return the picture: a panel for each measure, a row for each estimator, chance at 50%."""
     names = [each.name for each in results.estimators]
     figure, (panels,) = figures.panels(
         1, len(SHOWN), size=(2.7, 0.9 + ROW * len(names)), sharey=True

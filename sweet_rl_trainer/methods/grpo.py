@@ -4,7 +4,7 @@
               dialogue or, with `credit = "turn"`, for each of its turns (`train.grpo.credit`)
     export
 
-This method is not in the paper. Published results on ColBench: 51.9 % of tests and 39.3 % success with Qwen2.5-7B
+This method is not in the paper. Published results on ColBench: 51.9% of tests and 39.3% success with Qwen2.5-7B
 (ABBEL, arXiv 2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
 """
 

@@ -14,7 +14,7 @@ Measure = Callable[[Outcome], float | None]
 """A measure of one dialogue, a share in [0, 1]; None if the dialogue does not count."""
 BySeed = Mapping[int, Sequence[Outcome]]
 LEVEL = 0.975
-"""The quantile of a two-sided interval of 95 %."""
+"""The quantile of a two-sided interval of 95%."""
 
 
 def success(outcome: Outcome) -> float:
@@ -56,7 +56,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def over_seeds(self) -> tuple[float, float] | None:
-        """The mean of the seeds, and the half-width of its 95 % interval by Student's t; None for a single seed."""
+        """The mean of the seeds, and the half-width of its 95% interval by Student's t; None for a single seed."""
         from scipy.stats import t
 
         n = len(self.seeds)

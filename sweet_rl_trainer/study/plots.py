@@ -40,5 +40,5 @@ def draw_arm(axes: Axes, place: int, found: Summary) -> None:
     low, high, mean = (found.tasks.low or 0.0, found.tasks.high or 0.0, found.tasks.mean or 0.0)
     places = [place] * len(found.seeds)
     axes.plot(found.seeds, places, "o", color=MUTED, markersize=3.5, label="a seed")
-    axes.plot([low, high], [place] * 2, color=BLUE, label="95 % interval, by task")
+    axes.plot([low, high], [place] * 2, color=BLUE, label="95% interval, by task")
     axes.plot([mean], [place], "|", color=INK, markersize=12, label="mean")

@@ -107,7 +107,7 @@ def measured(results: Results) -> str:
         lines.append([escape(arm.label), f"{len(tests)}", *map(_share, found), _each(found[0])])
     heads = ("arm", "seeds ", *(f"{name} " for name in MEASURES), "success of each seed ")
     text = (
-        "Means over seeds and test tasks, with the 95 % interval over tasks in brackets and over "
+        "Means over seeds and test tasks, with the 95% interval over tasks in brackets and over "
         "seeds after ± (Student's t)."
     )
     return "\n\n".join([text, table(heads, lines), *_stopped(results)])

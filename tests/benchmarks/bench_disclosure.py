@@ -164,7 +164,7 @@ def power_round(played: Played, entries: int, seed: int) -> Round:
 
 
 def least_caught(honest: Draw, cheat: Draw, size: int, entries: int, seed: int) -> int:
-    """Return the least number of cheated dialogues by which `CAUGHT` of the entries are flagged, to 5 % of itself."""
+    """Return the least number of cheated dialogues by which `CAUGHT` of the entries are flagged, to 5% of itself."""
 
     def caught(cheated: int) -> bool:
         found = number_flagged(honest, cheat, size, cheated, entries, seed)

@@ -35,7 +35,7 @@ BLOCK = 100
 PROCESS_ROWS = 40
 MEMORY_CANDIDATES = 2500
 HONEST = "references as answers"
-MIXED = "50 % honest, 30 % wrong, 19 % crashing, 1 % looping"
+MIXED = "50% honest, 30% wrong, 19% crashing, 1% looping"
 PROCESS = f"references as answers, {PROCESS_ROWS} rows"
 
 

@@ -353,7 +353,7 @@ def make_store(folder: Path, entries: int, tasks: Sequence[Task], trials: int = 
             rule="disclosure.high",
             severity="flag",
             file="",
-            message="Answers knew 31 % of the facts before.",
+            message="Answers knew 31% of the facts before.",
         )
         entrant = Entrant(
             name=f"System {number + 1:03d} {source.choice(WORDS)} {source.choice(('8B', '70B', 'large'))}",

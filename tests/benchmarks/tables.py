@@ -57,7 +57,7 @@ def show_record(name: str, record: Record, recorded: Record | None) -> None:
             table.add_row(label, with_unit(found), spread(found), target(found), before)
         table.add_section()
     console().print(table)
-    console().print(f"Other programs used {100 * record.others:.0f} % of the processor time.")
+    console().print(f"Other programs used {100 * record.others:.0f}% of the processor time.")
     show_moves({name: record}, {name: recorded} if recorded else {})
 
 

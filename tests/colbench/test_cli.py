@@ -380,7 +380,7 @@ def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default: tests passed 100 %" in printed
+    assert "default: tests passed 100%" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):

@@ -99,7 +99,7 @@ def test_statistics_are_as_counted_by_hand(flawed, sheet):
     assert cells["calls, number"] == ["1", "2", "4"]
     assert cells["one call, characters"] == ["7", "9", "15"]
     # 8 lists; 2 + 1 + 2 int; 2 + 1 None; 2 float; 1 str and 1 function: 20 values in all
-    kinds = "list 40.0 %, int 25.0 %, None 15.0 %, float 10.0 %, opaque 5.0 %, str 5.0 %"
+    kinds = "list 40.0%, int 25.0%, None 15.0%, float 10.0%, opaque 5.0%, str 5.0%"
     found = text.partition("by type: ")[2].partition(".\n")[0]
     assert sorted(found.split(", ")) == sorted(kinds.split(", "))
     # none: hangs; one: constant, nothing, and chance, as every call starts from the same random seed;
@@ -131,9 +131,9 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     cells, text = sheet(path)
     hidden = [(task, fact) for task in tasks for fact in task.hidden.facts if not fact.stated]
     usual = [by_the_book(task)[fact.name][1] for task, fact in hidden]
-    cost = f"{100 * sum(usual) / len(usual):.1f} %"
+    cost = f"{100 * sum(usual) / len(usual):.1f}%"
     constant, guess = constant_and_usual(tasks)
-    assert cells["**all**"] == ["20", constant, guess, "100.0 %", cost, cost]
+    assert cells["**all**"] == ["20", constant, guess, "100.0%", cost, cost]
     assert f"({len(hidden)} dialogues)" in text
     assert f"{len(hidden)} of these dialogues, each compared with its own task, ended" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
@@ -142,7 +142,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
             for task, fact in hidden
             if (task.family, fact.name) == (family, name)
         ]
-        share = f"{100 * sum(those) / len(those):.1f} %"
+        share = f"{100 * sum(those) / len(those):.1f}%"
         assert cells[f"{family}.{name}"] == [str(len(those)), share, share]
     asked = sum(len(decision(task, fact.name).asks) for task, fact in hidden)
     assert cells["a direct question about a hidden decision gets its fact"][0].endswith(
@@ -158,7 +158,7 @@ def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
     cells, text = sheet(path)
     assert cells["grading"][:2] == ["9", "–"]
     assert cells["**all**"][:2] == ["19", "–"]
-    assert cells["parking"][1].endswith(" %")
+    assert cells["parking"][1].endswith("%")
     assert "is left out (–) for families with fewer than 10" in text
 
 
@@ -205,7 +205,7 @@ def constant_and_usual(tasks):
             wins[policy] += values(family.source(theme, design), task) == values(
                 task.hidden.reference, task
             )
-    return [f"{100 * wins[policy] / len(tasks):.1f} %" for policy in ("constant", "usual")]
+    return [f"{100 * wins[policy] / len(tasks):.1f}%" for policy in ("constant", "usual")]
 
 
 def values(source, task):

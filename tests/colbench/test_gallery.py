@@ -176,9 +176,9 @@ def test_target_every_turn_the_final_page_and_the_difference_are_shown(tmp_path,
 
 def test_scores_words_and_floors_stand_beside_the_pictures(tmp_path, store):
     shown = written(run_folder(tmp_path / "run", rollout()), [task()])
-    assert "cosine 34.5 %, layout 17.2 %" in shown.text
-    assert "cosine 67.8 %, layout 33.9 %" in shown.text
-    assert "12.3 %" in shown.text
+    assert "cosine 34.5%, layout 17.2%" in shown.text
+    assert "cosine 67.8%, layout 33.9%" in shown.text
+    assert "12.3%" in shown.text
     assert f"What colour? {ATTACK}" in shown.text
     assert f"Blue. {ATTACK}" in shown.text
 

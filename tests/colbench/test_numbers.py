@@ -57,14 +57,14 @@ def test_differences_carry_a_sign_and_zero_does_not():
 
 def test_an_interval_says_when_it_is_not_a_bootstrap():
     exact = Interval(mean=0.0, low=0.0, high=0.3, method="exact")
-    assert numbers.percent_range(exact) == "0.0 to 30.0 %, exact"
-    assert numbers.percent_with_range(exact) == "0.0 % (0.0 to 30.0, exact)"
+    assert numbers.percent_range(exact) == "0.0 to 30.0%, exact"
+    assert numbers.percent_with_range(exact) == "0.0% (0.0 to 30.0, exact)"
     assert numbers.percent_range(NOTHING) == "no interval"
 
 
 def test_a_mean_is_shown_with_its_interval():
     share = Interval(mean=0.423, low=0.391, high=0.4542, method="bootstrap")
-    assert numbers.percent_with_range(share) == "42.3 % (39.1 to 45.4)"
+    assert numbers.percent_with_range(share) == "42.3% (39.1 to 45.4)"
     assert numbers.percent_with_range(NOTHING) == "–"
     difference = Interval(mean=-0.012, low=-0.02, high=0.004, method="bootstrap")
     assert numbers.points_with_range(difference) == "−1.2 (−2.0 to +0.4)"

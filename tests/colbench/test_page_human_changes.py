@@ -261,7 +261,7 @@ async def _renders(renderer: Renderer, looks: list[Look]) -> list[Render]:
 
 @pytest.mark.weekly
 async def test_of_160_single_changes_nearly_all_are_said_first(renderer: Renderer) -> None:
-    """Require 94 %; currently all 160 come first on these pages, from which the rules were made."""
+    """Require 94%; currently all 160 come first on these pages, from which the rules were made."""
     cases = list(changes())
     targets = await _renders(renderer, [case.target for case in cases])
     made = await _renders(renderer, [case.made for case in cases])

@@ -72,7 +72,7 @@ def test_what_a_person_plays_is_an_ordinary_run(here, capsys):
     said = play("--task-ids", TASKS, "--out", "out", lines=f"Is parking free at first?\n\n{ANSWER}")
     assert "We look after the lockers" in said
     assert said.index("your turn, 1 of 10") < said.index("your turn, 2 of 10")
-    assert "tests passed 100 %" in said
+    assert "tests passed 100%" in said
     (rollout,) = played()
     assert (rollout.task_id, rollout.ended_by) == ("parking-test-0001", "answer")
     assert rollout.turns[0].said == "Is parking free at first?"

@@ -45,8 +45,8 @@ async def test_replies_that_were_cut_are_marked_counted_and_warned_about():
     assert (first.agent_delivery.cut, last.agent_delivery.cut) == (True, False)
     found = report.domains["backend"].replies["agent"]
     assert (found.total, found.cut, found.empty) == (8, 4, 0)
-    assert any("4 of the agent's 8 replies (50.0 %) were cut" in each for each in report.warnings)
-    assert "cut 4 (50.0 %)" in (done.path / "report.html").read_text()
+    assert any("4 of the agent's 8 replies (50.0%) were cut" in each for each in report.warnings)
+    assert "cut 4 (50.0%)" in (done.path / "report.html").read_text()
 
 
 async def test_an_empty_reply_is_played_and_counted_where_others_are_not_empty():

@@ -127,10 +127,10 @@ async def test_the_table_and_a_dialogue_show_the_leading_measure(
 
     await page.get_by_role("link", name="one & only", exact=True).click()
     dialog = page.locator("dialog.task")
-    worth = "50.0 %" if cosine else "25.0 %"
+    worth = "50.0%" if cosine else "25.0%"
     assert f"default: {measure} {worth}" in await dialog.locator(".verdict").inner_text()
     assert "Trial 1 " + worth in await dialog.locator(".trials").inner_text()
-    assert "layout 25.0 %" in await dialog.locator(".leak").inner_text()
+    assert "layout 25.0%" in await dialog.locator(".leak").inner_text()
 
     await dialog.get_by_role("link", name="gallery").click()
     await page.wait_for_url("**/gallery.html#task-1")
@@ -196,9 +196,9 @@ async def test_the_headline_has_ceiling_and_floor_next_to_the_score(page, failin
     report = colbench.load_run(failing).report.domains["backend"]
     await page.goto((failing / "report.html").as_uri())
     tiles = [await each.inner_text() for each in await page.locator(".tile.lead").all()]
-    assert f"{report.ceiling.success_rate.mean * 100:.1f} % ceiling" in tiles[0]
+    assert f"{report.ceiling.success_rate.mean * 100:.1f}% ceiling" in tiles[0]
     floor = report.floors["constant"]["tests_passed"]
-    assert f"{floor * 100:.1f} % floor: best constant answer" in tiles[1]
+    assert f"{floor * 100:.1f}% floor: best constant answer" in tiles[1]
     assert tiles[2].startswith("Ask F1")
 
 
@@ -208,7 +208,7 @@ async def test_a_class_and_a_family_lead_to_their_tasks_the_worst_first(page, fa
     rows = page.locator(".list tbody tr")
     first = await rows.first.inner_text()
     assert "✗" in first
-    assert "0 %" in first
+    assert "0%" in first
     name, dialogues = max(report.failed.classes.items(), key=lambda item: item[1])
     await page.locator(f"[data-filter={name}]").click()
     shown = await page.locator(".tools output").inner_text()

@@ -78,9 +78,9 @@ def test_the_table_reads_at_80_columns_without_colour():
 
 def test_the_table_shows_rates_modes_and_their_difference():
     table = lines([rollout(0, 1.0, 0.0), rollout(1, 0.5, 0.5), rollout(2, 0.0, 0.0)])
-    assert table["success rate"].startswith("33.3 %")
-    assert table["tests passed"].startswith("50.0 %")
-    assert table["success rate, official"].startswith("0.0 %")
+    assert table["success rate"].startswith("33.3%")
+    assert table["tests passed"].startswith("50.0%")
+    assert table["success rate, official"].startswith("0.0%")
     assert table["official − default, success"].startswith("−33.3 points")
     assert table["official − default, tests"].startswith("−33.3 points")
     assert table["tasks"].startswith("3 fewer than 30")
@@ -90,8 +90,8 @@ def test_the_table_shows_rates_modes_and_their_difference():
 def test_both_denominators_are_shown_when_something_is_unscored():
     table = lines([rollout(0, 1.0, 1.0), rollout(1, 0, 0, Failure(boundary="sandbox", reason="x"))])
     assert table["unscored"].startswith("2 of 3 dialogues")
-    assert table["success rate"].startswith("100.0 %")
-    assert table["success rate, as 0"].startswith("33.3 %")
+    assert table["success rate"].startswith("100.0%")
+    assert table["success rate, as 0"].startswith("33.3%")
     assert table["sandbox"] == "1 x (1)"
     assert table["not begun"].startswith("1")
 

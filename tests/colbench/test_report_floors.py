@@ -57,8 +57,8 @@ def test_tests_that_do_not_count_are_in_no_floor():
 
 def test_a_score_below_a_floor_is_warned_about_with_the_highest_one(runs):
     floor = runs["blank"].report.domains["backend"].floors["constant"]["tests_passed"]
-    text = "tests passed 0.0 % is below a floor: best constant answer, which needs no dialogue, has"
-    assert said(runs["blank"]) == [f"{text} {100 * floor:.1f} %"]
+    text = "tests passed 0.0% is below a floor: best constant answer, which needs no dialogue, has"
+    assert said(runs["blank"]) == [f"{text} {100 * floor:.1f}%"]
     assert said(runs["interviewer"]) == []
 
 
@@ -67,7 +67,7 @@ def test_what_asks_nothing_has_its_score_recorded_with_the_set():
     assert known_origin("bundled:backend").floors["guesser"] == floors
     assert known_origin("tasks.jsonl") is None
     row = re.search(
-        r"\| \*\*all\*\* \| [\d,]+ \| ([\d.]+) % \| ([\d.]+) %", SHEET.read_text("utf-8")
+        r"\| \*\*all\*\* \| [\d,]+ \| ([\d.]+)% \| ([\d.]+)%", SHEET.read_text("utf-8")
     )
     assert float(row[2]) == pytest.approx(100 * floors["success"], abs=0.05)
     assert floors["success"] < floors["tests_passed"] < 0.2

@@ -217,9 +217,9 @@ def test_the_modes_of_pages_are_compared_by_the_cosine():
     assert domain.delta.value.mean == pytest.approx(-0.1)
     (metrics,) = score_tables(get_domain("frontend"), domain)
     for table in (shown(report), str(metrics)):
-        assert "70.0 %" in table
-        assert "80.0 %" in table
-        assert "50.0 %" in table
+        assert "70.0%" in table
+        assert "80.0%" in table
+        assert "50.0%" in table
 
 
 def test_a_run_of_both_domains_has_both_reports():

@@ -179,7 +179,7 @@ def test_dialogues_are_packed_beside_an_index(page):
 def test_what_needs_no_script_is_there_without_it(page):
     text = " ".join(text for name, text in page.texts if name not in {"script", "style"})
     assert "Success rate" in text
-    assert "100.0 %" in text
+    assert "100.0%" in text
     assert "tasks: the intervals are rough" in text
     assert "need JavaScript" in text
     assert ATTACK in text

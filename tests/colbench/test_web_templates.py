@@ -39,7 +39,7 @@ def test_a_name_that_is_not_defined_is_an_error(render):
 
 def test_numbers_are_formatted_by_the_functions_of_the_formatter(render):
     shown = render("{{ 0.423 | percent }} of {{ 1000 | count('task') }}, {{ none | amount }}")
-    assert shown == "42.3 % of 1,000 tasks, –"
+    assert shown == "42.3% of 1,000 tasks, –"
 
 
 def test_a_style_sheet_is_allowed_by_its_hash_and_written_as_it_is(render):

@@ -277,8 +277,8 @@ def test_a_mistake_is_refused_before_anything_starts(
 
 def test_the_tail_of_a_log_shows_what_was_last_on_the_screen(tmp_path: Path):
     log = tmp_path / "log"
-    log.write_bytes(b"first\n\x1b[1mloading 10 %\rloading 100 %\x1b[0m\n\nsecond \xff\n")
-    assert tail(log, 2) == ["loading 100 %", "second \ufffd"]
+    log.write_bytes(b"first\n\x1b[1mloading 10%\rloading 100%\x1b[0m\n\nsecond \xff\n")
+    assert tail(log, 2) == ["loading 100%", "second \ufffd"]
 
 
 async def test_agent_and_human_with_the_same_model_and_flags_share_one_server(model: str):

@@ -141,7 +141,7 @@ def test_a_report_and_a_dialogue_have_the_words_of_the_domain(runs: Path, run: R
     for words in ("Reports in SQL", "Databases right", "Rows found", "Success rate"):
         assert words in page
     seen = run("colbench", "view", "runs/sql-asker", "--task", "people-1")
-    assert "databases right 100 %" in seen
+    assert "databases right 100%" in seen
     assert "SELECT" in seen
 
 

@@ -83,7 +83,7 @@ def test_ticks_are_round_and_shares_are_labeled_in_percent():
     left = figure.axes[0]
     assert {0, 20} <= {*left.get_xticks()} <= {-20, 0, 20, 40}
     labels = {each.get_text() for each in left.get_yticklabels()}
-    assert {"20 %", "40 %"} <= labels
+    assert {"20%", "40%"} <= labels
 
 
 def test_matplotlib_is_imported_when_a_figure_is_made():

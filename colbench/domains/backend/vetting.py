@@ -19,7 +19,7 @@ from colbench.sandbox.values import equal
 from colbench.task import SIGNATURE, Task
 
 MOST_LITERALS = 0.5
-"""Maximum share of the reference's numbers and strings in a request; 7 % of 400 official requests contain more."""
+"""Maximum share of the reference's numbers and strings in a request; 7% of 400 official requests contain more."""
 MOST_NGRAMS = 0.1
 """Maximum share of the reference's four-token sequences in a request; longer sequences add no information."""
 FEWEST_VALUES = 3

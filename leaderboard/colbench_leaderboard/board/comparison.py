@@ -60,7 +60,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def separable(results: Results, one: str, other: str) -> bool:
-    """Return True if the values of two entries differ significantly: a sign-flip test at 5 %."""
+    """Return True if the values of two entries differ significantly: a sign-flip test at 5%."""
     import numpy as np
 
     means = np.column_stack([results.values(bundle).mean(axis=1) for bundle in (one, other)])

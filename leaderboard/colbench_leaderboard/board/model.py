@@ -22,7 +22,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     """The place, counted from 1; entries with the same mean share a place."""
     low: int
     high: int
-    """The 95 % interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
+    """The 95% interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
     words: str
     """A sentence about the entries from which this one is not separable."""
 
@@ -104,7 +104,7 @@ class Board(Struct, frozen=True, kw_only=True):
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
-    """The smallest difference of two means that would be significant (two-sided, 5 %) in 4 of 5 cases.
+    """The smallest difference of two means that would be significant (two-sided, 5%) in 4 of 5 cases.
 
     This is the median over all pairs of ranked entries; None for fewer than two entries."""
 

@@ -154,9 +154,9 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
 
 
 def _estimate(found: Estimate, *, percent: bool = False) -> str:
-    """Return `42.3 %  (39.1 to 45.4)` or `4.70  (4.51 to 4.92)`."""
+    """Return `42.3%  (39.1 to 45.4)` or `4.70  (4.51 to 4.92)`."""
     show = numbers.bare_percent if percent else "{:.2f}".format
-    unit = " %" if percent else ""
+    unit = "%" if percent else ""
     return f"{show(found.mean)}{unit}  ({show(found.low)} to {show(found.high)})"
 
 

@@ -111,8 +111,8 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
 
 
 def _share(name: str, value: Estimate, meaning: str = "") -> Tile:
-    note = _note(f"{bare_percent_range(value)} %", meaning)
-    return Tile(name=name, shown=f"{bare_percent(value.mean)} %", note=note, bar=value)
+    note = _note(f"{bare_percent_range(value)}%", meaning)
+    return Tile(name=name, shown=f"{bare_percent(value.mean)}%", note=note, bar=value)
 
 
 def _mean(name: str, value: Estimate, meaning: str = "") -> Tile:

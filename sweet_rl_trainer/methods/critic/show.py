@@ -31,7 +31,7 @@ def view(folder: Path) -> View:
 
 def table(diagnosis: Diagnosis) -> Table:
     """Return a diagnosis as a table."""
-    head = ("critic, held-out tasks", "value", "95 % interval or sample")
+    head = ("critic, held-out tasks", "value", "95% interval or sample")
     return Table(head=head, rows=tuple(_lines(diagnosis)))
 
 
@@ -85,7 +85,7 @@ def _correlated(name: str, found: Correlation, what: str) -> Line:
 
 
 def _share(found: Interval) -> str:
-    return "–" if found.mean is None else f"{100 * found.mean:.1f} %"
+    return "–" if found.mean is None else f"{100 * found.mean:.1f}%"
 
 
 def _range(found: Interval, form: str = "") -> str:
@@ -93,4 +93,4 @@ def _range(found: Interval, form: str = "") -> str:
         return "no interval"
     if form:
         return f"{found.low:{form}} to {found.high:{form}}"
-    return f"{100 * found.low:.1f} to {100 * found.high:.1f} %"
+    return f"{100 * found.low:.1f} to {100 * found.high:.1f}%"

@@ -40,7 +40,7 @@ FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.
 
-Of pairs exactly at the threshold, 1.6 % and 0.3 % are missed; of pairs 0.1 above it, at most 0.01 %."""
+Of pairs exactly at the threshold, 1.6% and 0.3% are missed; of pairs 0.1 above it, at most 0.01%."""
 PRIME = 2**31 - 1
 """A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")

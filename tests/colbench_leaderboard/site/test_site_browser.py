@@ -171,7 +171,7 @@ def test_two_entries_are_chosen_and_compared(opened, site, kinds, board):
     theirs.click()
     shown = page.locator(".dialogue:visible")
     assert shown.locator("h2").inner_text() == name
-    assert f"tests passed {value} %" in shown.locator(".verdict").inner_text().lower()
+    assert f"tests passed {value}%" in shown.locator(".verdict").inner_text().lower()
     assert second.name in page.locator("h1").inner_text()
 
 

@@ -168,14 +168,14 @@ def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, v
     verify(interviewer, code=0)
     said = capsys.readouterr().out
     assert "accepted: T2, rescored, simulated human replayed" in said
-    assert "success       100.0 %" in said
+    assert "success       100.0%" in said
     assert "verification cannot show who wrote the transcripts" in said
 
 
 def test_numbers_are_aligned_also_next_to_a_long_name():
-    first, second = aligned({"tasks": "12 x 1", "answers that a person accepts": "90.0 %"})
+    first, second = aligned({"tasks": "12 x 1", "answers that a person accepts": "90.0%"})
     assert (
-        first.index("12 x 1") == second.index("90.0 %") == len("answers that a person accepts") + 2
+        first.index("12 x 1") == second.index("90.0%") == len("answers that a person accepts") + 2
     )
 
 

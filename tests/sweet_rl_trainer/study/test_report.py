@@ -38,9 +38,9 @@ def line(text, begin, part):
 def test_each_arm_has_its_measures(found):
     cells = line(markdown(found), "Facts ×3", "Results").split(" | ")
     assert cells[1] == "2"
-    assert cells[2].startswith("80.0 % (")
-    assert cells[4].startswith("100.0 %"), "facts told"
-    assert cells[5].startswith("80.0 % ("), "success given all facts told"
+    assert cells[2].startswith("80.0% (")
+    assert cells[4].startswith("100.0%"), "facts told"
+    assert cells[5].startswith("80.0% ("), "success given all facts told"
     assert line(markdown(found), "Zero-shot", "Results").split(" | ")[5] == "–"
 
 
@@ -61,13 +61,13 @@ def test_arms_are_held_against_rejection_fine_tuning(found):
 
 def test_who_asks_and_who_writes_stand_apart(found):
     cells = line(markdown(found), "Rejection", "Asking and writing").split(" | ")
-    shares = [cell.split(" %")[0] for cell in cells[1:]]
+    shares = [cell.split("%")[0] for cell in cells[1:]]
     assert shares == ["40.0", "100.0", "20.0", "20.0"]
 
 
 def test_the_chosen_rate_is_bold_and_budgets_are_shown(found):
     text = markdown(found)
-    assert "0.001: 50.0 % · **0.003: 100.0 %**" in text
+    assert "0.001: 50.0% · **0.003: 100.0%**" in text
     assert line(text, "Rejection", "Budgets").split(" | ")[1:5] == ["2,700", "100", "12", "60"]
 
 

@@ -41,7 +41,7 @@ def seen(*lines):
         ),
         ({"turns": 6.0}, {"turns": 2.0}, "6 turns per dialogue at first, 2 now"),
         ({"reply_tokens": 50.0}, {"reply_tokens": 90.0}, "50 tokens per reply at first, 90 now"),
-        ({"unanswered": 0.1}, {"unanswered": 0.3}, "30 % of the dialogues ended without an answer"),
+        ({"unanswered": 0.1}, {"unanswered": 0.3}, "30% of the dialogues ended without an answer"),
     ],
 )
 def test_a_value_that_leaves_its_range_raises_one_alarm(first, later, said):

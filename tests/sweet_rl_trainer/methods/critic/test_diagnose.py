@@ -147,14 +147,14 @@ def test_what_is_written_is_read_back_and_holds_the_alarms():
 def test_the_table_shows_every_part():
     lines = [" ".join(row) for row in table(WHOLE).rows]
     for line in (
-        "pair accuracy 50.0 % 40.0 to 60.0 %; 40 pairs",
+        "pair accuracy 50.0% 40.0 to 60.0%; 40 pairs",
         "score and turns +0.50 / – Pearson / Spearman; 9 dialogues",
         "score and length in a turn – / – Pearson / Spearman; 9 candidates",
-        "reward of the best of 2 40.0 % 30.0 to 50.0 %; 7 tasks",
-        "all known: questions preferred to answer 50.0 % 40.0 to 60.0 %; 12 states of 5 tasks",
-        "all known: best question preferred to answer 80.0 % 70.0 to 90.0 %",
+        "reward of the best of 2 40.0% 30.0 to 50.0%; 7 tasks",
+        "all known: questions preferred to answer 50.0% 40.0 to 60.0%; 12 states of 5 tasks",
+        "all known: best question preferred to answer 80.0% 70.0 to 90.0%",
         "all known: mean scores 1.5; -0.25 right answer; question",
-        "agrees with returns 62.5 % 52.5 to 72.5 %; 24 candidates, 6 turns with different returns",
+        "agrees with returns 62.5% 52.5 to 72.5%; 24 candidates, 6 turns with different returns",
         "rank correlation with returns +0.30 +0.20 to +0.40",
         "candidates – not measured: not available yet",
     ):
