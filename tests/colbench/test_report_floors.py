@@ -66,8 +66,6 @@ def test_what_asks_nothing_has_its_score_recorded_with_the_set():
     floors = known_origin(SET).floors["guesser"]
     assert known_origin("bundled:backend").floors["guesser"] == floors
     assert known_origin("tasks.jsonl") is None
-    row = re.search(
-        r"\| \*\*all\*\* \| [\d,]+ \| ([\d.]+)% \| ([\d.]+)%", SHEET.read_text("utf-8")
-    )
+    row = re.search(r"\| \*\*all\*\* \| [\d,]+ \| ([\d.]+)% \| ([\d.]+)%", SHEET.read_text("utf-8"))
     assert float(row[2]) == pytest.approx(100 * floors["success"], abs=0.05)
     assert floors["success"] < floors["tests_passed"] < 0.2

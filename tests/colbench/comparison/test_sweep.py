@@ -93,7 +93,7 @@ def test_what_a_run_sets_beats_a_variable_and_that_beats_the_base(write):
         ("[[run]]\n[[run]]\nmax_turns = 0", r"\[\[run\]\] 2, key `max_turns`: expected"),
         ("[[run]]\nname = '../x'\n[[run]]", "key `name`: expected the name of a folder"),
         ("[[run]]\nname = 'x'\nseed = 1\n[[run]]\nname = 'x'", "two runs have the name x"),
-        ("[[run]]\nname = 'x'\n[[run]]\nname = 'y'", "the runs x and y are the same"),
+        ("[[run]]\nname = 'x'\n[[run]]\nname = 'y'", "the runs x and y have the same settings"),
         ("[[run]", "is not TOML"),
     ],
 )

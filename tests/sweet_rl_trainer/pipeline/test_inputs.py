@@ -145,7 +145,7 @@ def test_tasks_that_are_not_those_of_the_run_are_an_error(collected):
 
 
 def test_too_few_tasks_to_hold_some_out_are_an_error(collected):
-    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: none of 8 tasks is on"):
+    with pytest.raises(UserError, match=r"held-out share 1e-06, seed 0: none of 8 tasks is in"):
         loaded(runs=(str(collected[0]),), held_out=1e-6)
 
 
