@@ -55,7 +55,7 @@ class RolloutReader(AbstractContextManager["RolloutReader"]):
 
 
 class StoredRollouts(Sequence[Rollout]):
-    """Rollouts of a file by their byte offsets, each read on access."""
+    """Rollouts in a file, located by byte offset and read on access."""
 
     def __init__(self, path: Path, places: Sequence[int]) -> None:
         self._path = path

@@ -140,7 +140,7 @@ def _became(row: DecisionReport) -> str:
 
 
 def _questions(tasks: Sequence[Task]) -> Mapping[tuple[str, str], str]:
-    """Return an example of a question about each decision, by family and decision."""
+    """Return an example question for each decision, by family and decision."""
     facts = {
         (task.family, fact.name): fact for task in reversed(tasks) for fact in task.hidden.facts
     }

@@ -160,7 +160,7 @@ class _Output:
         self._loop.remove_reader(self._connection)
 
     def rest(self) -> bytes:
-        """Return all output, once the child has ended."""
+        """Read what is left of an exited child's output, and return all of its output."""
         while not self.flooded and self._read():
             pass
         return b"".join(self._parts)

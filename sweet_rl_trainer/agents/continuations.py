@@ -127,7 +127,7 @@ class HarnessContinuations:
         return distinguishable(plan)
 
     def _beginning(self, folder: Path, plan: Plan) -> RunConfig:
-        """Return the configuration of the run that plays a plan, whose files are in `folder`."""
+        """Return the configuration of the run that plays `plan`; the plan's files are in `folder`."""
         return replace(
             self.config,
             domain=None,

@@ -33,7 +33,10 @@ class OracleAsker:
 
 
 class OracleWriter:
-    """A writer of the family's own code, with the choices that the human has stated, or else the most frequent ones."""
+    """A chat model that answers with the family's own code for the choices that the human has stated.
+
+    For every other decision, the code follows the family's most frequent choice.
+    """
 
     digest = f"{ORACLE} writer"
 

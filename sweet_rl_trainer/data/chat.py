@@ -60,7 +60,7 @@ class Chat:
         return [] if bos is None else [bos]
 
     def render(self, messages: Sequence[Message], *, where: str, generate: bool = True) -> str:
-        """Return the template's text for messages.
+        """Render messages with the chat template.
 
         Raises DataError, which names the template and `where`, if the template rejects the messages.
         """

@@ -190,7 +190,7 @@ def _check_base(folder: Path, base: Path) -> None:
     origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
     if origin != model_digest(base):
         raise UserError(
-            f"{folder} was trained on a different model than {base}; use the base model that it was trained on"
+            f"{folder} was trained from a base model other than {base}; use the model that it was trained from"
         )
 
 

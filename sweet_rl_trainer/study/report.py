@@ -79,7 +79,7 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return the text about the success of the base, and whether the base is suitable for the comparison."""
+    """Return a paragraph that states the base's success rates and says if the base is suitable for the comparison."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:

@@ -131,7 +131,7 @@ def _compiled(source: str) -> CodeType:
 
 
 def fill(template: str, names: Mapping[str, object]) -> str:
-    """Return the template with each `$name` replaced. Raises KeyError if a name is missing in `names`."""
+    """Return the template with each `$name` replaced. Raises KeyError if a name is missing from `names`."""
     return Template(template).substitute(names) if "$" in template else template
 
 

@@ -133,7 +133,7 @@ def reply(line: bytes) -> Reply:
 
 
 def named(answer: Reply, *asked: Scripted) -> None:
-    """Raise AgentError if a reply belongs to a dialogue other than `asked`."""
+    """Raise AgentError if the answer names a dialogue that is not among those `asked`."""
     ids = [each.id for each in asked]
     if answer.episode not in ids:
         asked_for = " or ".join(repr(each) for each in ids)

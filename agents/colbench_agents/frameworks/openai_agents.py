@@ -37,7 +37,7 @@ class _Conversation:
         text, usage = result.final_output, result.context_wrapper.usage
         if not isinstance(text, str):
             raise AgentError(
-                f"its output is a {type(text).__name__}, not text; leave out `output_type`",
+                f"its output is a {type(text).__name__}, not text; remove `output_type`",
                 kind="reply",
             )
         self._items, self._agent = result.to_input_list(), result.last_agent

@@ -92,7 +92,10 @@ def _module() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _split() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return globals separate from locals, as for `exec` inside a function: no function sees a top-level name."""
+    """Return separate globals and locals, so that functions in the code cannot see its top-level names.
+
+    This is what `exec` does when it is called inside a function.
+    """
     return {"__name__": "answer", "__builtins__": builtins}, {}
 
 

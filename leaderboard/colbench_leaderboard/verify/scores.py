@@ -159,7 +159,7 @@ def summarize(
 
 
 def _success_by(turn: int) -> Measure:
-    """Return a measure that states whether a cell had succeeded by a turn."""
+    """Return the measure that is true for cells that had succeeded by `turn`."""
     return lambda cell: float(bool(cell.success) and cell.turns <= turn)
 
 

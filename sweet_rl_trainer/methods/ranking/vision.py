@@ -31,11 +31,11 @@ class Sight:
         """Encoder of dialogues with these pictures."""
 
     def take(self, trajectories: Iterable[Trajectory]) -> None:
-        """Render the pages of dialogues together."""
+        """Render all pages of the dialogues in one batch."""
         self._camera.take(page for each in trajectories for page in pages_of(each))
 
     def take_candidates(self, candidates: Iterable[Candidates]) -> None:
-        """Render the pages of candidates together with the pages of the dialogues before them."""
+        """Render, in one batch, the pages of candidates and of the dialogues before them."""
         self._camera.take(page for each in candidates for page in _pages(each))
 
     @property

@@ -79,7 +79,9 @@ def _load(points: list[EntryPoint]) -> Family:
     if not isinstance(family, Family):
         raise UserError(f"{where}: expected a colbench_tasks.family.Family, found {family!r:.80}")
     if family.name != point.name:
-        raise UserError(f"{where}: its name is {family.name!r}; the entry point needs the same one")
+        raise UserError(
+            f"{where}: the family is named {family.name!r}; its entry point must have the same name"
+        )
     return _with_examples(family, file)
 
 

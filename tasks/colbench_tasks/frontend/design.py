@@ -130,7 +130,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def round(self) -> str:
-        """Return classes for the corners of boxes and pictures."""
+        """Return the CSS classes that round the corners of boxes and pictures."""
         return CORNERS[self.corners][0]
 
     @property

@@ -67,7 +67,7 @@ agent = Agent(name="first", instructions="I am first.", model=model, handoffs=[s
 
 async def test_an_output_that_is_no_text_is_its_failure(agent_of, dialogues):
     text = "agent = Agent(name='a', model=model, output_type=list[int])"
-    with pytest.raises(AgentError, match="its output is a list, not text; leave out `output_type`"):
+    with pytest.raises(AgentError, match="its output is a list, not text; remove `output_type`"):
         await requests(agent_of, dialogues, text, lambda _: '{"response": [1, 2]}', "hello")
 
 

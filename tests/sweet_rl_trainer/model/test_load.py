@@ -147,7 +147,9 @@ def test_adapters_of_another_base_are_refused(base, adapters, make_model, tmp_pa
     make_model("qwen2").save_pretrained(tmp_path / "other")
     record = {"origin": model_digest(tmp_path / "other"), "settings": {}}
     (adapters.parent / "run.json").write_text(json.dumps(record))
-    with pytest.raises(UserError, match=r"run/model was trained on a different model than .*base;"):
+    with pytest.raises(
+        UserError, match=r"run/model was trained from a base model other than .*base;"
+    ):
         load_trained(adapters, base)
 
 

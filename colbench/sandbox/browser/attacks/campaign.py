@@ -198,7 +198,7 @@ class _MemoryWatch:
 
 
 async def _afterwards(before: frozenset[int], peak: int, budget: Budget) -> PageFinding:
-    """Report what is left after the renderer was closed and exiting processes have had enough time."""
+    """Report processes that are still running after the renderer was closed, and the browsers' peak memory."""
     for _ in range(_CHECKS):
         if not descendants(os.getpid()) - before:
             break

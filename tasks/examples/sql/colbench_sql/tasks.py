@@ -181,7 +181,7 @@ $tables
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of `sql:test` or `sql:train`; no query is in both. Raises UserError for another name."""
+    """Return the tasks of `sql:test` or `sql:train`; the two share no query. Raises UserError for any other name."""
     if name not in SETS:
         raise UserError(f"--tasks sql:{name}: there are sql:{' and sql:'.join(SETS)}")
     return list(_load(name))
