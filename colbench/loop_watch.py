@@ -202,7 +202,8 @@ def _clock_of(frames: list[FrameType]) -> Clock | None:
     """
     if not frames or frames[-1].f_code.co_filename.startswith(HARNESS):
         return None
-    clock: Clock | None = frames[0].f_locals["self"]._context.get(RUNNING)
+    handle = frames[0].f_locals.get("self")  # None if the callback has just ended
+    clock: Clock | None = handle._context.get(RUNNING) if handle else None
     return clock
 
 

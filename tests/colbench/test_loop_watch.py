@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+
+from colbench.loop_watch import _clock_of, _frames
 
 LOOKS_WHILE_THREADS_START = """
 import gc, sys, threading, time, weakref
@@ -42,3 +45,11 @@ assert frame_of(looking.ident) is None
 
 def test_looking_while_threads_start_and_garbage_is_collected_does_not_wait_for_ever():
     subprocess.run((sys.executable, "-c", LOOKS_WHILE_THREADS_START), check=True, timeout=60)
+
+
+async def test_a_callback_that_ends_while_it_is_examined_has_no_clock():
+    found = []
+    asyncio.get_running_loop().call_soon(lambda: found.extend(_frames(sys._getframe())))
+    await asyncio.sleep(0)
+    assert found[-1].f_code.co_filename == __file__
+    assert _clock_of(found) is None
