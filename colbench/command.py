@@ -98,7 +98,7 @@ def first_word(words: Sequence[str]) -> str:
 
 
 def refuse_moved(name: str, words: Sequence[str], moved: Mapping[str, str]) -> int:
-    """Report a renamed command of the program `name` and return the exit code; 0 if there is none.
+    """Report a renamed command of the program `name` and return the exit code; 0 if the command was not renamed.
 
     `moved` maps old commands, such as `"tasks check"`, to the command lines that replace them.
     """

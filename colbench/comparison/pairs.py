@@ -32,7 +32,7 @@ class _Task(NamedTuple):
 def compare_values(
     measure: Measure, mine: Values, theirs: Values, *, binary: bool
 ) -> Difference | None:
-    """Return the difference of two runs by a measure, its p-values not adjusted; None if there is no common cell.
+    """Return the difference of two runs by a measure, its p-values not adjusted; None if they share no cell.
 
     `binary`: True if the values are successes, 0 or 1.
     """

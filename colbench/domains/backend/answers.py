@@ -48,7 +48,7 @@ def extract_code(answer: str, mode: ScoringMode) -> str:
 
 
 def banned_text(answer: str) -> str:
-    """Return the first string in the answer for which the released scorer gives 0; "" if there is none."""
+    """Return the first string in the answer for which the released scorer gives 0; "" if it contains no such string."""
     return next((text for text in _BANNED if text in answer), "")
 
 

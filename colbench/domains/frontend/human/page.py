@@ -48,7 +48,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The text that is alone in the last band, such as a footer; None if there is no such text."""
+        """The text that is alone in the last band, such as a footer; None if that band holds anything else."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 

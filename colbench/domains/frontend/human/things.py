@@ -61,7 +61,7 @@ def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Differ
 
 
 def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
-    """Return the heading right above a paragraph and aligned with it; None if there is none."""
+    """Return the heading right above a paragraph and aligned with it; None if the paragraph has no such heading."""
     above = [
         heading
         for heading in headings
