@@ -1,6 +1,6 @@
-"""Check that a tag may be released: `check_release.py TAG REPOSITORY_URL`. It needs nothing but Python.
+"""Check that a tag may be released: `check_release.py TAG REPOSITORY_URL`. It needs only the standard library.
 
-Prints one line for each fault, and exits with 1 if there is any.
+Prints one line for each fault, and exits with 1 if it finds a fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 
 
 def faults(root: Path, tag: str, repository: str) -> Iterator[str]:
-    """Yield what is wrong with a release of the files in `root` under a tag, by a repository's workflow."""
+    """Yield the reasons why a workflow in `repository` (a URL) must not release the files in `root` as `tag`."""
     version = _only(VERSION, root / "colbench" / "version.py")
     if tag != f"v{version}":
         yield f"the tag is {tag}, and colbench/version.py has {version}: the tag must be v{version}"

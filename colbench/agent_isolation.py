@@ -1,4 +1,4 @@
-"""Find the agent of a run, choose the process it runs in, and isolate it, or explain why isolation is impossible.
+"""The agent of a run: functions that find it, choose its process, and isolate it or say why that is impossible.
 
 ColBench's own agents run in the process of the run. Third-party agents run in a separate process, which is isolated if
 this machine supports isolation. docs/agent-sandbox.md describes what an agent is isolated from.
@@ -29,10 +29,10 @@ _NEEDS = ("agent_endpoint", "agent_env")
 
 
 def read_isolation(config: RunConfig) -> RunConfig:
-    """Return the configuration with the endpoint that the agent may reach written as HOST:PORT.
+    """Check the settings of the isolation; return the configuration with `agent_endpoint` in the form HOST:PORT.
 
-    Raises UserError if the endpoint is malformed, if it is given without a sandbox, or if a sandbox is requested for an
-    agent in this process.
+    Raises UserError if the endpoint is malformed, if `agent_endpoint` or `agent_env` is set without `agent_sandbox`, or
+    if both `agent_sandbox` and `in_process` are set.
     """
     if config.in_process and config.agent_sandbox:
         raise UserError(
@@ -122,7 +122,7 @@ def _writable(config: RunConfig, hidden: Hidden) -> list[Path]:
 
 
 def _require_apart(config: RunConfig, hidden: Hidden) -> None:
-    """Raise SandboxError if the agent's own files are hidden, as in a package that also contains tasks."""
+    """Raise SandboxError if isolation would hide the agent's own files, because they are in a folder with tasks."""
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
@@ -170,6 +170,6 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return the files that a Python agent names: its file or package, and the files in its arguments."""
+    """Return the paths of a Python agent: its file or package, and its arguments, any of which may be a path."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

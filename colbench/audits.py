@@ -1,4 +1,4 @@
-"""The audits of a finished dialogue: what each reply revealed, and the decisions that were asked for and revealed.
+"""The audits of a finished dialogue: leaks in the human's replies, and the decisions asked for and revealed.
 
 Auditing reads the task's reference and every message. It takes half of the CPU time of a dialogue with a fast agent.
 """

@@ -1,4 +1,4 @@
-"""Locations of files that can be created again."""
+"""The location of files that ColBench can create again."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from colbench.failures import broken_agent, is_own_exception
 from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
-"""Number of consecutive dialogues that ended because a model server did not answer, after which the run stops."""
+"""The run stops after this number of consecutive dialogues failed because a model server did not answer."""
 LOSSES = 2
-"""Number of workers lost while running a cell, after which the cell is given up in this attempt."""
+"""A cell is not run again in this attempt after this number of workers were lost while running it."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
 
 
@@ -34,7 +34,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class CellSource(Protocol):
-    """A source of cells for a runner, which receives their outcomes: a `CellQueue`, or a link to a remote one."""
+    """The place where a runner gets cells and reports their outcomes: a `CellQueue`, or a link to a remote one."""
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""
@@ -53,7 +53,7 @@ class CellSource(Protocol):
         ...
 
     def stopping(self, stop: Callable[[], None]) -> AbstractContextManager[None]:
-        """Call `stop` as soon as the dialogues of the run must stop, while the context is open."""
+        """While the context is open, call `stop` as soon as the dialogues of the run must stop."""
         ...
 
 
@@ -65,7 +65,7 @@ class Stops:
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop` as soon as the dialogues must stop, while the context is open."""
+        """While the context is open, call `stop` as soon as the dialogues must stop."""
         self._calls.append(stop)
         try:
             yield
@@ -80,7 +80,7 @@ class Stops:
 class CellQueue(Stops):
     """The cells of one run, for any number of runners.
 
-    `earlier` holds, by key, rollouts of an earlier attempt; `done` is called with each finished rollout. If
+    `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. If
     `broken_after` is set, the run ends if all of its first `broken_after` dialogues end with an exception in the
     agent's own code.
     """
@@ -138,7 +138,7 @@ class CellQueue(Stops):
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
     def ended(self, failure: Failure | None) -> None:
-        """Record how a dialogue ended. If too many consecutive dialogues lost their model server, stop the others."""
+        """Record how a dialogue ended. After `GIVE_UP_AFTER` failures of model servers in a row, stop the others."""
         self._works = self._works or (is_settled(failure) and not _crashed(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
@@ -149,7 +149,7 @@ class CellQueue(Stops):
     def finished(self, rollout: Rollout) -> None:
         """Record a finished rollout.
 
-        Raises AgentError if every dialogue so far failed with an exception in the agent's code.
+        Raises AgentError if all of the first `broken_after` dialogues failed with an exception in the agent's code.
         """
         self._running -= 1
         if not self._running:
@@ -175,7 +175,7 @@ class CellQueue(Stops):
         return [job for job in again if job.lost >= LOSSES]
 
     def stop(self, error: ColBenchError) -> None:
-        """Stop the dialogues of all runners. `raise_stopped` raises the error; only the first one is kept."""
+        """Stop the dialogues of all runners, and keep the first error for `raise_stopped`."""
         if self.stopped is None:
             self.stopped = error
             self._changed.set()

@@ -33,7 +33,7 @@ def plan(
     *,
     shard: Shard | None = None,
 ) -> Iterator[Cell]:
-    """Yield the cells of a run: all tasks of a trial, then the next trial; `told` and `shard` are the run's."""
+    """Yield the cells of a run, or only those of a shard: first the first trial of every task, then the second."""
     for trial in range(trials):
         for task in tasks:
             if in_shard(shard, task.id, task.hash, trial):

@@ -30,7 +30,7 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     None if the domain has no such tests.
     """
     unsteady: bool | None = None
-    """True if the reference does not give the same result twice; None if that is not checked separately."""
+    """True if the reference does not give the same result twice; None if the domain has no separate check of that."""
     floors: dict[str, dict[str, float]] = {}
     """Scores of trivial answers; see `Score.floors`."""
 
@@ -41,10 +41,10 @@ class TaskCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Examination(Struct, frozen=True, kw_only=True):
-    """The findings of running a domain's references, for its datasheet."""
+    """Findings from running the references of a task set, for the datasheet of the set."""
 
     notes: tuple[str, ...] = ()
-    """Paragraphs in Markdown, for the statistics."""
+    """Paragraphs in Markdown for the section on statistics."""
     flaws: Mapping[str, int] = {}
     """Number of tasks by flaw, in the order to show them."""
 
@@ -61,7 +61,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:
-    """Return whether an optional package is installed, and its version."""
+    """Return the diagnosis of an optional package: its version or, if it is not installed, the fix."""
     try:
         return Diagnosis(what=name, works=True, text=f"{version(name)} ({purpose})")
     except PackageNotFoundError:

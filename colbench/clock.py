@@ -1,4 +1,4 @@
-"""The clock of a dialogue: counts the seconds of one speaker, and pauses while the speaker waits for a model server."""
+"""The clock of a speaker (an agent or a human): counts its seconds, and pauses while it waits for a model server."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ STOP_GRACE = 2.0
 """Seconds that a speaker has to end when the run is stopped."""
 
 RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
-"""The clock of the running code; the clock of a reply also applies to asyncio tasks that the reply starts."""
+"""The clock of the speaker whose code is running; asyncio tasks that this code starts inherit it."""
 
 
 class Interrupted(BaseException):
-    """An interruption of code that blocks the event loop after its time is up."""
+    """An exception raised inside code that blocks the event loop when its time is up or the run is stopped."""
 
 
 class Pulse:
-    """Seconds during which an event loop was blocked; `colbench.loop_watch` measures them."""
+    """A count of the seconds during which an event loop was blocked; `colbench.loop_watch` updates it."""
 
     def __init__(self) -> None:
         self.lost = 0.0
         self.pending_since: float | None = None
-        """Time up to which the current block is counted in `lost`; None if the loop runs as usual."""
+        """While the loop is blocked, the time up to which `lost` includes the blocking; None while the loop runs."""
 
     def lost_until(self, now: float) -> float:
-        """Return the seconds during which the loop was blocked, up to now."""
+        """Return the seconds during which the loop was blocked, up to the time `now`."""
         since = self.pending_since
         return self.lost if since is None else self.lost + max(0.0, now - since)
 
@@ -118,7 +118,7 @@ class Clock:
             self._since += self._now() - spared
 
     def spare(self, seconds: float) -> None:
-        """Exclude this many seconds from the time since the speaker started or last waited."""
+        """Subtract `seconds` from the time counted since the clock last started or resumed."""
         if self._since is not None:
             self._since = min(self._since + seconds, self._now())
 
@@ -128,7 +128,7 @@ class Clock:
         self._halt()
 
     def go(self) -> None:
-        """Resume counting."""
+        """Undo one call of `stop`; the clock resumes when all are undone."""
         self._waits -= 1
         if self._task:
             self._count()
@@ -152,7 +152,7 @@ class Clock:
             self._timer = None
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
-        """Raise the outcome of a reply that is late or was canceled; `failure` is the error it raised."""
+        """Raise the right error if the reply is late or was canceled; `failure` is the error that it raised itself."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
         if self._expired or (
@@ -172,7 +172,7 @@ class Clock:
         return self.error(f"no answer in time{': ' if detail else ''}{detail}", kind="timeout")
 
     def _now(self) -> float:
-        """Return a time that does not pass while others block the event loop."""
+        """Return the time in seconds, less the seconds during which other speakers blocked the event loop."""
         now = time.monotonic()
         lost = self._pulse.lost_until(now) + self._pulse_elsewhere.lost_until(now)
         return now - lost + self.blocked
@@ -222,9 +222,10 @@ def waiting() -> Iterator[None]:
 
 
 async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
-    """Await work in a separate asyncio task, which is abandoned if it does not end in time.
+    """Return the result of `work`, which runs in a separate asyncio task.
 
-    `work` receives a function that abandons the task; calling it with an error raises that error here.
+    `work` receives a function that abandons the task: when it is called with an error, `supervised` raises that error
+    at once, without waiting for the task.
     """
     left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

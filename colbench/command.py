@@ -43,7 +43,7 @@ class CommandParser(argparse.ArgumentParser):
         super().__init__(*args, **{**defaults, **options})
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse all arguments; unknown ones are reported as an error of their subcommand."""
+        """Parse all arguments. Unknown ones are an error, which the parser of the subcommand reports."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             names = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -71,7 +71,7 @@ def describe(doc: str | None) -> str:
 
 
 def run(name: str, command: Callable[[], int]) -> int:
-    """Run a command of the program `name` and return its exit code. An expected error prints one line."""
+    """Run a command of the program `name` and return its exit code. Expected errors are printed in one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -93,7 +93,7 @@ def run(name: str, command: Callable[[], int]) -> int:
 
 
 def first_word(words: Sequence[str]) -> str:
-    """Return the command of a command line, or "" if there is none."""
+    """Return the first word that is not a flag: the command; "" if all words are flags."""
     return next((word for word in words if not word.startswith("-")), "")
 
 

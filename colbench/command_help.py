@@ -38,7 +38,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().add_usage(usage, [rest, *kept], (), prefix)
 
     def format_help(self) -> str:
-        """Return the help text; the column of explanations leaves room for the indented names of commands."""
+        """Return the help text, with a left column that is wide enough for indented names of commands."""
         self._action_max_length += self._indent_increment
         return super().format_help()
 
@@ -54,7 +54,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def add_examples(parser: argparse.ArgumentParser, examples: Mapping[str, str]) -> None:
     """Add examples to the help of each command; the keys of `examples` are commands without the program's name.
 
-    Each value has one full command line per line, from the first to try to the least usual.
+    Each value has one full command line per line, the most common use first.
     """
     for each in _parsers(parser):
         lines = examples.get(each.prog.partition(" ")[2])

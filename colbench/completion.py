@@ -20,7 +20,7 @@ ACTIVE = "_ARGCOMPLETE"
 LINE = "COMP_LINE"
 """Environment variable with the command line so far."""
 MORE = frozenset({"azure", "cmd", "file", "http", "https", "local", "openai", "vllm"})
-"""Names of agents, humans and task sources that are completed after a colon."""
+"""Types of agents and humans whose specs continue after a colon, such as `openai:MODEL`."""
 
 
 def requested_command() -> str:
@@ -51,7 +51,7 @@ def script(program: str, shell: str) -> str:
 
 
 def sources() -> list[str]:
-    """Return the task sources that are complete names, and the others up to their colon."""
+    """Return the task sources of the domains, such as `bundled:backend`, and installed prefixes, such as `file:`."""
     from colbench.plugins import names
     from colbench.registry import installed_domains
 
@@ -106,7 +106,7 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "baseline": _runs,
     "ceiling": _runs,
 }
-"""The values that are completed, by the name of the flag or argument."""
+"""Functions that return the possible values, by the name of the flag or argument."""
 
 
 def _completer(values: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:

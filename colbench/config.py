@@ -28,7 +28,7 @@ Price = tuple[Annotated[float, Meta(ge=0)], Annotated[float, Meta(ge=0)]]
 EXECUTION_ARGS = {
     "concurrency", "timeout", "retries", "port", "startup_timeout", "log", "api_key_env", "client",
 }  # fmt: skip
-"""Arguments of the built-in agents and humans that cannot change a number, so that they are not pinned."""
+"""Arguments of the built-in agents and humans that are not pinned, because they cannot change results."""
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -337,7 +337,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0
 
     def pins(self) -> dict[str, Any]:
-        """Return the fields on which a number can depend; a run can be resumed only if they are unchanged.
+        """Return the fields on which results can depend; a run can be resumed only if they are unchanged.
 
         Files are replaced by the hash of their content. The URL of a model server is left out: the same model may be
         served elsewhere when the run continues.
@@ -364,7 +364,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def settings() -> dict[str, Setting]:
-    """Return the declared options of each field of RunConfig, by name."""
+    """Return each field of RunConfig with its declared options, by name."""
     return read_settings(RunConfig)
 
 

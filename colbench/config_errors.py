@@ -82,7 +82,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def misspelled(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that this name most likely misspells, or None if there is none."""
+    """Return the known name that this name most likely misspells, or None if no known name is similar."""
     near = get_close_matches(name, [each for each in known if len(each) >= SHORTEST], 1, ALIKE)
     return near[0] if near else None
 
@@ -168,7 +168,7 @@ def _join(*steps: str) -> str:
 
 
 def require_whole(place: str, value: object) -> None:
-    """Raise UserError for a whole number that is not written with digits alone, such as 1e3 or 1000.0."""
+    """Raise UserError for a number that is not a whole number written in digits, such as 0.5, 1e3 or 1000.0."""
     try:
         number = float(str(value))
     except ValueError:

@@ -22,7 +22,7 @@ __all__ = [
 
 _MODE = {"json": False, "quiet": False}
 _INHERITED = "_COLBENCH_OUTPUT"
-"""Environment variable that passes the active flags to child processes, separated by commas."""
+"""Environment variable that passes the active output flags (`json`, `quiet`) to child processes."""
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
@@ -37,7 +37,10 @@ def add_output_flags(parser: argparse.ArgumentParser, *, document: str) -> None:
 
 @contextmanager
 def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
-    """Redirect the output of `console()` to standard error, so that standard output has only JSON; or discard it."""
+    """Set the output mode in this context.
+
+    `as_json`: `console()` prints to standard error, so that standard output has only JSON. `quiet`: nothing is printed.
+    """
     before = dict(_MODE)
     _set(json=as_json, quiet=quiet)
     try:

@@ -15,7 +15,7 @@ ALIKE = 0.97
 LEAST = 20
 """Minimum number of parts of a reference; shorter code could have been written independently."""
 LONGER = 3
-"""Ratio between the numbers of parts, in either direction, at which an answer is not a copy of the reference."""
+"""Factor between the numbers of parts from which an answer is too long, or too short, to be a copy."""
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:

@@ -13,13 +13,13 @@ from colbench.interfaces import Origin
 FRAMEWORK = "colbench"
 SPLIT = "test"
 SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K"}
-"""The Hub's names for sizes, each by the number of rows below which it applies."""
+"""The Hub's size categories, each by its upper limit in rows."""
 LICENSES = {"Apache-2.0": "apache-2.0", "MIT": "mit", "CC-BY-4.0": "cc-by-4.0"}
 """The Hub's license identifiers, by the part of `Origin.license` before its first comma."""
 
 
 class CardSet(Struct, frozen=True, kw_only=True):
-    """A task set of a card; its configuration on the Hub has the name of its domain."""
+    """A task set of a dataset card. On the Hub it is a configuration that has the name of the domain."""
 
     source: str
     domain: Domain

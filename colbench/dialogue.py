@@ -1,6 +1,6 @@
-"""The dialogue: a human who knows all decisions and an agent who does not take turns until the agent answers.
+"""The dialogue: an agent asks a human, who knows all decisions, and at last gives its answer.
 
-This is the whole idea of ColBench on one screen (paper, section 3; the markers as in the paper's release).
+This module is the core of ColBench (section 3 of the paper). The markers in messages are those of the paper's release.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Move(Struct, frozen=True, kw_only=True):
     sampled: Sampled | None
 
     def turn(self, seconds: float) -> Turn:
-        """Return the turn that begins with this move; `seconds` is the time it took."""
+        """Return the turn that begins with this move; `seconds` is the time that the agent took."""
         return Turn(
             raw=self.raw,
             said=self.said,
@@ -102,7 +102,7 @@ async def play(
 
 
 class Dialogue:
-    """A dialogue in progress. Each step takes the agent's reply and, unless it was the last, the human's."""
+    """A dialogue in progress. Each `step` takes the agent's reply and, unless it was the last, gets the human's."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Dialogue:
     ) -> None:
         """Start with the human's request, by default the task's.
 
-        `images`: the agent is shown pictures; `turns`: a list to append turns to.
+        `images`: True if the agent is shown pictures. `turns`: the list to which turns are appended.
         """
         self.task = task
         self.turns: list[Turn] = [] if turns is None else turns
@@ -189,7 +189,7 @@ async def opened(
     """Open the agent of one dialogue: a separate one if the agent is stateful, else the agent itself.
 
     Opening and closing may each take as long as the limit of `clock`, or `OPENING` seconds if that is longer. If
-    the dialogue's separate agent does not define whether it accepts images, the stateful agent decides.
+    the separate agent has no attribute `accepts_images`, that of the stateful agent counts.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -256,7 +256,7 @@ def read_move(reply: object) -> Move:
 
 
 def read_words(reply: object) -> Message:
-    """Return the human's reply as a message without thoughts. Raises SimulatorError if it is not a message."""
+    """Return the human's reply with thoughts split from its content. Raises SimulatorError if it is not a message."""
     if isinstance(reply, str):
         reply = Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):

@@ -37,7 +37,7 @@ FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
 
 Role = Literal["success", "primary", "fallback", "detail"]
 """`success`: passed or not. `primary`: the score itself (`Score.value`). `fallback`: leads a report
-if an answer lacks the primary metric. `detail`: shown with the others."""
+in which answers lack the primary metric. `detail`: shown with the others."""
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     direction: Literal["higher", "lower"] = "higher"
     """The direction of better values, higher or lower; `lower` is allowed only for the role `detail`."""
     digits: int | None = None
-    """Decimal places that are equal on all machines; None: all."""
+    """Number of decimal places that are the same on all machines; None if all are."""
     lacking: str = ""
     """Reason why an answer may lack the metric, and how to enable it."""
     description: str = ""
@@ -82,7 +82,7 @@ class Defaults(Struct, frozen=True, kw_only=True):
 
 
 class Resources:
-    """The tools that scoring a domain needs on this machine; opening the context starts them, closing it stops them.
+    """The tools that scoring a domain needs on this machine; entering the context starts them, leaving it stops them.
 
     This base class needs nothing.
     """
@@ -137,7 +137,7 @@ class Domain:
     language: ClassVar[str] = "text"
     """Language of answers, for code fences and highlighting, such as "python"."""
     floors: ClassVar[Mapping[str, str]] = {}
-    """Display names of answers that need no dialogue and have known scores (`floors_of`); the main answer first."""
+    """Display names of trivial answers, such as a constant; the main one first. `floors_of` returns their metrics."""
     pictured: ClassVar[bool] = False
     """True if the human sees a picture of the agent's answer in each turn, as in frontend design."""
     audited: ClassVar[bool] = True
@@ -151,7 +151,7 @@ class Domain:
     remedy: ClassVar[str] = ""
     """A sentence on how to get the metrics that `Resources.lacking` names."""
     unjudged: ClassVar[str] = "no part of the reference could be compared"
-    """Reason why an answer may have no score although nothing failed."""
+    """Reason that a report gives for unscored answers if nothing failed."""
     example_request: ClassVar[str] = "Please make the {name} that I have in mind."
     """Request in the dialogues of `colbench agents check`."""
     example_reply: ClassVar[str] = "Take what is usual there; I have no wish of my own."
@@ -223,11 +223,11 @@ class Domain:
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics of answers that need no dialogue, on the task of a verdict; by default `score.floors`."""
+        """Return the metrics of trivial answers (`floors`) on the task that was scored; by default `score.floors`."""
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
-        """Return the text to score for an agent whose last message is `text`; `said` contains all of its messages."""
+        """Return the text to score. `text`: answer or, at the turn limit, last message. `said`: all messages."""
         return text
 
     def readable(self, said: str) -> str:
@@ -249,7 +249,7 @@ class Domain:
         tasks: Sequence[Task],  # noqa: ARG002
         rollouts: Sequence[Sequence[Rollout]],  # noqa: ARG002
     ) -> ReportPages | None:
-        """Return further pages of a run's report; by default none.
+        """Return further pages of a run's report; by default None.
 
         Files that the pages show may be written to `folder`. `environment`: the environment of the run's resources
         (`Resources.environment`). `tasks`: the run's tasks of this domain. `rollouts`: the finished dialogues of each
@@ -263,7 +263,7 @@ class Domain:
         renders: RenderStore,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> AnswerPictures | None:
-        """Return the renderer of answers' pictures on the leaderboard's site; by default none.
+        """Return the source of answers' pictures on the leaderboard's site; by default None.
 
         The pictures are written to `gallery/` in `folder`, from renders made in `environment`.
         """
@@ -275,7 +275,7 @@ class Domain:
         config: RunConfig,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> DialoguePictures | None:
-        """Return the renderer of a run's pictures for the viewer; by default none.
+        """Return the source of a run's pictures for the viewer; by default None.
 
         The pictures are written to `gallery/` in `folder`, the run's folder. `environment` is the environment in which
         the run was scored.
@@ -285,7 +285,7 @@ class Domain:
     async def check(
         self, tasks: Sequence[Task], config: RunConfig, done: Callable[[], None]
     ) -> list[TaskCheck]:
-        """Check that tasks can be scored; `done` is called after each."""
+        """Check that tasks can be scored; `done` is called after each task."""
         async with self.resources(config, tasks) as resources:
             scorer = self.scorer(resources)
 
@@ -303,7 +303,7 @@ class Domain:
             raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return the sizes of the hidden parts of some tasks, by unit, for their datasheet."""
+        """Return, for a datasheet, the sizes of hidden parts of tasks by part and unit, such as `reference, lines`."""
         return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
 
     async def examine(
@@ -315,7 +315,7 @@ class Domain:
     ) -> Examination:
         """Run the references of some tasks and return the findings for the datasheet.
 
-        `sample`: if running references is slow, only those of the first `sample` tasks are run.
+        `sample`: a domain whose references are slow runs only those of the first `sample` tasks.
         """
         checks = await self.check(tasks, config, bar("references", len(tasks)))
         flaws = {
@@ -325,7 +325,7 @@ class Domain:
         return Examination(flaws=flaws)
 
     def diagnose(self) -> Iterable[Diagnosis]:
-        """Check the domain's requirements on this machine other than the code sandbox, for `colbench doctor`."""
+        """Check, for `colbench doctor`, the domain's requirements on this machine, except the code sandbox."""
         return ()
 
     def prompt(self, name: str) -> str:

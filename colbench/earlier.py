@@ -1,4 +1,4 @@
-"""Results of an earlier attempt in a run's folder, one key for each dialogue."""
+"""Results of an earlier attempt at a run, from the run's folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from colbench.rollout_file import RolloutReader
 
 
 class Earlier(Mapping[str, Rollout]):
-    """The dialogues of an earlier attempt that must be run or scored again, each read from the file on access.
+    """The dialogues of an earlier attempt that must be run or scored again, by key; each is read on access.
 
-    If every finished dialogue failed with an exception in the agent's own code, the finished ones are also included.
+    If every finished dialogue failed with an exception in the agent's own code, these dialogues are also included:
+    the run counts them when it decides whether the agent is broken.
     """
 
     def __init__(self, reader: RolloutReader) -> None:

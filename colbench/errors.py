@@ -41,14 +41,14 @@ Kind = Literal[
 
 timeout       no answer in time
 connection    the server could not be reached, or the connection broke
-overload      the server was overloaded until the patience ran out
+overload      the server was overloaded for longer than `endpoint_patience`
 server_error  HTTP 5xx, or a refusal known to be temporary
 malformed     the answer could not be read
 rejected      the server refused this request (HTTP 4xx)
 context       the dialogue is longer than the model's context
 empty         every reply was empty: cut before its first word, filtered, or just empty
 exception     an exception in the agent's, the human's or the scorer's own code, or a crash of its program
-reply         what was returned is not a message
+reply         the returned object is not a message
 (empty text)  unknown: files of earlier versions do not record it
 """
 
@@ -88,17 +88,17 @@ class InfrastructureError(BoundaryError):
 
 
 class TooLongError(Exception):
-    """The dialogue exceeds the model's context: a failure of the participant who sent the request (`boundary`)."""
+    """The dialogue exceeds the model's context. `boundary` turns it into a failure of the request's sender."""
 
 
 class EndpointError(InfrastructureError):
-    """A model server did not respond, for any participant."""
+    """A model server did not respond to the agent, the human or another client."""
 
     boundary: Boundary = "endpoint"
 
 
 class SimulatorError(InfrastructureError):
-    """The simulated human failed; this never becomes dialogue."""
+    """The simulated human failed. The error never appears in the dialogue."""
 
     boundary: Boundary = "simulator"
 
@@ -149,8 +149,8 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 def describe_exception(error: BaseException) -> str:
     """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
-    The line number is that of the innermost frame outside libraries, if there is one: the agent's, if the agent called
-    a library.
+    If the error was raised in a library, file and line are those of the code that called the library, such as the
+    agent's.
     """
     place = place_of(
         [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
@@ -160,7 +160,7 @@ def describe_exception(error: BaseException) -> str:
 
 
 def place_of(frames: Sequence[tuple[str, int]]) -> str:
-    """Return `file.py:12` for the innermost frame outside libraries, if there is one, else for the innermost one.
+    """Return `file.py:12` for the innermost frame outside libraries, or else for the innermost frame.
 
     `frames` holds the file and line of each frame, the outermost first. Returns an empty string if there are no frames.
     """

@@ -54,7 +54,7 @@ from colbench.shards import in_shard
 from colbench.task import Task
 
 GIVEN = "given"
-"""Task source of a run whose tasks were given as objects; the tasks are kept in its folder."""
+"""Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
 BROKEN_AFTER = 10
 """Number of dialogues after which a run stops if all of them ended with an exception in the agent's own code."""
 
@@ -82,7 +82,7 @@ class Observer:
 
 
 class Evaluation:
-    """One run. The constructor resolves everything in the configuration, and starts nothing.
+    """One run. The constructor loads tasks, agent and human, and checks the settings; it starts nothing.
 
     `agent`, `human` and `tasks` given as objects replace those of the configuration. Without `out` the folder is
     `runs/AGENT-TASKS-DIGEST`. Failed dialogues of an earlier attempt are run again if `retry_failed` names their
@@ -209,7 +209,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read the results of an earlier attempt, except those to run again. Return how many planned ones are kept."""
+        """Read an earlier attempt's results, except those to run again. Return the number of planned dialogues kept."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -221,7 +221,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if a dialogue is planned; `task` is the task with its ID."""
+        """Return True if this run plans a recorded dialogue; `task` is the run's task with the dialogue's task ID."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None
@@ -251,7 +251,7 @@ class Evaluation:
         append: Callable[[Rollout], None],
         observer: Observer,
     ) -> None:
-        """Run and score cells; `append` writes finished ones."""
+        """Run and score cells, and call `append` with each finished rollout, to write it."""
 
         def done(rollout: Rollout) -> None:
             append(rollout)
@@ -295,7 +295,7 @@ async def evaluate_async(
 
     Raises:
         UserError: An argument is wrong; the message names it.
-        EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call continues.
+        EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call resumes the run.
         AgentError: The agent's own code raised an exception in every one of the first dialogues.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}

@@ -59,7 +59,7 @@ def rare_collections() -> Iterator[None]:
 async def in_order(
     items: Iterable[T], work: Callable[[T], Coroutine[Any, Any, R]], *, most: int
 ) -> AsyncIterator[tuple[T, R]]:
-    """Yield each item with the result of its work, in the order of the items; up to `most` run at a time."""
+    """Yield each item with the result of `work`, in the order of the items; up to `most` calls run at a time."""
     begun: deque[tuple[T, asyncio.Task[R]]] = deque()
     try:
         for item in items:
@@ -97,7 +97,7 @@ class DaemonThreads(ThreadPoolExecutor):
         self._most = min(32, workers(0) + 4)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call a function in a thread."""
+        """Call a function in a thread, and return its future."""
         future: Future[T] = Future()
 
         def call() -> None:
@@ -119,6 +119,6 @@ class DaemonThreads(ThreadPoolExecutor):
             self._idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002 - the library's
-        """Let each thread end after the calls that were submitted, without waiting for the threads."""
+        """Tell the threads to end after all submitted calls, without waiting for them."""
         for _ in range(self._started):
             self._calls.put(None)

@@ -36,7 +36,7 @@ def official_row(task: Task) -> dict[str, Any]:
 
 
 def table_row(task: Task) -> dict[str, Any]:
-    """Return a task as a row with all columns of ColBench's schema, each filled."""
+    """Return a task as a row with all columns of ColBench's schema; values that the task lacks are empty."""
     row = row_from_task(task)
     facts = [
         {field: getattr(fact, field) for field in fact.__struct_fields__}
@@ -87,7 +87,7 @@ def write_parquet(path: Path, tasks: Iterable[Task]) -> None:
 
 
 def compressed(write: Write) -> Write:
-    """Return a function that writes the file of `write`, compressed with gzip; equal tasks give equal bytes."""
+    """Return a function that writes a file with `write`, and compresses it with gzip; equal tasks give equal bytes."""
 
     def write_compressed(path: Path, tasks: Iterable[Task]) -> None:
         import gzip

@@ -1,4 +1,4 @@
-"""Failures by reason: which dialogues a run repeats, and when the agent's own code always fails."""
+"""The reasons of failures. They select the dialogues that a run repeats, and show whether an agent always crashes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
 
 
 def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
-    """Return True if a dialogue failed for one of the reasons, or an agent's reply had such a delivery problem."""
+    """Return True if one of the reasons applies to a dialogue's failure, or to the delivery of an agent's reply."""
     failure = rollout.failure
     own = (
         {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}

@@ -38,7 +38,7 @@ Found = tuple[str, str, Any]
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add the flags of RunConfig in their groups, and `--config`; with `only`, just the flags of these fields."""
+    """Add `--config` and the flags of RunConfig, in groups; with `only`, add just the flags of those fields."""
     known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
@@ -91,8 +91,8 @@ def read_config(
 ) -> RunConfig:
     """Return the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file together.
 
-    With a `base`, such as the configuration of an earlier run, only flags and the variables for which the command has a
-    flag change it. Raises UserError, which names the flag, variable or key, if a value is bad.
+    With a `base`, such as the configuration of an earlier run, return the base, changed by flags and by those variables
+    for which the command has a flag. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
     sources = [environment_values(environment, args if base else None), _flag_values(args)]

@@ -1,7 +1,7 @@
 """The interfaces of the harness.
 
-Inheriting from these protocols is not necessary; having the method is enough. The signatures keep tasks from agents: an
-agent receives messages and never a task.
+A class need not inherit from these protocols; having the method is enough. The signatures hide tasks from agents: an
+agent receives messages, and never a task.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Episode(Struct, frozen=True, kw_only=True):
     """The information that an agent receives about one dialogue, in addition to its messages."""
 
     id: str
-    """Unique in the run; reveals nothing about the task."""
+    """Identifier that is unique in the run and reveals nothing about the task."""
     seed: int
     """Seed for the agent's own sampling, derived from the run's seed, the task and the trial."""
     max_turns: int
@@ -69,9 +69,9 @@ class Rule(Struct, frozen=True, kw_only=True):
     Raises AgentError if the rule is broken.
     """
     needs: tuple[str, ...] = ()
-    """Names of rules that must be followed for this rule to be checked; they come before it."""
+    """Names of earlier rules; this rule is checked only if the agent follows them."""
     replies: int = 0
-    """Maximum number of replies requested from the agent; rules that check the same dialogue count them once."""
+    """Maximum number of replies that the probe requests; rules that share a dialogue count its replies only once."""
     advice: bool = False
     """True if the rule is only advice: breaking it makes no dialogue fail."""
 
@@ -253,10 +253,10 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Design(Protocol):
-    """The author's knowledge of a task's decisions, provided by entry points of the group `colbench.designs`.
+    """A task's decisions, as its author knows them; every field is keyed by a decision's name.
 
-    Each entry point is a function of a task that returns None for an unknown task. Every field is keyed by a decision's
-    name.
+    Each entry point of the group `colbench.designs` is a function that returns the design of a task, or None for an
+    unknown task.
     """
 
     chosen: Mapping[str, Hashable]

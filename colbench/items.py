@@ -1,4 +1,4 @@
-"""Items of a source that a reply can give away: names, numbers, texts, and runs of tokens.
+"""Items of source code that a reply can give away: names, numbers, texts, and runs of tokens.
 
 `source_items` splits any source into tokens. Domains with their own language (Python, HTML) use better parsers; see
 `Domain.items`.
@@ -47,7 +47,7 @@ class Items(Struct, frozen=True, kw_only=True):
         return self._each(other, frozenset.__sub__)
 
     def share_of(self, whole: Items) -> Leak:
-        """Return the items as shares of `whole`; 0 for kinds that `whole` lacks."""
+        """Return the number of items of each kind as a share of those in `whole`; 0 for kinds that `whole` lacks."""
         return Leak(
             identifiers=_share(len(self.identifiers), len(whole.identifiers)),
             literals=_share(
@@ -77,7 +77,7 @@ def make_items(
 
 
 def source_items(source: str) -> Items:
-    """Read the items of a source in any language by its tokens."""
+    """Return the items of source code in any language, found by its tokens."""
     return make_items(source, *tokens_of(source))
 
 
@@ -116,7 +116,7 @@ def ngrams(text: str) -> Iterator[Words]:
 
 
 def numbers_of(text: str) -> Iterator[float]:
-    """Yield the numbers of a text by value; a percentage also as a fraction, as a decrease and as an increase."""
+    """Yield the values of a text's numbers; `15%` yields 15, 0.15, 0.85 (a decrease) and 1.15 (an increase)."""
     for digits, percent in NUMBER.findall(text):
         yield from number_forms(digits, percent)
 

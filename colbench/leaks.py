@@ -1,10 +1,10 @@
 """The leak audit: how much of the hidden reference a reply revealed beyond the question.
 
 Three kinds of items are counted. Items in the request are not hidden and are left out; shares are relative to the rest,
-so 1.0 means that everything hidden of that kind was said. An item that the question itself named does not count as
-revealed by the reply. If a task has structured facts, the items of a fact do not count either if the question contains
-the words of one of its topics or examples. Without facts the subject of a question is unknown, and every correct answer
-counts: then the audit is an upper bound.
+so 1.0 means that the reply said every hidden item of that kind. An item that the question itself named does not count
+as revealed by the reply. If the question contains the words of a topic or an example of a structured fact, the items of
+that fact do not count either. For tasks without facts, the subject of a question is unknown, and every correct answer
+counts; the audit is then an upper bound.
 
                  backend (Python)                             frontend (HTML)
 identifiers      names the code defines or uses, said as      class names, said as above; Tailwind's
@@ -13,7 +13,7 @@ identifiers      names the code defines or uses, said as      class names, said 
 literals         numbers by value ("15 percent" says 0.15,    the visible texts, as sequences of words
                  0.85 and 1.15) and texts as sequences of
                  words; not 0, 1, True, False, None
-n-grams          runs of four tokens (words and marks) of the source, in every domain: quoting
+n-grams          runs of four tokens (words and marks) of the source, in every domain; they reveal quoting
 
 Each domain decides which items a source has (`Domain.items`). All functions are pure.
 """
@@ -32,7 +32,7 @@ from colbench.rollout import Leak, Turn
 from colbench.task import Fact, Task
 
 STEM = 5
-"""Number of letters that two words must share to count as the same in a topic and a question."""
+"""Number of first letters by which the words of a topic and of a question are compared."""
 CACHED_TASKS = 256
 """Number of tasks whose hidden items are cached: those of concurrent dialogues."""
 CACHED_TEXTS = 65536
@@ -111,14 +111,14 @@ def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items
 
 @lru_cache(maxsize=2048)
 def said_by(secret: Items, statement: str) -> Items:
-    """Return the hidden items in a statement; a task's statements are compared with every reply."""
+    """Return the hidden items in a statement; cached, because a task's statements are compared with every reply."""
     return mentioned(secret, statement)
 
 
 _Topics = Mapping[str, Sequence[tuple[str, ...]]]
 """The stems of topics and examples, keyed by the longest stem, so that few have to be compared with a question.
 
-Topics without a stem have an empty key, because they are in every question.
+Topics without a stem have an empty key, and match every question.
 """
 
 

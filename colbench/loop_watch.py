@@ -1,4 +1,7 @@
-"""A monitor of an event loop: finds the code that blocks the loop, charges the time to its speaker, and stops it."""
+"""A monitor of an event loop, which finds the speaker (agent or human) whose code blocks the loop.
+
+The blocked time is charged to that speaker, and its code is interrupted when its time is up.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ WARNED = 5.0
 WAKE = signal.SIGURG
 """Signal that interrupts a system call in the main thread; ignored by default, so a late one does no harm."""
 HARNESS = (clocks.__file__, f"{Path(asyncio.__file__).parent}{os.sep}")
-"""Files, or prefixes of their paths, with code that never belongs to a speaker."""
+"""Beginnings of the paths of files whose code never counts as a speaker's."""
 
 logger = logging.getLogger("colbench")
 _WATCHES: dict[asyncio.AbstractEventLoop, LoopWatch] = {}
@@ -67,9 +70,9 @@ def watched_loop() -> Iterator[LoopWatch]:
 
 
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
-    """Interrupt code that blocks a watched loop, both now and later; signal handlers pass the current `frame`.
+    """Have the watch interrupt any code that blocks the loop, from now on; signal handlers pass the current `frame`.
 
-    Raises Interrupted if that frame belongs to a speaker's code.
+    Raises Interrupted at once if that frame belongs to a speaker's code.
     """
     if loop in _WATCHES:
         _WATCHES[loop].stopping = True
@@ -147,7 +150,7 @@ class LoopWatch:
     def _account(self, now: float) -> None:
         """Charge the time since the last charge to the suspect only.
 
-        If the loop cannot be freed, time is charged to all speakers, because all their dialogues are lost.
+        If the suspect does not stop when interrupted, the time is charged to all speakers, so that they time out.
         """
         passed, self._accounted = now - self._accounted, now
         if self._interrupted is not None and now - self._interrupted > GRACE:
@@ -185,7 +188,7 @@ class LoopWatch:
 
 
 def _frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames inside the callback that the loop runs, starting with that of the callback's handle."""
+    """Return the frames of the callback that the loop runs, from its asyncio handle inward; empty between callbacks."""
     found: list[FrameType] = []
     while frame is not None:
         found.append(frame)

@@ -62,7 +62,7 @@ class _Place(NamedTuple):
 def merge(runs: Sequence[str | Path], *, out: str | Path, force: bool = False) -> Merged:
     """Merge the shards of a run into a new folder, with its report.
 
-    If several shards have the same dialogue, except for times, it is taken once; a finished dialogue takes precedence
+    A dialogue that several shards have is taken once if only its times differ; a finished dialogue takes precedence
     over one that must be repeated. Dialogues that no shard has stay pending: `colbench eval --out` with the same
     settings runs them. The folder appears only when it is completely written.
 
@@ -121,8 +121,8 @@ def require_alike(
 ) -> list[str]:
     """Return the versions and sandboxes that differ between shards, one line each.
 
-    Raises UserError, which names the differences, if the configurations or the tasks differ or, unless `force` is
-    given, the versions or sandboxes.
+    Raises UserError, which names the differences, if configurations or tasks differ, or if versions or sandboxes differ
+    and `force` is not set.
     """
     if found := _differing(folders, [_configuration(record) for record in records]):
         lines = "\n".join(f"  {each}" for each in found)
@@ -149,7 +149,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return each pin that differs from the first shard's, with both values; unknown pins do not count as different."""
+    """Return a line for each pin that differs, with two of its values; a shard without the pin does not count."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [
@@ -195,7 +195,7 @@ def _reading(folder: RunFolder) -> Iterator[None]:
 def _written_whole(target: Path) -> Iterator[RunFolder]:
     """Yield a folder next to `target` that is renamed to `target` on success.
 
-    Raises UserError if `target` exists. Remains of a killed process are deleted first.
+    Raises UserError if `target` exists and is not an empty folder. Remains of a killed process are deleted first.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--out {target}: already exists; choose a new folder")
@@ -248,7 +248,10 @@ def _rollout(folder: RunFolder, place: _Place) -> Rollout:
 def _copy(
     folders: Sequence[RunFolder], cells: Iterator[Cell], places: dict[str, _Place], path: Path
 ) -> list[str]:
-    """Write the cells' lines to a file, remove the cells from `places`, and name the first cells without a line."""
+    """Write the dialogues of cells to a file, and remove these cells from `places`.
+
+    Return the names of the first cells without a dialogue.
+    """
     gaps: list[str] = []
     with ExitStack() as stack, path.open("wb") as merged:
         files: dict[int, BinaryIO] = {}

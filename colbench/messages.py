@@ -57,7 +57,7 @@ class Delivery(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retries: int = 0
     """Number of requests that failed before the successful one."""
     waited: float = 0.0
-    """Seconds waited before the answered request was sent: for a slot, after refusals, in failed requests."""
+    """Seconds before the answered request was sent: waits for a slot and after refusals, and failed requests."""
 
     @property
     def cut(self) -> bool:
@@ -93,8 +93,8 @@ CLOSING = re.compile(r"</(?:think|thinking)>|\[/THINK\]", re.IGNORECASE)
 def split_thoughts(text: str) -> tuple[str, str]:
     """Return the thoughts at the beginning of a reply, and the text after them.
 
-    Thoughts are in `<think>` tags. The opening tag may be missing because it belongs to the prompt; the closing tag is
-    missing in a reply that was cut off during the thoughts: such a reply has no other text.
+    Thoughts are in `<think>` tags. The opening tag may be missing, because it belongs to the prompt. The closing tag is
+    missing if the reply was cut off during the thoughts; such a reply has no text after them.
     """
     opening = OPENING.match(text)
     begin = opening.end() if opening else 0

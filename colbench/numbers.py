@@ -64,7 +64,7 @@ def measure_range(interval: Interval, unit: str) -> str:
 
 
 def _precise(value: float | None) -> str:
-    """Return two decimals, or two digits of a small number; `1,234` for 1,000 or more."""
+    """Return a number as `4.70`, as `0.012` if it is below 0.1, or as `1,234` if it is 1,000 or more."""
     return f"{value:.2g}" if value and abs(value) < 0.1 else amount(value, 2)
 
 
@@ -105,7 +105,7 @@ def points_with_range(interval: Interval) -> str:
 
 
 def signed(value: float, digits: int = 1) -> str:
-    """Return a number with its sign, a true minus, and no sign for zero."""
+    """Return a number as `+1.2`, `0.0` or `−1.2`, with a true minus sign."""
     shown = f"{value:+.{digits}f}"
     return shown[1:] if float(shown) == 0 else shown.replace("-", "−")
 
@@ -137,7 +137,7 @@ def p_value(p: float | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return `Whole page` for `whole page`; letters after the first are left as they are."""
+    """Return a text with its first letter in upper case, such as `Whole page` for `whole page`."""
     return text[:1].upper() + text[1:]
 
 

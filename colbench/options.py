@@ -8,9 +8,10 @@ from msgspec import Struct, inspect
 
 Group = Literal["agent", "human", "tasks", "run", "scoring", "sandbox", "browser"]
 Effect = Literal["pinned", "selection", "execution"]
-"""The effect of a field: on the numbers, on the selection of dialogues, or only on execution and display."""
+"""The effect of a field: `pinned` on the numbers, `selection` on which dialogues run, `execution` only on speed and
+display."""
 Kind = Literal["switch", "pairs", "list", "whole", "value"]
-"""Values of a field: none, repeated NAME=VALUE, a list, a whole number, or another value."""
+"""The value that a flag takes: none, NAME=VALUE (repeatable), a list, a whole number, or any other value."""
 KINDS: dict[type[inspect.Type], Kind] = {
     inspect.BoolType: "switch",
     inspect.DictType: "pairs",
@@ -38,7 +39,7 @@ class Option(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True, kw_only=True):
-    """A field of a configuration with its declared options."""
+    """A field of a configuration, with its kind and everything that its Option declares."""
 
     name: str
     kind: Kind
@@ -47,12 +48,12 @@ class Setting(Struct, frozen=True, kw_only=True):
     metavar: str
     effect: Effect
     default: str
-    """The default in words; empty if there is none or the option is off."""
+    """The default in words; empty if the field has no default or is off by default."""
     separator: str
 
     @property
     def flag(self) -> str:
-        """The command-line flag; `agent_args` are given one at a time, by `--agent-arg`."""
+        """The command-line flag. That of `agent_args` is `--agent-arg`, because it sets one argument at a time."""
         name = self.name.removesuffix("s") if self.kind == "pairs" else self.name
         return "--" + name.replace("_", "-")
 
@@ -63,7 +64,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(config: type[Struct]) -> dict[str, Setting]:
-    """Return the declared options of a configuration's fields, by name and in order."""
+    """Return the settings of a configuration by name, in the order of its fields."""
     hints, defaults = get_type_hints(config, include_extras=True), config()
     return {name: _setting(name, hint, getattr(defaults, name)) for name, hint in hints.items()}
 

@@ -17,7 +17,7 @@ from colbench.task import Task
 
 Role = Literal["agent", "human"]
 LEAVING = 60.0
-"""Seconds that a participant has to stop at the end of a run."""
+"""Maximum number of seconds that a participant may take to stop at the end of a run."""
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
@@ -57,7 +57,7 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description, including its parts for these domains under the keys `DOMAIN_KEY`."""
+    """Return a participant's description. The parts for a domain have keys such as `backend_prompt`."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -67,7 +67,7 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
 
 
 def learned(agent: object, human: object) -> dict[str, list[str]]:
-    """Return the properties of models and servers that the participants found, by role."""
+    """Return the properties of models and servers that the agent and the human have found, by role."""
     found = {
         role: list(each.learned())
         for role, each in (("agent", agent), ("human", human))
@@ -100,8 +100,8 @@ def require_tokens(agent: object, config: RunConfig) -> None:
 def why_single(role: Role, participant: object, *, given: bool) -> str:
     """Return the reason why a run with this participant has a single process; empty if it can have several.
 
-    A participant given as an object cannot move to another process; others have the reason in their attribute
-    `single_process`.
+    A participant given as an object (`given`) cannot move to another process. Any other participant may give a reason
+    in its attribute `single_process`.
     """
     if given:
         return (
@@ -113,7 +113,7 @@ def why_single(role: Role, participant: object, *, given: bool) -> str:
 
 
 async def start(stack: AsyncExitStack, role: str, participant: Any) -> None:
-    """Start a participant that is a context manager; the exit stack stops it, and only logs a failure to stop.
+    """Start a participant that is a context manager. The exit stack stops it; errors while stopping are only logged.
 
     Raises UserError if it cannot be started.
     """

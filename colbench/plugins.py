@@ -1,11 +1,12 @@
-"""Resolution of the value of a flag to the object that it names: an agent, a human or a task source.
+"""Resolution of a spec, the value of a flag such as `--agent`, to an agent, a human or a task source.
 
 A spec is tried in this order:
-  NAME or NAME:ARGUMENT      an entry point of the group; ARGUMENT is its factory's first argument
+  NAME or NAME:ARGUMENT      an entry point, as in the group `colbench.agents`; its factory gets ARGUMENT
   path/to/file.py:attribute  a Python file
   package.module:attribute   an importable module
-Such an attribute may be, in this order: an agent; an object of a framework, or a function of the messages, which an
-adapter of the group `colbench.frameworks` turns into an agent; a class or function that builds any of these.
+The object that `--agent` names may be an agent, an object of an agent framework, or a function of the messages; an
+adapter of the group `colbench.frameworks` makes agents of the last two. It may also be a class or function that builds
+any of these.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ GROUPS: dict[Kind, str] = {
 DESIGNS = "colbench.designs"
 ORIGINS = "colbench.origins"
 FRAMEWORKS = "colbench.frameworks"
-"""Entry points named PACKAGE.CLASS: adapters for objects of that class; `callable` is for every callable."""
+"""Group of adapters, which make agents of other objects: the entry point PACKAGE.CLASS of objects of this class,
+`callable` of any callable."""
 OWN = frozenset(
     {"colbench", "colbench_agents", "colbench_leaderboard", "colbench_tasks", "colbench_verifiers"}
 )
-"""Packages whose code follows from the version of ColBench, so that no hash of their files is recorded."""
+"""ColBench's own packages. No hash of their files is recorded, because the version of ColBench determines them."""
 MODULE = re.compile(r"[A-Za-z_][\w.]*")
 NO_LINES = (".parquet", ".gz")
 """Suffixes of task files that are not JSON lines; the source `file` reads them."""
@@ -110,8 +112,8 @@ def require_method(kind: Kind, plugin: object, place: str) -> None:
 def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
     """Load the tasks of a source: a task file, or `NAME:ARGUMENT` of the entry-point group `colbench.tasks`.
 
-    Raises UserError if there is no such source, DataError if a row is malformed. With a list `malformed`, malformed
-    rows of files, and of sources that accept such a list, are left out and named in it instead.
+    Raises UserError if there is no such source, DataError if a row is malformed. If a list `malformed` is given,
+    malformed rows are left out and named in this list instead, unless the source does not accept such a list.
     """
     path = Path(spec).expanduser()
     if path.is_dir():
@@ -133,7 +135,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
 
 
 def known_origin(spec: str) -> Origin | None:
-    """Return the origin of a source's tasks; None if the source does not state it, as a file does not."""
+    """Return the origin of a source's tasks; None for a task file, or if the source does not state it."""
     name, _, argument = spec.partition(":")
     points = entry_points(group=ORIGINS, name=name)
     if not points or Path(spec).expanduser().is_file():
@@ -143,7 +145,7 @@ def known_origin(spec: str) -> Origin | None:
 
 
 def find_design(task: Task) -> Design | None:
-    """Return the author's knowledge of a task's decisions; None unless an installed package knows the task."""
+    """Return the design of a task, with the author's choices; None if no installed package knows the task."""
     return next(filter(None, (find(task) for find in _design_finders())), None)
 
 
@@ -231,7 +233,10 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
 def _is_agent(
     found: Callable[..., Any], positional: list[str], args: Mapping[str, ArgValue]
 ) -> bool:
-    """Return True if a callable is itself an agent, that is, a function whose only missing argument is the messages."""
+    """Return True if a callable is the agent, False if it builds the agent.
+
+    A function is the agent if the messages are its only missing argument.
+    """
     if isinstance(found, type):
         return False
     if _speaks(found) or _framework(found):
@@ -253,7 +258,7 @@ def _speaks(plugin: object) -> bool:
 
 
 def _framework(found: object) -> EntryPoint | None:
-    """Find the adapter for an object by the names of its classes, without importing anything."""
+    """Return the adapter for an object, found by the names of its classes, so that no framework is imported."""
     points = _adapters()
     classes = type(found).__mro__
     kinds = (f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes)
@@ -326,7 +331,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments: for an installed name the first one follows the colon, the others are named."""
+    """Describe a factory's arguments for an error message: the one after the colon, and those set by name."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

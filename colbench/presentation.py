@@ -18,7 +18,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     suffix: str
     """Suffix of the draft's file name, such as `.py`."""
     required: bool
-    """True if the answer must differ from the draft; otherwise an empty answer repeats what was shown last."""
+    """True if the answer must differ from the draft. If False, an empty answer hands in what the agent showed last."""
 
 
 class ReportPages(Struct, frozen=True, kw_only=True):
@@ -48,13 +48,13 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 class AnswerPictures(Protocol):
-    """Pictures of answers and of their targets."""
+    """A source of pictures of answers and of their targets."""
 
     legend: str
     """Explanation of the pictures."""
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return the pictures of an answer that can be made here, in display order."""
+        """Return the pictures of an answer, as far as this machine can make them, in display order."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class DialoguePictures(Protocol):
-    """Pictures of an agent's answers in a dialogue, turn by turn; they are rendered on request."""
+    """A renderer of pictures of an agent's answers in a dialogue, turn by turn, on request."""
 
     legend: str
     """Explanation of the pictures of differences."""

@@ -120,7 +120,7 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return delays and losses of the run, one line each: the waits, and the last unscored dialogue."""
+        """Return a line for each wait, and one with the number of unscored dialogues and the last of them."""
         waits = [f"waiting: {each}" for each in self.waits]
         lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
@@ -201,7 +201,7 @@ class Display:
 
 @contextmanager
 def progress(tally: Tally, total: int) -> Iterator[Display]:
-    """Show the progress of `total` dialogues; report each further dialogue to the yielded display."""
+    """Show the progress of `total` dialogues; the caller reports each finished dialogue to the yielded display."""
     tally.total, tally.start = total, time.monotonic()
     if tally.done:
         show_kept(tally.done, total)
@@ -235,7 +235,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
 
 
 def _overheard(rollout: Rollout | None) -> Iterator[Text]:
-    """Yield the last question and answer of the latest dialogue, one line each."""
+    """Yield lines with the task of the latest dialogue and its last two messages, the agent's and the human's."""
     from rich.text import Text
 
     turn = next((t for t in reversed(rollout.turns if rollout else ()) if t.human), None)
@@ -265,7 +265,7 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def steps(*, every: float = PLAIN_INTERVAL) -> Iterator[Bar]:
-    """Show the progress of several parts of some work: a bar for each in a terminal, else a line every few seconds."""
+    """Yield a function that shows the progress of a part of the work: as a bar in a terminal, else in lines of text."""
     if not errors().is_terminal:
         yield _lines(every)
         return

@@ -24,9 +24,9 @@ SCHEMA = "colbench.rollout/1"
 
 
 class Leak(Struct, frozen=True, kw_only=True):
-    """How much of the hidden reference one reply of the human revealed beyond the question.
+    """The part of the hidden reference that one reply of the human revealed beyond the question.
 
-    Each field is a share in [0, 1] of that kind of item in the reference; see `colbench.leaks`.
+    Each field is a share in [0, 1] of one kind of item in the reference; see `colbench.leaks`.
     """
 
     identifiers: float
@@ -37,8 +37,8 @@ class Leak(Struct, frozen=True, kw_only=True):
 class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Measures of the questions of one dialogue; docs/metrics.md defines each number.
 
-    A question is a turn of the agent that the human replied to. Its classes may overlap, but a hit is not redundant
-    and not unanswerable.
+    A question is a turn of the agent that the human replied to. It may belong to several classes, such as `redundant`
+    and `late`, but a hit is neither redundant nor unanswerable.
     """
 
     questions: int = 0
@@ -153,7 +153,7 @@ class Turn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def generated(self) -> str:
-        """The model's whole output: `raw`, after the thoughts in `<think>` tags if the server sent them separately."""
+        """The model's whole output: `raw`, preceded by thoughts that the server sent separately, in `<think>` tags."""
         if not self.thoughts or split_thoughts(self.raw)[0]:
             return self.raw
         return f"<think>\n{self.thoughts}\n</think>\n\n{self.raw}"
@@ -225,7 +225,7 @@ def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> st
 
 
 def cell_seed(seed: int, task_id: str, task_hash: str, trial: int) -> int:
-    """Return the seed of a dialogue, which the agent receives: one for each task and trial, given the run's seed."""
+    """Return the seed that the agent receives for a dialogue, derived from the run's seed, the task and the trial."""
     return derive_seed("cell", seed, task_id, task_hash, trial)
 
 

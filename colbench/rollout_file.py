@@ -1,7 +1,7 @@
-"""Files of rollouts that are too large for memory: their valid rollouts are read one at a time.
+"""Reading of rollout files that are too large for memory, one rollout at a time.
 
-The last line of a key counts. A file is therefore read from its end: a line whose key was already seen is an earlier
-attempt.
+If several lines have the same key, the last one counts. A file is therefore read from its end, and lines with a key
+that was already seen are skipped.
 """
 
 from __future__ import annotations

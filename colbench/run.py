@@ -126,10 +126,12 @@ class Run:
         `failure` (the boundary that failed, or None), `reason`, `turns`, `human_words`, `agent_words`,
         `agent_prompt_tokens`, `agent_completion_tokens`, `human_prompt_tokens`, `human_completion_tokens` (None if
         no server counted them), `seconds`, and every metric of the domain by its name (None if it was not computed;
-        `success` is 1.0 or 0.0). Metrics of a scoring mode other than `default` are named MODE_METRIC. Further columns
-        are the measures of the questions, such as `ask_f1`, the shares of the differences that the human pointed out,
-        such as `differences_fixed`, `failure_class` (None if the dialogue did not fail), and `gain_per_question` if the
-        run has a baseline that asks nothing (None if the baseline has not scored the task, or nothing was asked).
+        `success` is 1.0 or 0.0). Metrics of a scoring mode other than `default` are named MODE_METRIC.
+
+        Then follow the measures of the questions, such as `ask_f1`, the outcomes of the differences that the human
+        pointed out, such as `differences_fixed`, and `failure_class` (None if the dialogue did not fail). A run with a
+        baseline that asks nothing also has `gain_per_question` (None if the baseline has not scored the task, or if
+        nothing was asked).
 
         Raises UserError if the run's baseline cannot be read.
         """
@@ -203,7 +205,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function for the gain per question of a dialogue; None if no baseline that asks nothing is set."""
+        """Return a function for the gain per question of a dialogue; None without a baseline that asks nothing."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)

@@ -1,4 +1,4 @@
-"""The folder of a run: `run.json` with every pin, `rollouts.jsonl` with every cell, and a lock for their writer."""
+"""The folder of a run: `run.json` with the record, `rollouts.jsonl` with the dialogues, and a lock for the writer."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class RunFolder:
         self.write("run.json", msgspec.json.format(msgspec.json.encode(record), indent=2))
 
     def note_learned(self, learned: dict[str, list[str]]) -> None:
-        """Write newly learned properties of the models into `run.json`; a deleted folder stays deleted."""
+        """Write newly learned properties of the models into `run.json`; do nothing if the folder was deleted."""
         if not self.record_path.exists():
             return
         record = self.record()
@@ -203,7 +203,7 @@ class RunFolder:
 
 
 def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
-    """Raise UserError, naming `--out`, if a folder contains other files; hidden files do not count.
+    """Raise UserError, which names `--out`, if a folder is neither empty nor of the given kind, hidden files aside.
 
     Args:
         folder: A folder to write to, which need not exist.
@@ -223,7 +223,7 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
 
 @contextmanager
 def hold(file: Path, out: Path, *, wait: bool = False) -> Iterator[None]:
-    """Lock a file, created if missing, against other processes; the system releases it when this process ends.
+    """Lock a file, created if missing, against other processes until the context closes or this process ends.
 
     Raises UserError, which names `--out`, if the file cannot be written, or if another process has locked it and `wait`
     is False.

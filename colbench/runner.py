@@ -41,10 +41,10 @@ from colbench.score import Score
 from colbench.task import Task
 
 SCORING_BACKLOG = 2
-"""Maximum number of finished dialogues that wait for each sandbox worker."""
+"""Maximum number of finished dialogues, per sandbox worker, that wait to be scored or are being scored."""
 AUDIT_BACKLOG = 128
-"""Maximum number of scored dialogues that wait for their audits; a killed process loses at most these and those that
-wait for sandbox workers."""
+"""Maximum number of scored dialogues that wait for their audits. A killed process loses at most these finished
+dialogues and those that wait for sandbox workers."""
 
 
 class Runner(Struct, frozen=True, kw_only=True):
@@ -73,9 +73,10 @@ class Runner(Struct, frozen=True, kw_only=True):
         queue.raise_stopped()
 
     async def serve(self, source: CellSource) -> None:
-        """Run and score the cells of a source until it is empty; raise the source's errors.
+        """Run and score the cells of a source until it is empty.
 
-        An error that stops the dialogues, such as a refused key, is reported to the source.
+        An error that stops the dialogues, such as a refused key, is reported to the source. An error of the source is
+        raised.
         """
         work = _Workers(self, source)
         try:
@@ -141,7 +142,7 @@ class _Workers:
         self.speaking: list[asyncio.Task[None]] = []
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
-        """Run dialogues. An error that stops the run is reported to the source; finished dialogues are scored first."""
+        """Run dialogues. An error that stops the run is reported to the source; finished dialogues are still scored."""
         try:
             while job := await self.source.next():
                 rollout = job.kept or await self.run_dialogue(job.cell)

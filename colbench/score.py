@@ -38,19 +38,18 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """True if the answer is right in everything that counts. None if not scored, or the domain has no success."""
     checks: tuple[Check, ...] = ()
     outcome: str = ""
-    """The domain's word for the reason why there was nothing to measure.
+    """The domain's word for why the answer could not be measured; empty if it was measured.
 
-    In frontend design, it is the outcome of a page without a picture, such as `varies` or `timeout`. Empty if the
-    answer was measured.
+    In frontend design, it is the outcome of a page that has no picture, such as `varies` or `timeout`.
     """
     note: str = ""
     """Explanation of the value: why it is None or 0, or which tests were left out."""
     metrics: Mapping[str, float] = {}
     """The domain's other metrics that could be computed, by name."""
     floors: dict[str, dict[str, float]] = {}
-    """The same metrics for trivial answers, by name.
+    """The metrics of answers that need no dialogue, for comparison: by name of the answer, then by name of the metric.
 
-    In frontend design these are `black` and `white` pages, `other` (another target) and the `target` itself.
+    In frontend design, these are a `black` page, a `white` page, an `other` task's target, and the `target` itself.
     """
     environment: str = ""
     """The environment of the measurement: sandbox tier, Python version, limits."""

@@ -29,8 +29,8 @@ GROUP = "colbench.scorers"
 class ExtraScorer(Protocol):
     """A scorer that measures answers with its own metrics.
 
-    The entry point is a class, or a function without arguments, that builds the scorer; or a function of task and
-    answer that returns a number, for a metric with the entry point's name (`FunctionScorer`).
+    The entry point is a class, or a function without arguments, that builds the scorer. It can also be a function that
+    takes task and answer and returns a number; the metric then has the entry point's name (see `FunctionScorer`).
     """
 
     metrics: Sequence[Metric]
@@ -65,7 +65,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
 
 @cache
 def extra_metric(name: str) -> Metric:
-    """Return the metric of this name that an installed extra scorer declares, or else a plain number of that name."""
+    """Return the metric of this name that an installed extra scorer declares, or else one without unit or bounds."""
     declared = (metric for point in sorted(entry_points(group=GROUP)) for metric in _metrics(point))
     return next((metric for metric in declared if metric.name == name), plain_metric(name))
 
@@ -104,9 +104,9 @@ def _is_measure(loaded: object) -> bool:
 
 
 class FunctionScorer:
-    """An extra scorer made from a plain or async function of a task and an answer; None means that there is no value.
+    """An extra scorer made from a function, plain or async, that takes a task and an answer and returns a number.
 
-    The function may declare its metric in an attribute `metrics` with one `Metric`.
+    The function returns None if an answer has no value. It may have an attribute `metrics` with one `Metric`.
     """
 
     def __init__(self, name: str, function: Callable[[Task, str], Any]) -> None:
@@ -114,7 +114,7 @@ class FunctionScorer:
         self._function = function
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
-        """Return the one metric of an answer."""
+        """Return the function's metric of an answer by name; empty if the function returns None."""
         value = self._function(task, answer)
         if inspect.isawaitable(value):
             value = await value

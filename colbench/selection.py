@@ -18,7 +18,7 @@ from colbench.task import BACKEND, Task
 def find_tasks(
     config: RunConfig, malformed: list[str] | None = None
 ) -> tuple[RunConfig, list[Task]]:
-    """Return the configuration with its task source, by default the domain's own, and the tasks selected from it.
+    """Return the configuration and its selected tasks. If it has no task source, fill in the domain's default source.
 
     `malformed`: see `resolve_tasks`. Raises UserError or DataError if there is no such source, task or domain.
     """

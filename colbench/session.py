@@ -40,7 +40,7 @@ class Step(Struct, frozen=True, kw_only=True):
     message: Message | None = None
     """The human's answer; None at the end of the dialogue."""
     rollout: Rollout | None = None
-    """The whole dialogue with its verdicts, at its end."""
+    """The whole dialogue with its verdicts; None before the end."""
 
     @property
     def done(self) -> bool:
@@ -115,8 +115,8 @@ class Session:
 
     Args:
         config: The configuration; its agent, trials and folder are ignored.
-        tasks: A source, as for `--tasks`, or a list of tasks. Needed for `Session.tasks`, and for tasks of a domain
-            other than `domain`.
+        tasks: A source, as for `--tasks`, or a list of tasks. If only `domain` is set, `Session.tasks` is empty, and
+            dialogues can be about any task of that domain.
         human: A spec, as for `--human`, or an object with `async def respond(task, messages)`.
         settings: Fields of `RunConfig`, which replace those of `config`.
 
@@ -215,7 +215,7 @@ class Session:
         return await self.runner(None, concurrency=1).score(task, rollout)
 
     def cell(self, task: Task, trial: int = 0) -> Cell:
-        """Return the cell of a task and a trial, with the seed that an evaluation with this configuration uses."""
+        """Return the cell (one planned dialogue) of a task and a trial, with the seed that an evaluation would use."""
         return Cell(
             task=task,
             trial=trial,
@@ -225,7 +225,7 @@ class Session:
         )
 
     def runner(self, agent: Any, *, concurrency: int) -> Runner:
-        """Return the runner of an agent in this session."""
+        """Return a runner for dialogues between an agent and this session's human."""
         return Runner(
             agent=agent,
             human=self.human,

@@ -1,7 +1,7 @@
-"""Shards: the parts of a run that several machines work on. A cell's shard depends on its task and trial alone.
+"""Shards: the parts of a run that is split over several machines.
 
-Therefore every run on the same tasks is divided in the same way, whatever its agent, and shards with the same number
-are comparable.
+The task and the trial of a dialogue determine its shard. So all runs on the same tasks are split in the same way,
+whatever their agents, and their shards with the same number can be compared.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from colbench.config import Shard, digest
 
 
 def in_shard(shard: Shard | None, task_id: str, task_hash: str, trial: int) -> bool:
-    """Return True if the cell of a task and a trial belongs to a shard, which is (I, N); None is the whole run."""
+    """Return True if a trial of a task belongs to `shard`: (number, count of shards), or None for the whole run."""
     if shard is None:
         return True
     number, shards = shard

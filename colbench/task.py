@@ -1,9 +1,9 @@
-"""Tasks: the information for the agent (the request), separate from hidden information (everything in `Hidden`).
+"""Tasks: a request, which the agent receives, and hidden information (`Hidden`), which it does not.
 
-Rows are JSON objects, one per line, in the official schema: `problem_description`, `ground_truth`, and for backend
-programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`, `family` and
-`facts`. Other keys are ignored, except misspellings of these. In a row without `domain`, as in the official files, test
-cases mean backend programming, and their absence frontend design.
+A file of tasks has one JSON object per line, a row, in the official schema: `problem_description`, `ground_truth`, and
+for backend programming `test_cases` and optionally `hidden_information`. ColBench's own files may add `id`, `domain`,
+`family` and `facts`. A misspelled key is an error; other keys are ignored. A row without `domain`, as in the official
+files, is a task of backend programming if it has test cases, else of frontend design.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def difficulty(self) -> int | None:
-        """The number of hidden decisions; None for a task without facts."""
+        """The number of hidden decisions (facts that the request does not state); None if the task lists none."""
         return sum(not fact.stated for fact in self.hidden.facts) or None
 
     @property
     def function_name(self) -> str:
-        """Name of the requested function (backend), from the signature in the request, or "" if none is found."""
+        """Name of the requested function (backend), from the signature in the request or the reference; else ""."""
         found = SIGNATURE.findall(self.request) or SIGNATURE.findall(self.hidden.reference)
         return found[-1] if found else ""
 
@@ -114,7 +114,7 @@ def task_from_row(row: Any) -> Task:
 
 
 def _refuse_misspelled(given: Any, kind: type[Struct]) -> None:
-    """Raise DataError if a schema key is missing and an unknown key is nearly its name; ignore other unknown keys."""
+    """Raise DataError if an unknown key looks like a missing key of the schema; ignore other unknown keys."""
     names = kind.__struct_fields__
     if not isinstance(given, dict) or given.keys() <= set(names):
         return
@@ -152,13 +152,13 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact whose topics and examples are shared in memory with other tasks, as in a family."""
+    """Return an equal fact that shares topics and examples in memory with other tasks, such as those of its family."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
 
 def with_shared_texts(task: Task) -> Task:
-    """Return an equal task that shares topics and examples in memory, after it came from another process."""
+    """Return an equal task that shares topics and examples in memory; one from another process has its own copies."""
     facts = tuple(map(_sharing, task.hidden.facts))
     return msgspec.structs.replace(task, hidden=msgspec.structs.replace(task.hidden, facts=facts))
 
@@ -189,7 +189,7 @@ def read_tasks(
     """Return the tasks of a JSONL file: all, or only the first `limit`.
 
     Raises DataError, which names the file, the line and the key, for the first malformed row. If a list `malformed` is
-    given, such rows are left out and described there, and the error is raised only if no row is left.
+    given, malformed rows are left out, their errors are added to the list, and one is raised only if no row is left.
     """
     try:
         with path.open("rb") as lines:

@@ -77,7 +77,7 @@ def colbench(*arguments: str) -> None:
 
 
 def dialogue(viewer: Path) -> Path:
-    """Return the page of the dialogue that is shown. Raises StopIteration if there is none."""
+    """Return the page of the task `DIALOGUE`. Raises StopIteration if no page shows it."""
     return next(
         page
         for page in sorted((viewer / "dialogues").glob("*.html"))
@@ -110,7 +110,7 @@ def picture_terminal(name: str, arguments: list[str]) -> None:
 
 
 def printed(arguments: list[str]) -> str:
-    """Return the output of a command in its own terminal, including escape sequences."""
+    """Return the output, including escape sequences, of a command that runs in a pseudo-terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "colbench.cli", *arguments]
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}

@@ -1,10 +1,10 @@
 """Generate docs/study.md, its pictures and its appendices from the recorded results: `python docs/make_study.py`.
 
-docs/study/WORLD.json.gz    the results of a world: `results.json` of `sweet-rl study`, compressed
-docs/study.md.jinja         the text of the page, whose numbers are computed here
-docs/study/WORLD.md         the report of a world
+docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
+docs/study.md.jinja         input: the text of the page; this script computes the numbers in it
+docs/study/WORLD.md         output: the report of a world, an appendix
 
-The picture of a dialogue shows a rule-based demonstrator and the credit of its turns, computed here as well.
+The picture of a dialogue shows the rule-based demonstrator and the credit of each of its turns, also computed here.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population")
 TASKS = "generated:backend/study?number=1&families=loyalty"
 WIDTH = 80
-"""Characters in a line of the dialogue."""
+"""Characters in a line of the pictured dialogue."""
 TOLD_LATER = 0.5
-"""p of `facts`, as in the study."""
+"""The probability p of the credit method `facts`, as in the study."""
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ class Numbers:
         return percent(_mean(summary(on_tests(self._results, arm), success_if_told)))
 
     def each(self, arm: str) -> str:
-        """Return the success of each seed: `27.5, 48.3%`."""
+        """Return the success of each seed of an arm: `27.5, 48.3%`."""
         found = summary(on_tests(self._results, arm), success)
         return f"{', '.join(f'{each * 100:.1f}' for each in (found.seeds if found else ()))}%"
 
@@ -133,7 +133,7 @@ def _mean(found: Summary | None) -> float:
 
 @figures.style()
 def draw_worlds(worlds: dict[str, Results]) -> Figure:
-    """Draw each world's arms: mean, interval over tasks, and seeds."""
+    """Draw the success of each arm in each world: the mean, its interval over tasks, and the values of the seeds."""
     names = {row.arm for results in worlds.values() for row in results.rows}
     arms = [arm for arm in ARMS if arm.name in names]
     size = (6.4 if len(worlds) == 1 else 3.8, 0.27 * len(arms) + 1.0)

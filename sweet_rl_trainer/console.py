@@ -1,6 +1,7 @@
 """Console output of the trainer.
 
-Progress is a bar in a terminal, and elsewhere an occasional line; only the first process shows it.
+Progress is a bar in a terminal, and elsewhere an occasional line. If training has several processes, only the first one
+shows it.
 """
 
 from __future__ import annotations

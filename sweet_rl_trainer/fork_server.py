@@ -32,7 +32,7 @@ PRELOADED = (
 """Modules that the server imports, along with their dependencies."""
 STREAMS = 3
 LENGTH = 8
-"""Size in bytes of a request's length, which precedes the request, and of an exit code."""
+"""Size in bytes of an exit code, and of the number before each request that states the request's length."""
 
 
 class Request(Struct, frozen=True, kw_only=True):

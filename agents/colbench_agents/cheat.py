@@ -11,9 +11,10 @@ from colbench_agents.interviewer import MARKER, Interviewer
 
 
 class Cheat:
-    """An agent that asks like the interviewer, skipping `leaves` decisions, and answers with the reference.
+    """An agent that asks the interviewer's questions, and then answers with the reference.
 
-    `tasks` is the path of a file with the tasks. Raises DataError if it cannot be read.
+    It asks nothing about `leaves` of the open decisions, so its answer contains decisions that the human never
+    revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
     """
 
     domains = (BACKEND,)

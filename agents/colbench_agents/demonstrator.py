@@ -1,12 +1,12 @@
 """Imperfect demonstrators: rule-based agents whose dialogues a language model learns to imitate.
 
-Each dialogue has its own persona, drawn from the dialogue's seed: how patient they are, how relevant their questions
-are, how carefully they write. Some ask relevant questions, some irrelevant ones, some guess early, some write wrong
-code, and most do a little of each. So a model that imitates all of them is mediocre, and can improve by choosing among
-its own behaviors. Like the interviewer, demonstrators know the families of tasks, and learn a task's choices only from
-the dialogue, unless `knows` gives them the choices. With `slips=False` all write correct code, and with
-`persona="turn"` another persona speaks in each turn. With both, the only deficit is in asking, and the success of a
-dialogue says nothing about the quality of its other turns.
+The seed of a dialogue determines the demonstrator's persona: how early it answers, how many of its questions are
+relevant, and how often its code contains a mistake. A model that imitates all personas is mediocre, and can improve by
+choosing the best of the behaviors that it has learned. Like the interviewer, demonstrators know the families of tasks,
+but learn a task's choices only from the dialogue, unless `knows` gives them the choices.
+
+With `slips=False`, no code contains a mistake, so a dialogue fails only if a decision stays open or no answer is given.
+With `persona="turn"`, each turn has its own persona, so the quality of one turn says nothing about another.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from colbench_tasks.designs import of
 from colbench_tasks.family import Choice, Decision, Family, Theme, fill, statements
 
 HASTE = (0.02, 0.1, 0.25)
-"""The probability of answering now although a decision is open."""
+"""Probability, by persona, of answering in a turn although a decision is open."""
 FOCUS = (0.45, 0.65, 0.85)
-"""The share of questions that concern an open decision."""
+"""Share, by persona, of questions that concern an open decision."""
 SLIPS = (0.0, 0.05, 0.2)
-"""The probability of mistaking a choice for another one, for each decision."""
+"""Probability, by persona, that the code has a random choice for a decision instead of the right one."""
 KNOWING_FOCUS = 0.95
 """The share of questions that concern an open decision, for a demonstrator who knows the human's decisions."""
 LINGERS = 0.1
@@ -62,7 +62,7 @@ Persona = Literal["dialogue", "turn"]
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """The persona of one dialogue."""
+    """A persona: its haste, focus and slips (see the constants), and whether it respects the turn limit."""
 
     haste: float
     focus: float
@@ -71,11 +71,11 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Demonstrator:
-    """A population of demonstrators; see the module.
+    """The demonstrators, one for each dialogue; see the module.
 
-    `knows` is a task source, `generated:backend/train?…`. If it is given, demonstrators know the human's decisions:
-    they ask as if they did not, and write correct code. `slips=False` excludes wrong code, and `persona` determines how
-    often a persona is drawn. Raises UserError for another kind of source, or an unknown `persona`.
+    `knows` is a task source such as `generated:backend/train?…`. If it is given, demonstrators know the decisions of
+    its tasks: they still ask, but always write correct code. `slips=False` excludes mistakes in code. `persona` sets
+    how often a persona is drawn. Raises UserError for another kind of source, or an unknown `persona`.
     """
 
     domains = (BACKEND,)
@@ -161,6 +161,10 @@ class _Speaker:
 
     def _code(self, request: str, family: Family, theme: Theme) -> str:
         if self._known is not None:
+            if request not in self._known:
+                raise AgentError(
+                    "the request is not one of the tasks of the agent's argument `knows`"
+                )
             return family.source(theme, self._known[request])
         heard = family.usual() | self._settled
         return family.source(

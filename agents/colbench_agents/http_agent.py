@@ -32,7 +32,7 @@ from colbench_agents.http_client import Client, connected, path_of
 
 
 class HTTPAgent(OutsideAgent):
-    """An agent at `http://host:port`, with a path before `/v1/…` if needed.
+    """The agent behind a URL such as `http://host:port/path`, to which requests append `/v1/…`.
 
     `timeout` is the time limit in seconds of all requests except those for replies; replies have the time limit of the
     dialogue. `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.

@@ -1,8 +1,8 @@
 """The rule-based agent for functions: it asks questions, then writes the function.
 
-The interviewer is a reference policy that cheats in one way not allowed for benchmarked agents: it knows the families,
-that is, the code and every option's wording, from `colbench_tasks`. It learns the choices of a task's author only from
-the dialogue. On other tasks, it asks general questions and returns the last value in the human's messages.
+The interviewer is a reference policy, not a fair entry: it knows the families of tasks in `colbench_tasks`, that is,
+their code and the wording of every choice. It learns only from the dialogue which choices a task's author made. For
+other tasks, it asks general questions, and writes a function that returns the last value in the human's messages.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Interviewer:
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
         """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        In addition, the agent does not ask about `leaves` of the decisions that the request leaves open; which ones
-        depends on the request. Decisions that were not asked about get their most frequent option. Raises UserError if
-        a number is negative, or if no family has a decision named in `never_asks`.
+        `leaves` is the number of open decisions that the agent does not ask about either; the request determines which
+        ones. A decision without a question gets its most frequent option. Raises UserError if a number is negative, or
+        if no family has a decision named in `never_asks`.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
@@ -57,7 +57,7 @@ class Interviewer:
             raise UserError(f"--agent-arg never_asks: no family has the decision {min(unknown)!r}")
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the next question, or the answer; a function of the dialogue alone."""
+        """Return the next question, or the answer. The reply depends only on the dialogue."""
         turns = list(zip(dialogue[1::2], dialogue[2::2], strict=False))
         asked = [(question.content, said.content) for question, said in turns]
         return Message(role="assistant", content=self._next(dialogue[0].content, asked))
@@ -78,7 +78,7 @@ def recognize(request: str) -> tuple[Family, Theme] | None:
 
 
 def _signature(request: str) -> str:
-    """Return the signature at the end of a request, or "" if there is none."""
+    """Return the signature at the end of a request; "" for a request without a signature."""
     start = request.rfind("def ")
     return request[start:].strip() if start >= 0 else ""
 
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question: first one about each decision, then a reworded one about each still open."""
+        """Return a question about each decision in turn, then a reworded one about each still open; None at the end."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
@@ -144,7 +144,7 @@ class _Interview:
 
 
 def stated(request: str, family: Family, theme: Theme) -> dict[str, Choice]:
-    """Return the decisions that a request of this family reveals in the family's own wording."""
+    """Return the decisions that a request states in the family's own wording, with their choices."""
     return _stated(request, {each.name: statements(each, theme) for each in family.decisions})
 
 
@@ -164,7 +164,7 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """Return a function of the right name that returns the last value in the human's messages, or None."""
+    """Return the code of the requested function; it returns the last value in the human's messages, else None."""
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

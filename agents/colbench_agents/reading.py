@@ -13,9 +13,9 @@ from colbench_tasks.family import Choice
 WORD = re.compile(r"-?\d+(?:\.\d+)?|\w+")
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 ALIKE = 0.3
-"""The minimum similarity at which words count as meaning a choice; 1 means word for word."""
+"""Similarity above which a sentence counts as stating a choice; 1 is the similarity of equal sentences."""
 NUMBER = 3
-"""The number of words that a matching number counts as."""
+"""Weight of a number in the similarity of two sentences; a word has the weight 1."""
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
@@ -37,7 +37,7 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Return True if the choice's value, a number or word, occurs in the sentence, or the choice has no value."""
+    """Return True if the sentence contains the choice's value (a number or a word), or the choice has no value."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 

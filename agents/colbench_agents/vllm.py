@@ -21,7 +21,7 @@ SINGLE_PROCESS = (
     "vllm: would start a server in each process of the run; start a server yourself (`vllm serve "
     "MODEL`) and use openai:MODEL@URL, or leave this setting at 1"
 )
-"""The reason why a run with such an agent or human is limited to one process."""
+"""The reason why a run with this agent or human must use only one process; an error message contains it."""
 
 
 class _Running:
@@ -48,8 +48,8 @@ class VLLMAgent:
     `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named arguments are those of ModelAgent;
     `extra_body` is a JSON object with further fields of each request. All further arguments are flags of vLLM.
 
-    Requests carry a seed. vLLM's CPU build (0.32) fails if the prompt of such a request is read in chunks; there, set
-    `enable_chunked_prefill=false` and `max_num_batched_tokens` = `max_model_len`.
+    Requests carry a seed. The CPU build of vLLM 0.32 fails if it reads the prompt of such a request in chunks; for that
+    build, set `enable_chunked_prefill=false`, and `max_num_batched_tokens` to the value of `max_model_len`.
     """
 
     records_tokens = True

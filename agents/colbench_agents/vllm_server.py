@@ -29,7 +29,7 @@ STARTUP_TIMEOUT = 1800.0
 """The default time limit for the start in seconds; large models take long to load."""
 STOP_TIMEOUT = 30.0
 STOP_TIMEOUT_OF_CANCELLED = 3.0
-"""Seconds to wait in an interrupted run; after that, the watchdog continues to kill processes on its own."""
+"""Seconds to wait for the server to stop in an interrupted run; after that, the watchdog finishes the work alone."""
 HEALTH_INTERVAL = 0.5
 OWN_FLAGS = {"host", "api_key"}
 LOG_TAIL = 20
@@ -44,10 +44,10 @@ class VLLMServer:
 
     `port` 0 selects a free port. `startup_timeout` is in seconds. The server's output goes to the file `log` or, if
     `log` is not given, to a temporary file that is kept only after a failure. Every other argument becomes a flag of
-    vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`, true the bare flag, and false `--no-…`. A
-    checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because it would
-    truncate the distribution of requests that set only a temperature; `generation_config="auto"` applies it. The
-    startup is reported on the logger `colbench`.
+    vLLM: `tensor_parallel_size=8` becomes `--tensor-parallel-size=8`; true gives the bare flag, and false gives
+    `--no-…`. A checkpoint's `generation_config.json` (top-p 0.9 for Llama 3.1, top-k 20 for Qwen) is ignored, because
+    it would truncate the distribution of requests that set only a temperature; `generation_config="auto"` applies it.
+    The progress of the start is written to the logger `colbench`.
     """
 
     port_timeout = 30.0
@@ -166,7 +166,7 @@ _SERVERS: WeakValueDictionary[str, VLLMServer] = WeakValueDictionary()
 def shared_server(
     model: str, *, port: int, startup_timeout: float, log: str | None, **engine_args: ArgValue
 ) -> VLLMServer:
-    """Return the server of a model; an agent and a human with the same arguments share one server."""
+    """Return a server for a model; calls with the same arguments, as for an agent and a human, share one server."""
     key = repr((model, port, log, sorted(engine_args.items())))
     server = _SERVERS.get(key)
     if server is None:
@@ -262,7 +262,7 @@ async def _is_healthy(port: int) -> bool:
 
 
 async def _stop(watchdog: subprocess.Popen[bytes], error: type[BaseException] | None) -> None:
-    """Release the watchdog and wait until it has stopped everything; wait less if the run was canceled."""
+    """Make the watchdog stop everything, and wait for it; wait less if the run was canceled."""
     cancelled = error is not None and issubclass(error, asyncio.CancelledError)
     timeout = STOP_TIMEOUT_OF_CANCELLED if cancelled else STOP_TIMEOUT
     if watchdog.stdin:

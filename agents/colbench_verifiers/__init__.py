@@ -1,6 +1,6 @@
-"""ColBench as an environment of verifiers: `vf-eval colbench-verifiers`.
+"""ColBench as an environment of the package verifiers (version 0.4): `vf-eval colbench-verifiers`.
 
-verifiers finds the taskset, the environment and the harness in the exports of this module. Written for verifiers 0.4.
+verifiers finds the taskset, the environment and the harness in the exports of this module.
 """
 
 from colbench_verifiers.chat import Chat

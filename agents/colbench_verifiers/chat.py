@@ -1,7 +1,7 @@
 """The verifiers harness for a chat-only model: one completion per turn, without tools and without a program.
 
-The private part of a reply is not sent back to the model, as in ColBench's own runs; if a model uses `OUTPUT:`, the
-context of its trace therefore branches at each turn.
+As in ColBench's own runs, the private part of a reply (the text before `OUTPUT:`) is not sent back to the model. For a
+model that writes such parts, a prompt therefore does not continue the preceding one, and the trace branches there.
 """
 
 from __future__ import annotations

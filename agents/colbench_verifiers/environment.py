@@ -17,7 +17,7 @@ from colbench_verifiers.taskset import ColBenchTaskset
 
 
 class ColBenchEnvConfig(vf.EnvConfig):
-    """The configuration of one agent. Its harness only chats; it runs on this machine unless another runtime is set."""
+    """The configuration: one agent, whose harness runs on this machine unless another runtime is set."""
 
     agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
@@ -43,7 +43,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
     async def run(self, task: vf.Task, agents: vf.Agents) -> None:
         """Run the dialogue, and score it.
 
-        An error that is neither the agent's nor the model's fault fails the episode.
+        Raises EnvError if something other than the agent failed, such as the human or a server.
         """
         trial = self._trials[task.data.id]
         self._trials[task.data.id] += 1

@@ -26,16 +26,16 @@ LOG_FILES = 5
 
 
 class CommandAgent(OutsideAgent):
-    """An agent that a command starts, in the folder where the run was started and without a shell.
+    """An agent started by a command, without a shell and in the folder where the run was started.
 
     Each dialogue gets its own process, unless the program declares itself concurrent; then one process serves all. A
     process must be ready within `startup_timeout` seconds.
     """
 
     descriptors = 5
-    """Number of open files of one dialogue: its pipes, the lifeline, and the watch for its end."""
+    """Number of files that one dialogue keeps open: three pipes, the lifeline, and the handle that reports the exit."""
     exit_grace = EXIT_GRACE
-    """Seconds that a process has to end by itself, and again after SIGTERM."""
+    """Seconds to wait for a process to end by itself, and then again after SIGTERM."""
 
     def __init__(self, spec: str, command: Sequence[str], *, startup_timeout: float) -> None:
         self.spec = spec

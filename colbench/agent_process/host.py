@@ -44,7 +44,7 @@ from colbench.registry import domain_names
 
 
 def main() -> None:
-    """Run as the process of the agent in the plan on the command line, until standard input ends."""
+    """Build the agent that the plan on the command line names, and serve the harness until standard input ends."""
     plan = msgspec.json.decode(sys.argv[1], type=Plan)
     sys.argv[1:] = []
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 class Wire:
-    """The lines to and from the harness, on files that nothing else in this process writes to or reads."""
+    """The connection to the harness, on copies of standard input and output that no other code in this process uses."""
 
     def __init__(self) -> None:
         self.input: BinaryIO = os.fdopen(os.dup(0), "rb")
@@ -155,7 +155,7 @@ class Host:
         loop.call_soon_threadsafe(requests.put_nowait, None)
 
     async def _enter(self) -> None:
-        """Open an agent that is a context manager, and report whether that worked."""
+        """Open the agent if it is a context manager, and send `entered` or an error to the harness."""
         try:
             if hasattr(self._agent, "__aenter__"):
                 await self._agent.__aenter__()

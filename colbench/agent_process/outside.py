@@ -1,4 +1,4 @@
-"""Common code of agents behind the protocol: the description of each is requested once, for the whole run."""
+"""Code shared by all agents that run outside this process and speak the agent protocol."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OutsideAgent(ABC):
     def describe_domain(self, domain: str) -> dict[str, str]:
         """Return the agent's pins for a run with tasks of one domain.
 
-        Raises UserError, with the agent's reason, if the agent has none.
+        Raises UserError with the agent's own message if the agent cannot describe itself for that domain.
         """
         said = self.ready.domain_descriptions.get(domain, {})
         if isinstance(said, str):

@@ -58,10 +58,10 @@ class AgentProcess(Program):
         self._ending = False
 
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
-        """Start the program, and wait at most this many seconds until it is ready.
+        """Start the program, and wait at most `timeout` seconds until it is ready.
 
-        Raises AgentError if it is not ready, UserError if it reports that the request was wrong, EndpointError if this
-        machine cannot start another process.
+        Raises AgentError if it does not become ready, UserError if it reports a mistake of the user, and EndpointError
+        if it asks to be tried again or this machine cannot start another process.
         """
         self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         await self.spawn()
@@ -77,7 +77,7 @@ class AgentProcess(Program):
             raise
 
     async def enter(self) -> None:
-        """Have the host open its agent's context.
+        """Ask the host to open its agent, and wait until the agent is open.
 
         Raises UserError or EndpointError if that fails, AgentError if the host ends.
         """
@@ -88,7 +88,7 @@ class AgentProcess(Program):
         await self._entering
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Wait for the program to end, or kill it, together with everything that it started."""
+        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
         self._ending = True
         await super().stop(at_once=at_once or self.failure is not None)
         await asyncio.wait([self._reading], timeout=LAST_WAIT)

@@ -27,9 +27,9 @@ CHUNK = 65536
 class Program:
     """A program between `spawn` and `stop`.
 
-    `heard` is called with each line of the program's standard error; `log` is the file that keeps these lines, if there
-    is one. `grace` is the number of seconds to wait for the program to end by itself, and again after SIGTERM; the
-    first of these times can be changed while the program runs.
+    `heard` is called with each line of the program's standard error. `log` is the file with these lines, as error
+    messages should name it; it may be empty. `grace` is the number of seconds to wait for the program to end by itself,
+    and then again after SIGTERM. A new value of `grace` while the program runs changes only the first wait.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Program:
         self._command = command
         self._heard = heard
         self._log = log
-        self.grace = grace
+        self.grace = self._last_grace = grace
         self._last_words = LastWords()
         self._lifeline: int | None = None
 
@@ -58,14 +58,14 @@ class Program:
         self._hearing = asyncio.create_task(self._hear())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Wait for the program to end, or kill it, together with everything that it started."""
+        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
         self.close()
         try:
             if not at_once:
                 await self.ended(self.grace)
         finally:
             self.cut()
-        if not await self.ended(self.grace + LAST_WAIT):
+        if not await self.ended(self._last_grace + LAST_WAIT):
             self._process.kill()
         await asyncio.wait([self._hearing], timeout=LAST_WAIT)
 
@@ -83,7 +83,7 @@ class Program:
         _input(self._process).close()
 
     async def line(self) -> bytes:
-        """Read the program's next line. Raises AgentError if there is none, or if the line is too long."""
+        """Read the program's next line. Raises AgentError if the output ends instead, or if the line is too long."""
         try:
             return await _output(self._process).readuntil(b"\n")
         except asyncio.LimitOverrunError as cause:
@@ -116,7 +116,7 @@ class Program:
         try:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(WATCHDOG)),
-                *(f"--lifeline={lifeline}", f"--grace={self.grace}"),
+                *(f"--lifeline={lifeline}", f"--grace={self._last_grace}"),
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -20,10 +20,10 @@ PROTOCOL = "colbench-agent/1"
 MAX_LINE = 4 * 1024 * 1024
 """Maximum number of bytes in a line, or in a body over HTTP, from an agent."""
 SHOWN = 200
-"""Maximum bytes of an agent's message quoted in a failure's reason."""
+"""Maximum number of bytes of an agent's message that an error quotes."""
 
 SAYS = "it says: "
-"""Prefix of the agent's own words in a reason."""
+"""Text that an error puts before the agent's own words."""
 
 NotNegative = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
@@ -92,7 +92,7 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     description: dict[str, str] = {}
     """Further description for the record; for a Python agent its class, its source, and its own description."""
     domain_descriptions: dict[str, dict[str, str] | str] = {}
-    """The agent's description for tasks of each domain; a string instead gives the reason why there is none."""
+    """For each domain, the agent's further description in runs of that domain, or a message why it has none."""
 
 
 class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
@@ -100,7 +100,7 @@ class Entered(Struct, frozen=True, kw_only=True, tag="entered"):
 
 
 class Spared(Struct, frozen=True, kw_only=True, tag="spared"):
-    """From the agent: seconds of the pending reply spent waiting for a model server; they do not count."""
+    """From the agent: seconds of a pending reply that do not count as its time, such as a wait for a model server."""
 
     episode: str
     seconds: Seconds
@@ -113,7 +113,7 @@ class Learned(Struct, frozen=True, kw_only=True, tag="learned"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From the host of a Python agent: its current waits for model servers, one line per server."""
+    """From the host of a Python agent: one sentence for each model server that it currently waits for."""
 
     sentences: tuple[str, ...]
 
@@ -213,7 +213,7 @@ def read_answer(line: bytes) -> Reply | Error:
 
 
 def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
-    """Return the reply as a message. Raises the exception of an error; its text follows `quoted`."""
+    """Convert a reply to a Message. Raise an error as an exception, whose text begins with `quoted`."""
     if isinstance(answer, Error):
         raise as_error(answer, quoted)
     counts = answer.usage

@@ -1,8 +1,8 @@
 """A Python agent in its own process, as seen by the harness; `host` runs in that process.
 
 None of the agent's code is imported here. The host measures the time of each reply, because only the host sees what
-blocks its event loop; the harness counts the same seconds, minus those that the host excludes, and stops a host that
-does not respond.
+blocks its event loop. The harness also counts the seconds, minus those that the host excludes, so that it can stop a
+host that does not respond.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from colbench.messages import Message
 STARTUP = 1800.0
 """Maximum seconds until the host is ready: an agent may load a model when it is built."""
 HOST_GRACE = 2 * GRACE
-"""Seconds after the limit of a dialogue within which the host must report the timeout."""
+"""Seconds that the host has, after the time limit of a dialogue, to report the timeout."""
 _BOOT = (
     "import json, sys; plan = json.loads(sys.argv[1]); sys.path[:] = plan['path']; "
     "from colbench.agent_process.host import main; main()"

@@ -1,12 +1,12 @@
-"""Run a command, and stop it with everything that it started when standard input ends.
+"""A program that runs a command and, when standard input ends, stops the command with everything that it started.
 
-Run as a program: `python -I watchdog.py COMMAND...`. The process that starts it keeps the other end of standard input
+Run it as `python -I watchdog.py COMMAND...`. The process that starts the watchdog keeps the other end of standard input
 open. The system closes that end when the process dies, even by `kill -9`, so nothing outlives it. Descendants that left
 the command's process group or session are found too: the watchdog is the subreaper of its descendants, so it becomes
 the parent of every descendant whose own parent has died.
 
-`python -I watchdog.py --lifeline=FD --grace=SECONDS COMMAND...` watches the inherited pipe FD in place of standard
-input, which then belongs to the command, as does standard output; this process keeps neither open.
+With `--lifeline=FD --grace=SECONDS` before the command, the watchdog watches the inherited pipe FD instead of standard
+input. Standard input and output then belong to the command; the watchdog keeps neither open.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STDIN, STDOUT = 0, 1
 
 
 def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) -> int:
-    """Run the command until it or the lifeline ends. Returns its exit code; 128 + N if signal N ended it."""
+    """Run the command until it or the lifeline ends. Return its exit code, or 128 + N if signal N ended it."""
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:

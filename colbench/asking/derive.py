@@ -33,7 +33,7 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return rollouts in their order, with `asking` derived for those written before rollouts contained it.
+    """Return the rollouts in the same order; derive `asking` for those that an older version wrote without it.
 
     A rollout stays unchanged if `tasks` does not contain its task, or contains another version.
     """
@@ -67,7 +67,7 @@ class _Question(Struct, frozen=True):
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
-    """Return the measures of the questions in a dialogue with marked turns.
+    """Return the measures of the questions in a dialogue whose turns contain the decisions asked for and revealed.
 
     None if a failure that is not the agent's cut the dialogue short.
     """
@@ -115,7 +115,7 @@ def _in_answer(
 
 
 def _questions(turns: Sequence[Turn], known: frozenset[str]) -> list[_Question]:
-    """Return the turns that the human replied to."""
+    """Return the agent's questions, which are the turns that the human replied to."""
     found = []
     for turn in turns:
         if turn.human is not None:

@@ -21,7 +21,7 @@ FAILURE_CLASSES: tuple[FailureClass, ...] = get_args(FailureClass)
 
 
 def failure_class(rollout: Rollout, mode: str = "default") -> FailureClass | None:
-    """Return the class of a failed dialogue; None if it succeeded, is unscored, or its domain has no success.
+    """Return the class of a failed dialogue; None if it succeeded, is unscored, or its domain does not define success.
 
     A failure of the agent itself is `crashed` in every domain.
     """

@@ -1,4 +1,4 @@
-"""The first message of a dialogue: the request and, on demand, every hidden decision."""
+"""The first message of a dialogue: the request and, with `--told all`, every hidden decision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SIGNATURE = re.compile(r"(?:(?<=[.!?])\s+|\n+|\A)[^.!?\n]*\bdef [^\n]*\s*\Z")
 def opening(task: Task, told: Told) -> str:
     """Return the human's first message: the request, plus every hidden decision if the run reveals all of them.
 
-    A signature stays at the end. Raises UserError if the run reveals all decisions, but those of the task are unknown.
+    If the request ends with a signature, the decisions are inserted before it. Raises UserError if the run reveals all
+    decisions, but those of the task are unknown.
     """
     if told == "asked":
         return task.request

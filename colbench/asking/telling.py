@@ -1,8 +1,9 @@
 """The decisions of a task that a reply of the human reveals.
 
-A reply reveals a decision that it states word for word. A model that plays the human uses its own words: its reply also
-reveals a decision if it contains all numbers and texts of the statement that the request lacks, or most of the
-statement's words, or if the message asked for exactly this decision and the reply answers, for example with "no".
+A reply reveals a decision that it states word for word. A model that plays the human uses its own words, so its reply
+also reveals a decision if it contains most words of the decision's statement, or all of the statement's numbers and
+texts that the reference has and the request lacks. A reply that reveals nothing in these ways, such as "no", reveals
+the decisions that the agent asked for (at most `MOST_FACTS`), unless it declines to answer, as in "I don't know".
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from colbench.registry import get_domain
 from colbench.task import Fact, Task
 
 MOST_WORDS = 0.6
-"""Minimum share of a statement's words that a paraphrase must contain."""
+"""Minimum share of a statement's words that a reply must contain to reveal the statement."""
 LONGEST_REPLY = 20_000
 """Maximum number of characters of a human's reply to search."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
@@ -31,7 +32,7 @@ DECLINES = re.compile(
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",
     re.IGNORECASE,
 )
-"""Pattern that marks a reply without an answer."""
+"""Pattern of replies that decline to answer."""
 
 Literals = frozenset[object]
 

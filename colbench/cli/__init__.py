@@ -20,9 +20,9 @@ from colbench.errors import UserError, describe_exception
 from colbench.version import __version__
 
 GROUP = "colbench.commands"
-"""Entry points for commands of other packages, such as the leaderboard's. Each names a module whose `add_to` adds the
-command to the parser. The module may also define `EXAMPLES`, command lines for the help, and `MOVED`, the old spellings
-of commands, each with the command that replaces it."""
+"""The group of entry points for commands of other packages, such as the leaderboard's. Each entry point names a module
+whose `add_to` adds the command to the parser. The module may also define `EXAMPLES`, command lines for the help, and
+`MOVED`, which maps old spellings of commands to the commands that replace them."""
 
 
 class Command(NamedTuple):
@@ -75,10 +75,7 @@ def _moved(command: str) -> Mapping[str, str]:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the command-line parser; only `command` gets its flags.
-
-    All other commands get only their summaries.
-    """
+    """Return the command-line parser, with the flags of `command` and only a summary of every other command."""
     top = CommandParser(
         prog="colbench", description="How well does an LLM agent work with a person?"
     )

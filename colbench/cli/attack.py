@@ -60,7 +60,7 @@ def check_flags(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one line for each attack and control, and the totals.
+    """Print one line for each attack and each control (an honest answer or page), and the totals.
 
     Return 1 if an attack reached something or a control failed, else 0.
     """
@@ -120,7 +120,7 @@ def _print_json(report: Report) -> None:
 
 
 def print_report(report: Report, honest: str = HONEST_ANSWERS) -> None:
-    """Print the table, the sandbox or browser, and the totals; `honest` describes controls that passed."""
+    """Print the findings, what was attacked, and the totals; `honest` is the phrase for controls that passed."""
     from rich.table import Table
 
     from colbench.console import console

@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, attack the sandboxes, or serve faults, as the flags say.
 
-    Return 1 if answers cannot be scored safely or an attack succeeds, else 0.
+    Return 1 if answers cannot be scored safely, an attack succeeds, or a control of the attacks fails, else 0.
     """
     attack.check_flags(args)
     if args.attack:

@@ -94,7 +94,7 @@ def _workers(evaluation: Evaluation) -> str:
 
 
 def _size(evaluation: Evaluation) -> str:
-    """Return the number of tasks and dialogues of a run, and of its shard."""
+    """Return a text with the number of tasks and dialogues of a run, and of dialogues in its shard."""
     config, tasks = evaluation.config, len(evaluation.tasks)
     dialogues = count(tasks * config.trials, "dialogue")
     size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
@@ -106,7 +106,7 @@ def _size(evaluation: Evaluation) -> str:
 def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
     """Write and show the report of the finished dialogues.
 
-    Return 1 if a cell is still pending or if the agent raised an exception in every dialogue, else 0.
+    Return 1 if a dialogue is unscored or if the agent raised an exception in every dialogue, else 0.
     """
     from colbench.cli.report import write_and_show
 

@@ -1,4 +1,4 @@
-"""Command lines that the help of each command shows, from the first one to try to the less usual."""
+"""Example command lines for the help of each command, the first one to try first."""
 
 from __future__ import annotations
 

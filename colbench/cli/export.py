@@ -79,7 +79,7 @@ def check_hub_flags(args: argparse.Namespace) -> None:
 
 @contextmanager
 def uploading() -> Iterator[None]:
-    """Show that an upload is in progress; only in a terminal."""
+    """Show in a terminal that an upload is in progress."""
     from colbench.console import errors
 
     with errors().status("uploading …") if errors().is_terminal else nullcontext():
@@ -125,7 +125,7 @@ def _report(place: str, tasks: Sequence[Task], more: str = "") -> None:
 
 
 def _writer(path: Path, form: str | None) -> export.Write:
-    """Return the function that writes a format; by default, the file's suffix chooses the format.
+    """Return the function that writes a file in a format; by default, the suffix of the file determines the format.
 
     Raises UserError if the suffix is unknown, or belongs to another format.
     """

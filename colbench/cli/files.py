@@ -20,7 +20,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
 def written_whole(path: Path, *, overwrite: bool, flag: str = "--out") -> Iterator[Path]:
     """Yield a temporary file next to `path`; it replaces `path` on success and is removed on an error.
 
-    Raises UserError, which names the flag, if `path` cannot be written, before any work is done.
+    If `path` cannot be written, raises a UserError that names the flag, before any work is done.
     """
     part = path.parent / f".{path.name}.{os.getpid()}.part"
     try:

@@ -1,4 +1,7 @@
-"""`colbench repair`: make a damaged run folder usable again; dropped lines are kept in another file of the folder."""
+"""`colbench repair`: make a damaged run folder usable again.
+
+Invalid lines of `rollouts.jsonl` are moved to `rollouts.dropped.jsonl`.
+"""
 
 from __future__ import annotations
 

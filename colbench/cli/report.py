@@ -1,4 +1,4 @@
-"""`colbench report`: rebuild and show the report of a run, or upload its dialogues to the Hugging Face Hub."""
+"""`colbench report`: rebuild and show the report of a run; optionally upload its dialogues to the Hugging Face Hub."""
 
 from __future__ import annotations
 

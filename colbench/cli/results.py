@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag that the format requires is missing, or one that it does not support is given."""
+    """Raise UserError if the format requires a flag that is missing, or does not use a flag that is given."""
     hub = args.format == "hf-eval-results"
     if hub and not args.dataset:
         raise UserError("--dataset: set the benchmark's dataset repository, such as me/colbench")

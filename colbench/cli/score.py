@@ -1,7 +1,7 @@
 """`colbench score`: score the answers of a run again, without asking any model, and show what changed.
 
-Settings given here, such as --scoring, are stored in `run.json` and also apply to later reports and bundles; `colbench
-report --scoring MODE` changes one report alone.
+Settings given here, such as --scoring, are stored in `run.json`, so they also apply to later reports and bundles. To
+change the mode of a single report, use `colbench report --scoring MODE` instead.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ WHERE = ("executor", "processes")
 AT_ONCE = 32
 """Maximum number of answers in progress: being scored, or waiting for a sandbox worker or browser."""
 AHEAD = 8
-"""Number of answers to start at a time for each sandbox worker."""
+"""Maximum number of answers in the queue of a local executor, per sandbox worker."""
 AHEAD_OF_A_CLUSTER = 1024
-"""Number of answers to start at a time if the number of nodes is not fixed."""
+"""Maximum number of answers in the queue of a cluster, whose number of nodes may change."""
 
 
 def add_to(commands: Any) -> None:
@@ -72,7 +72,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, show the difference, and report.
+    """Score the answers again, show what changed, and write the report.
 
     Return 1 if scoring failed for a dialogue, which stays unscored or keeps its old verdict, else 0.
     """
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
-    """Return the positions of a run's dialogues in its file, ordered by when each first ended.
+    """Return the byte offset of each dialogue's last line in the run's file, in the order of the first lines.
 
     Raises UserError if the run has no dialogues, or if scoring again would remove metrics that cannot be computed here.
     """
@@ -174,7 +174,10 @@ async def _rescore(
     config: RunConfig,
     file: BinaryIO,
 ) -> tuple[Delta, Lost]:
-    """Score rollouts again and write them to a file in the same order. If scoring fails, the old verdict stays."""
+    """Score rollouts again and write them to a file in the same order; return the changes and the failures.
+
+    If scoring a rollout fails, its old verdict is written.
+    """
     delta, lost = Delta(), Lost()
     most = AHEAD * workers(config.sandbox_workers) if is_local(config) else AHEAD_OF_A_CLUSTER
     async with executor:
@@ -194,7 +197,7 @@ async def _rescore(
 
 
 def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> None:
-    """Print which settings of the run were changed for good, if any."""
+    """Print which settings of the run were permanently changed, if any."""
     from colbench.console import console
 
     changed = [name for name in FLAGS if getattr(before, name) != getattr(after, name)]

@@ -1,4 +1,4 @@
-"""`colbench doctor --serve-faults`: a scripted model server with faults selected by the model's name."""
+"""`colbench doctor --serve-faults`: a scripted model server that fails in the way that the model's name selects."""
 
 from __future__ import annotations
 

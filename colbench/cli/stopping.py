@@ -1,4 +1,4 @@
-"""Handling of SIGINT and SIGTERM: the first signal ends a run in order, a second signal or a time limit at once."""
+"""Handling of SIGINT and SIGTERM: the first signal stops a run cleanly; a second one or a time limit exits at once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
 """Maximum seconds from the first signal to the end of the process, whatever happens."""
 INTERVAL = 0.5
-"""Seconds between two interruptions of the agent's or the human's code after the first signal."""
+"""Seconds between two attempts to interrupt an agent's or a human's code that is still running after the signal."""
 
 
 class Stop:
-    """The state of a command that SIGINT and SIGTERM stop in order."""
+    """A handler of SIGINT and SIGTERM that stops a command cleanly, and remembers the first signal."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -36,7 +36,7 @@ class Stop:
         return 128 + self._number if self._number else 0
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work in a separate event loop, until it ends or a signal cancels it."""
+        """Run `work` in a new event loop, until it ends or a signal cancels it."""
         try:
             event_loop.run(self._cancellable(work))
         except asyncio.CancelledError:
@@ -50,7 +50,7 @@ class Stop:
         await work
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal."""
+        """Cancel the work, or raise KeyboardInterrupt if nothing runs; at the second signal, exit at once."""
         if self._number:
             os._exit(self.code)
         self._number = number
@@ -78,7 +78,7 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Let SIGINT and SIGTERM stop the work of a command in order."""
+    """Let SIGINT and SIGTERM stop the work of a command cleanly."""
     stop = Stop()
     before = {number: signal.signal(number, stop.on_signal) for number in SIGNALS}
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, stop.on_alarm)

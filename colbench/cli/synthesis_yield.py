@@ -1,4 +1,4 @@
-"""The display of `colbench tasks synthesize`: progress while it runs, and the yield by reason at the end."""
+"""The display of `colbench tasks synthesize`: its progress, then how many texts became tasks and why others did not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from colbench.synthesis.seeds import Seed
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines when standard error is not a terminal."""
+"""Seconds between two lines of progress when standard error is not a terminal."""
 SHOWN_PENDING = 3
 
 
@@ -62,7 +62,7 @@ class Spent(Struct):
 
 
 class Yield:
-    """Outcomes of the seed texts so far, over all attempts."""
+    """Numbers of accepted and rejected seed texts, and the tokens spent on them, including earlier runs."""
 
     def __init__(
         self,
@@ -99,13 +99,13 @@ class Yield:
         return self.texts - self.done
 
     def spending(self) -> Iterator[tuple[str, str]]:
-        """Yield each model's purpose with its tokens and cost."""
+        """Yield a label for each model, and the tokens and cost of that model."""
         yield "tokens of the author model", self.writing.text(self.prices[0])
         if self.guessing.usage.requests or self.guessing.uncounted:
             yield "tokens of the guesser", self.guessing.text(self.prices[1])
 
     def text(self) -> str:
-        """Return one line for the progress: the yield, and the tokens and cost of both models."""
+        """Return one line for the progress: the share of accepted texts, and the tokens and cost of both models."""
         share = percent(self.accepted / self.done if self.done else None)
         both = (self.writing, self.guessing)
         tokens = sum(spent.usage.prompt_tokens + spent.usage.completion_tokens for spent in both)
@@ -115,7 +115,7 @@ class Yield:
 
 
 def show(found: Yield, ledger: Ledger, pending: Sequence[str], *, as_json: bool) -> None:
-    """Print the yield: a line for each reason, the pending texts, and the cost."""
+    """Print why texts are pending, how many were accepted, how many were rejected for each reason, and the cost."""
     if as_json:
         sys.stdout.write(msgspec.json.encode(_summary(found, ledger)).decode() + "\n")
         return
@@ -162,7 +162,7 @@ def _summary(found: Yield, ledger: Ledger) -> dict[str, Any]:
 
 @contextmanager
 def progress(found: Yield) -> Iterator[Callable[[Outcome], None]]:
-    """Show the progress; call the yielded function with each outcome."""
+    """Show the progress. The caller passes each outcome to the yielded function."""
     if found.done:
         errors().print(
             f"[dim]resumed: {found.done} of {count(found.texts, 'text')} already done[/dim]"

@@ -37,7 +37,7 @@ T = TypeVar("T")
 GROUP = "colbench.recipes"
 OPENAI = "openai:"
 ANSWERS_AT_ONCE = {"openai": {"single_turn": True}, "vllm": {"single_turn": True}}
-"""Arguments that make an agent which normally asks questions answer at once."""
+"""Arguments, by type of agent, with which the agent of --guess answers at once instead of asking questions."""
 FLAGS = (
     ("--model", "SPEC", "the model that writes: openai:MODEL[@BASE_URL]"),
     ("--source", "FILE", "the seed texts: one JSON object with a `text` per line, or plain lines"),
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Synthesis:
-    """One synthesis, with all flags resolved before any request is sent or file is written."""
+    """One synthesis. The constructor checks all flags, so a mistake is reported before any request is sent."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         from colbench.synthesis.author import AuthorOptions
@@ -221,7 +221,7 @@ def _known(recipe: Recipe, sources: list[str]) -> TaskIndex:
 
 
 def _named(theirs: str, ours: str, resolve: Callable[[], T]) -> T:
-    """Return the function's result; in its error messages, replace the flag `theirs` with `ours`."""
+    """Return the result of `resolve`. If it raises UserError, replace the flag `theirs` with `ours` in the message."""
     try:
         return resolve()
     except UserError as error:

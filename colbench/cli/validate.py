@@ -1,8 +1,8 @@
 """`colbench tasks validate`: check that tasks can be scored: every reference must score 1 and an empty answer 0.
 
-In frontend design the reference must also render twice to the same picture and blocks. Returns 1 if a reference does
-not score 1 in the default mode, an empty answer does not score 0, a reference does not give the same result twice, or a
-row of a task file is malformed. Rows that repeat a task are listed.
+In frontend design, two renders of the reference must also be equal. Returns 1 if a task fails one of these checks
+(references must score 1 in the default mode only) or a row of a task file is malformed. Rows that repeat a task are
+only listed.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_idle(args: argparse.Namespace) -> None:
-    """Raise UserError if a flag has no effect because of another flag."""
+    """Raise UserError if a flag would have no effect together with the other flags."""
     if args.trial is not None and args.task is None:
         raise UserError("--trial: selects a trial of --task; set --task as well")
     printing = args.list or any(
@@ -105,8 +105,8 @@ def _refuse_idle(args: argparse.Namespace) -> None:
     if printing and (args.open or args.port is not None):
         flag = "--open" if args.open else "--port"
         raise UserError(
-            f"{flag}: configures the web viewer, which the other flag replaces; "
-            "leave one of them out"
+            f"{flag}: configures the web viewer, but --list, --failed, --task, --notes and --export "
+            f"do not start it; leave {flag} out"
         )
 
 
@@ -153,7 +153,7 @@ def print_notes(folders: Sequence[str], form: str) -> int:
 
 
 def show_list(folder: str, wanted: str | None) -> None:
-    """Print a line for each dialogue (`wanted` is None), each failed one (""), or each of one failure class."""
+    """Print a line for each dialogue that `wanted` selects: None for all, "" for failed ones, or a failure class."""
     from colbench.console import console
     from colbench.viewer.index import RunIndex
 
@@ -266,7 +266,7 @@ def verdict(mode: str, score: Score, domain: Domain) -> None:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a human-readable score; pages, which do not just succeed or fail, are described by all their metrics."""
+    """Return a score in words: the primary metric if the domain has success, else all metrics, as for pages."""
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

@@ -1,1 +1,1 @@
-"""Comparing runs on the same tasks, cell by cell: `colbench compare` and `colbench.compare`."""
+"""Comparison of runs on the same tasks, trial by trial: `colbench compare` and `colbench.compare`."""

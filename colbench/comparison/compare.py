@@ -29,8 +29,8 @@ def compare(
         scoring: Scoring mode, such as `official`.
 
     Raises:
-        UserError: The runs differ in more than the agent (the message names the pins that differ), share no task, or
-            one of them has no dialogue.
+        UserError: There are too many runs, one of them has no dialogue, they share no task, or they differ in more than
+            the agent; in the last case, the message names the settings that differ.
     """
     runs = (first, second, *more)
     _require(runs)

@@ -20,7 +20,7 @@ PAIRS = 15
 TASKS = 3
 """Maximum number of differing tasks to name."""
 SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
-"""Measures to show if there are more than two runs, after the headline and the leading metric."""
+"""Measures in the table of more than two runs, after the headline measure and the leading metric of the domain."""
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -60,7 +60,9 @@ def _two(comparison: Comparison, domain: DomainComparison, pair: Pair) -> None:
         if line:
             _line(line)
     if pair.left_out:
-        _line(f"Left out: {count(pair.left_out, 'cell')} that only one of the two runs has scored.")
+        _line(
+            f"Left out: {count(pair.left_out, 'cell')} that at least one of the two runs has not scored."
+        )
 
 
 def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair) -> Table:

@@ -1,7 +1,7 @@
-"""The dialogues of several runs on one task, side by side, as HTML packed in blocks.
+"""The dialogues of several runs on the same tasks, side by side, as compressed blocks of HTML.
 
-A dialogue is read when its block is packed. A block is unpacked when one of its tasks is opened, so thousands of
-dialogues add only their compressed size to the page. The templates escape every text.
+Only the dialogues of one block are in memory at a time. The page's script unpacks a block when one of its tasks is
+opened, so thousands of dialogues add only their compressed size to the page. The templates escape every text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from colbench.rollout_file import RolloutReader
 from colbench.task import Task
 
 BLOCK = 20
-"""Number of tasks packed together."""
+"""Number of tasks in a block."""
 LONGEST = 50_000
 """Maximum number of characters of any one text on the page; the run folder has the whole text."""
 
@@ -49,7 +49,7 @@ class Dialogue(Struct, frozen=True, kw_only=True):
     answer: str
     score: str
     outcome: str
-    """The dialogue's class, such as `guessed`; empty if it is unscored."""
+    """`succeeded` or the failure class, such as `guessed`; empty if unscored or if the domain has no success."""
     verdict: str
     """The outcome in words."""
     remarks: Sequence[str]
@@ -58,7 +58,7 @@ class Dialogue(Struct, frozen=True, kw_only=True):
 
 
 class RunDialogues(NamedTuple):
-    """The dialogues of a run on the common tasks, each read from the run's file when it is shown."""
+    """The dialogues of a run on the common tasks, each read from the run's file when it is needed."""
 
     name: RunName
     cells: Cells
@@ -66,7 +66,7 @@ class RunDialogues(NamedTuple):
 
 
 class SideBySide:
-    """A builder of the parts of a page about single tasks; `tasks` holds the tasks that are still available, by ID."""
+    """A builder of HTML with the dialogues on each task; `tasks` has, by ID, the tasks that can still be loaded."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class SideBySide:
             yield b64encode(packed).decode("ascii")
 
     def trials(self, task: TaskDifference) -> list[list[Dialogue | None]]:
-        """Return the dialogues on a task: for each trial, one per run; None if the run has none."""
+        """Return the dialogues on a task: a row for each trial, a column for each run; None for a missing dialogue."""
         rows = [run.cells[task.task_id, task.task_hash] for run in self._runs]
         return [
             [

@@ -31,7 +31,7 @@ from colbench.stats.resampling import shared_bootstrap_means
 from colbench.task import Task
 
 SUCCEEDED = "succeeded"
-"""Outcome of a successful cell; the other outcomes are the failure classes."""
+"""Outcome of a cell (one trial of one task) that succeeded; the outcome of a failed cell is its failure class."""
 Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 """The dialogues of a run by task and trial."""
 
@@ -63,13 +63,13 @@ def _planned(row: dict[int, DialogueStats], trials: range) -> dict[int, Dialogue
 
 
 class _Taken(NamedTuple):
-    """The comparison by one measure."""
+    """The results of comparing all runs by one measure."""
 
     measure: Measure
     means: list[Interval | None]
-    """Means by run; None if no cell has the measure."""
+    """The mean of each run; None if no cell of the run has the measure."""
     differences: list[Difference | None]
-    """Differences by pair; None if no common cell has the measure."""
+    """The difference of each pair of runs; None if no cell has the measure in both."""
 
 
 class _Domain:
@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Compute a measure for all dialogues; only values derived from the measure are kept."""
+        """Compare all runs by one measure; to save memory, its values for single dialogues are not kept."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(
@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells that one run solved and the other failed."""
+        """Count, by failure class, the cells that the run `won` solved and the run `lost` failed."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()
@@ -232,7 +232,7 @@ def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:
 
 
 def _families(runs: Sequence[Run]) -> dict[str, str]:
-    """Return the family of each task by its id; empty if no run's source still provides its tasks."""
+    """Return the family of each task by the task's id; empty if the tasks of no run can still be loaded."""
     tasks: list[Task] = next(filter(None, (run.known_tasks() for run in runs)), [])
     return {task.id: task.family for task in tasks}
 

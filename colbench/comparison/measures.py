@@ -16,12 +16,12 @@ from colbench.report.dialogue_stats import DialogueStats, RoleStats
 from colbench.report.verdicts import reported_metrics
 
 NOT_COMPARED = {"needed_questions", "questions"}
-"""Measures of the questions that are left out: one depends only on the task, the other counts as effort."""
+"""Measures of asking that are left out: the first depends only on the task, the second is a measure of effort here."""
 Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and the function that computes it for one dialogue of a run, or returns None if it is undefined."""
+    """A measure, and the function that computes it for one dialogue; None means that it is undefined there."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return success on dialogues in which every hidden decision was revealed: a measure of only the writing."""
+    """Return success on the dialogues in which every hidden decision was revealed; it measures writing, not asking."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking

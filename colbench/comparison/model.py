@@ -23,7 +23,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     """Human-readable name, in lower case."""
     group: Group
     unit: str = "%"
-    """`%` for a share, shown times 100 with differences in percentage points; else the unit of a plain number."""
+    """`%` for a share: values are shown as percentages, differences in percentage points. Else the unit of a number."""
     direction: Literal["higher", "lower"] = "higher"
     """The direction of better values, higher or lower."""
     bounds: tuple[float, float] | None
@@ -39,31 +39,34 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Mean of the first run over the tasks; the value of a task is the mean over its trials."""
     theirs: float
     mean: Interval
-    """The mean of the first run minus the second; the interval is a bootstrap over the tasks."""
+    """Mean of the first run minus that of the second, with an interval from a bootstrap over the tasks."""
     won: int
     """Number of tasks on which the first run is better, that is, better in most pairs of trials."""
     tied: int
     lost: int
     win_rate: Interval
-    """Share of tasks won or, with several trials, of pairs of trials; a tie counts half."""
+    """Share of tasks won; with several trials, share of pairs of trials won. A tie counts half."""
     test: Significance
-    """McNemar's exact test for successes with one trial each, else sign flips over the tasks."""
+    """McNemar's exact test for success with one trial of each task, else a sign-flip permutation test over tasks."""
     signs: Significance
     """The exact sign test of tasks won against tasks lost."""
     only_mine: int | None = None
     """Number of cells in which only the first run succeeded. None for measures other than success."""
     only_theirs: int | None = None
     least_detectable: float | None
-    """The difference that these tasks would detect with a power of 80%.
+    """The smallest difference that a test on these tasks would detect with a power of 80%.
 
-    The test is two-sided, at 5%, by the normal approximation. None for a single task.
+    It assumes a two-sided test at 5% and the normal approximation. None for a single task.
     """
     tasks_needed: int | None
-    """Number of tasks like these that would make the observed difference just detectable; None if it is 0."""
+    """Number of tasks like these that would make the observed difference just detectable.
+
+    None for a single task, or if the difference is 0.
+    """
     trials_needed: int | None
     """Number of trials of each of these tasks that would make the observed difference just detectable.
 
-    None if it is unknown (one trial) or no number is enough.
+    None as for `tasks_needed`, if no task has several trials, or if no number is enough.
     """
 
 
@@ -80,7 +83,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     differences: dict[str, Difference]
     """Differences by measure; measures that no common cell has are left out."""
     theirs_failed: dict[str, int] | None
-    """Number of cells that only the first run solved, by failure class; None in a domain without success."""
+    """Numbers of cells that only the first run solved, by the second's failure class; None if success is undefined."""
     mine_failed: dict[str, int] | None
 
 
@@ -94,7 +97,7 @@ class RunMeans(Struct, frozen=True, kw_only=True):
 
 
 class TaskDifference(Struct, frozen=True, kw_only=True):
-    """A task on which two runs differ by more than a tie."""
+    """A task on which the results of at least two of the runs differ by more than a tie."""
 
     task_id: str
     task_hash: str
@@ -159,7 +162,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     runs: tuple[RunName, ...]
     mismatches: tuple[Mismatch, ...]
-    """Pins that differ although the runs are compared; empty unless the comparison was forced."""
+    """Pins that differ between the runs; empty unless the comparison was forced."""
     notes: tuple[str, ...]
     """Warnings about the comparison."""
     domains: dict[str, DomainComparison]
@@ -171,8 +174,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
         """
         if len(self.domains) != 1 or len(self.runs) != 2:
             raise UserError(
-                f"{len(self.runs)} runs are compared on {' and '.join(self.domains)}; "
-                "take one pair from `domains[NAME].pairs`"
+                f"{len(self.runs)} runs are compared on {' and '.join(self.domains)}, but `difference` "
+                "needs two runs on one domain; choose one of `domains[NAME].pairs`"
             )
         found = next(iter(self.domains.values())).pairs[0].differences
         if measure not in found:

@@ -1,4 +1,4 @@
-"""The page of a comparison: one file that works offline, makes no network request and needs no other file."""
+"""The page of a comparison: one HTML file that works offline and needs no other file."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ TEMPLATES.filters |= {
 COSTS = ("turns", "agent_words", "agent_tokens", "cost")
 """Measures of effort against which the charts plot quality."""
 LARGE = 20_000
-"""Maximum number of dialogues on a page, unless a single task has more; tasks with the largest differences come
-first."""
+"""Maximum number of dialogues on a page, unless a single task has more. If there are too many, the tasks with the
+largest differences are shown."""
 COLUMNS = ("ask_f1", "turns", "human_words", "agent_words", "agent_tokens", "cost")
-"""Measures in the table of runs, after the headline and the leading metric."""
+"""Measures in the table of runs, after the headline measure and the leading metric of the domain."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -78,12 +78,12 @@ class DomainView(Struct, frozen=True, kw_only=True):
     columns: Sequence[Measure]
     charts: Sequence[tuple[str, Markup]]
     outcomes: Sequence[tuple[str, str]]
-    """The outcomes that occur, as their classes and their human-readable names."""
+    """The outcomes that occur: the name of each and its words, such as `no_answer` and `no answer`."""
     stacks: Sequence[tuple[RunName, Markup, dict[str, int]]]
     """Each run's outcomes as a stacked bar, with their numbers."""
     pairs: Sequence[PairView]
     index: Sequence[dict[str, object]]
-    """The differing tasks that are shown, for the script."""
+    """The tasks that the page's script lists: those with different results that fit on the page."""
     blocks: Sequence[str]
 
 
@@ -210,7 +210,9 @@ def _pair(comparison: Comparison, domain: DomainComparison, pair: Pair) -> PairV
         for group, title in text.GROUPS.items()
     ]
     left_out = (
-        [f"{pair.left_out:,} cells are left out because only one of the two runs has scored them."]
+        [
+            f"{pair.left_out:,} cells are left out because at least one of the two runs has not scored them."
+        ]
         if pair.left_out
         else []
     )

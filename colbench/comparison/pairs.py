@@ -15,7 +15,7 @@ from colbench.stats.power import least_detectable, tasks_needed, trials_needed, 
 from colbench.stats.resampling import flipped_sums, shared_bootstrap_means
 
 Values = Mapping[TaskKey, Mapping[int, float]]
-"""A measure of a run by task and trial; undefined cells are absent."""
+"""The values of a measure in a run by task and trial; cells in which it is undefined are absent."""
 
 
 class _Task(NamedTuple):
@@ -32,7 +32,7 @@ class _Task(NamedTuple):
 def compare_values(
     measure: Measure, mine: Values, theirs: Values, *, binary: bool
 ) -> Difference | None:
-    """Return the difference of two runs by a measure, its p-values not adjusted; None if they share no cell.
+    """Return the difference of two runs by a measure, with unadjusted p-values; None if no cell has a value in both.
 
     `binary`: True if the values are successes, 0 or 1.
     """
@@ -77,7 +77,7 @@ def _common(mine: Values, theirs: Values) -> list[_Task]:
 
 
 def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list[float]]:
-    """Return the tasks that are won, tied and lost, and the share of pairs of trials won on each task."""
+    """Return the numbers of tasks won, tied and lost, and the share of pairs of trials won on each task."""
     epsilon = EPSILON if measure.unit == "%" else 0.0
     shares = [win_share(task.mine, task.theirs, epsilon) for task in tasks]
     if measure.direction == "lower":
@@ -94,7 +94,7 @@ def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test if `only` counts the tasks that one run alone solved, else a sign-flip test."""
+    """Return McNemar's test if `only` has, for each run, the number of tasks that it alone solved; else sign flips."""
     import numpy as np
 
     if only:

@@ -1,4 +1,4 @@
-"""Pins that runs must share to be compared: the tasks, the human, the turns, the scorers. Only the agent may differ."""
+"""Recorded settings (pins) that runs must share to be compared, such as tasks, human and scorers. Agents may differ."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from colbench.run import Run
 from colbench.run_folder import flat_pins
 
 FREE = {"seed", "record_tokens", "tasks"}
-"""Pinned settings, besides the agent's, that may differ because they do not change measurements.
+"""Pinned settings, in addition to the agent's, that may differ because they do not change what is measured.
 
-Tasks are compared by hash.
+`tasks` names the source; the tasks themselves are compared by their hash.
 """
 UNKNOWN = "–"
 
@@ -91,7 +91,7 @@ def _pins(run: Run, mode: str) -> dict[str, str]:
 
 
 def _scorers(run: Run, mode: str) -> dict[str, str]:
-    """Return the scorers of the verdicts by domain; failures of the agent have none."""
+    """Return the scorers of a run by domain; dialogues that ended because the agent failed have no scorer."""
     found: dict[str, set[str]] = {}
     for dialogue in _dialogues(run):
         score = dialogue.scores.get(mode)

@@ -89,7 +89,7 @@ def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Mea
 
 
 def labeled(domain: DomainComparison, measure: Measure, found: Difference) -> str:
-    """Return the label of a measure, with the number of tasks in parentheses if not all tasks count."""
+    """Return the label of a measure, followed by the number of tasks in parentheses if some tasks lack the measure."""
     few = f" ({found.tasks:,})" if found.tasks < domain.tasks else ""
     return f"{measure.label}{few}"
 
@@ -126,7 +126,10 @@ def _adjusted(found: Difference) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return the detectable difference, and the number of tasks needed to detect the observed one; "" for one task."""
+    """Return a sentence: the smallest detectable difference, and how many tasks would detect the observed one.
+
+    Empty for a single task, or if no dialogue can be compared.
+    """
     found = pair.differences.get(domain.headline)
     if found is None or found.least_detectable is None:
         return ""
@@ -152,12 +155,12 @@ def needs(found: Difference) -> str:
 
 
 def failures(counts: Mapping[str, int]) -> str:
-    """Return outcomes by number: `58 guessed, 1 wrong code`."""
+    """Return the number of dialogues with each outcome: `58 guessed, 1 wrong code`."""
     return ", ".join(f"{number:,} {OUTCOMES[name]}" for name, number in counts.items())
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield, for each run, the outcomes of its dialogues on the cells that only the other run solved."""
+    """Yield a sentence for each run: how the other run failed on the cells that only this run solved."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),
@@ -169,5 +172,5 @@ def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
 
 
 def wins(found: Difference) -> str:
-    """Return tasks won, tied and lost: `59 – 1 – 0`."""
+    """Return the numbers of tasks won, tied and lost: `59–1–0`."""
     return f"{found.won:,}–{found.tied:,}–{found.lost:,}"

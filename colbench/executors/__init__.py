@@ -1,8 +1,8 @@
 """Executors, which run the dialogues in this process, in several processes, or on the nodes of a cluster.
 
-An executor is started before it takes the first cell, and then reports how answers are isolated. It takes cells from a
-source and reports their outcomes to it; the source is the run's only queue (`colbench.cell_queue`). Executors with
-several processes (`remote`) have a `worker` in each, which uses a `LocalExecutor`, and exchange `messages` with it.
+An executor takes cells (planned dialogues) from the run's queue (`colbench.cell_queue`), and reports their outcomes to
+it. It must be started first; from then on it can report how answers are isolated. An executor with several processes
+(`remote`) exchanges `messages` with a `worker` in each process, which runs its cells with a `LocalExecutor`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Executor(Protocol):
 
     @property
     def isolation(self) -> str:
-        """The isolation of answers from this machine; known once the executor has started."""
+        """Description of how answers are isolated from this machine; known once the executor has started."""
         ...
 
     @property
@@ -34,5 +34,5 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
+        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
         ...

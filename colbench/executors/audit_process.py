@@ -1,6 +1,7 @@
 """A process that audits the finished dialogues of a run, while the run's event loop serves the others.
 
-Messages are answered in order. If the process is lost, the run's own process audits the dialogues.
+Messages are answered in order. A task is not sent again while both processes remember it. If the audit process is lost,
+the run's own process audits the dialogues.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from colbench.task import Task
 
 logger = logging.getLogger(__name__)
 KNOWN = 256
-"""Number of tasks that both sides remember: more than there are concurrent dialogues in most runs."""
+"""Number of tasks that each process remembers; most runs have fewer concurrent dialogues."""
 
 
 class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
-    """To the process: a finished dialogue."""
+    """To the audit process: a finished dialogue."""
 
     rollout: Rollout
     """The dialogue, without tokens, thoughts and other parts that no audit reads."""
     task: Task | None
-    """The task; None if it is remembered."""
+    """The task; None if the audit process remembers it."""
 
 
 class Found(Struct, frozen=True, kw_only=True, tag="found"):
-    """From the process: what the audits found."""
+    """From the audit process: the results of the audits."""
 
     leaks: tuple[Leak | None, ...]
     asked: tuple[tuple[str, ...] | None, ...]
@@ -49,19 +50,19 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
 
 
 class Remembered:
-    """The tasks of the last dialogues, which both sides forget in the same order."""
+    """The most recently used tasks. Both processes have such a memory, and forget tasks in the same order."""
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, Task] = OrderedDict()
 
     def get(self, key: str) -> Task | None:
-        """Return a task by its hash, and remember it for longer; None if it is not remembered."""
+        """Return the task with this hash, and mark it as just used; None if it is not remembered."""
         if key in self._tasks:
             self._tasks.move_to_end(key)
         return self._tasks.get(key)
 
     def add(self, task: Task) -> None:
-        """Remember a task, and forget the one that was used least recently."""
+        """Remember a task; if there are too many, forget the one that was used least recently."""
         self._tasks[task.hash] = task
         if len(self._tasks) > KNOWN:
             self._tasks.popitem(last=False)
@@ -100,7 +101,7 @@ class AuditProcess:
         await self._process.kill()
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its audits, which this process makes if the audit process is lost."""
+        """Return the rollout with its audits. If the audit process is lost, this process makes them."""
         found = await self._ask(task, rollout) if self._link else None
         return audited(task, rollout) if found is None else _with(rollout, found)
 
@@ -127,7 +128,7 @@ class AuditProcess:
 
 
 def _slim(rollout: Rollout) -> Rollout:
-    """Return a rollout with the parts that audits read."""
+    """Return a rollout with only the parts that audits read."""
     turns = tuple(
         Turn(raw="", said=turn.said, human=turn.human, leak=turn.leak) for turn in rollout.turns
     )
@@ -145,7 +146,7 @@ def _with(rollout: Rollout, found: Found) -> Rollout:
 
 
 def main(handle: int, parent: int) -> None:
-    """Audit the dialogues that the process `parent` sends over the link `handle`, until it is closed."""
+    """Audit the dialogues that the process `parent` sends over the link `handle`, until the link is closed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return

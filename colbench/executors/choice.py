@@ -12,7 +12,7 @@ from colbench.executors.shares import shares
 
 LOCAL, RAY = "local", "ray"
 WORTH = 200
-"""Minimum number of dialogues for which starting a process pays off; a start takes two seconds of CPU time."""
+"""Minimum number of dialogues for which another process pays off; its start takes two seconds of CPU time."""
 
 
 def is_local(config: RunConfig) -> bool:
@@ -28,8 +28,8 @@ def is_local(config: RunConfig) -> bool:
 def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
     """Return the number of processes for this many dialogues, per node in a cluster.
 
-    `single` is the reason why only one process is possible; empty if several are. Raises UserError if more are
-    requested than possible.
+    `single` is the reason why only this process is possible, or an empty string. Raises UserError if there is a reason,
+    but several processes or a cluster are requested.
     """
     local, auto = is_local(config), config.processes == "auto"
     asked = 1 if config.processes == "auto" else config.processes
@@ -42,7 +42,7 @@ def count_processes(config: RunConfig, dialogues: int, single: str) -> int:
 
 
 def audits_apart(dialogues: int) -> bool:
-    """Return True if a one-process run should use a second process for its audits: many dialogues, and a free core."""
+    """Return True if a one-process run with this many dialogues should audit them in a second process."""
     return dialogues >= WORTH and workers(0) > 1 and sys.platform == "linux"
 
 

@@ -20,7 +20,7 @@ from colbench.runner import Runner
 
 
 def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[str, str]]:
-    """Return everything about agent, human and scorers that a number can depend on, for the run's record."""
+    """Return the pins for the run's record: everything about agent, human and scorers that results depend on."""
     domains = list(resources.by_domain)
     return {
         "agent": describe_for(agent, domains) | {"process": process_of(agent)},
@@ -58,7 +58,7 @@ class LocalExecutor:
 
     @property
     def isolation(self) -> str:
-        """The isolation of answers from this machine; known once the executor has started."""
+        """Description of how answers are isolated from this machine; known once the executor has started."""
         return self._resources.isolation
 
     @property
@@ -68,7 +68,7 @@ class LocalExecutor:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """The pins that scores depend on; those of agent and human only if they take part."""
+        """The pins of the scorers and, if dialogues are run, those of agent and human."""
         if self._agent is None:
             return self._resources.pins
         return pins_of(self._agent, self._human, self._resources)
@@ -82,7 +82,7 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, and run and score the cells of a queue; raise the queue's errors."""
+        """Start agent and human, and run and score the cells of a queue. Raises the errors that the queue raises."""
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
             try:
@@ -91,7 +91,7 @@ class LocalExecutor:
                 self.learned = learned(self._agent, self._human)
 
     async def start(self, stack: AsyncExitStack, concurrency: int) -> Runner:
-        """Return the runner, with agent and human started; they are stopped with the exit stack."""
+        """Start agent and human, and return the runner. Closing the exit stack stops agent and human."""
         current_servers().patience = self._config.endpoint_patience
         if self._log_folder and isinstance(self._agent, LogKeeper):
             self._agent.use_log_folder(self._log_folder)

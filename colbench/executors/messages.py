@@ -38,14 +38,14 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     tasks: tuple[Task, ...]
     """All tasks of the run."""
     out: str | None
-    """The folder that was given for the run."""
+    """The run's folder, if the user named one."""
     log_folder: str | None
     speaks: bool
-    """False if no dialogues run and finished ones are only scored."""
+    """False if the worker runs no dialogues, and only scores finished ones."""
 
 
 class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
-    """To a worker: start agent and human, then dialogues with them."""
+    """To a worker: start agent and human, then request cells."""
 
     sharers: int
     """Number of workers that share the limits of model servers."""
@@ -79,11 +79,11 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
     isolation: str
     environments: dict[str, str]
     pins: dict[str, dict[str, str]]
-    """Pins that scores depend on, as stated by agent, human and scorers."""
+    """The worker's pins (settings that results depend on) of agent, human and scorers."""
 
 
 class Next(Struct, frozen=True, tag="next"):
-    """From a worker: there is room for one more dialogue."""
+    """From a worker: it requests a cell, because it has room for one more dialogue."""
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
@@ -99,7 +99,7 @@ class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From a worker: its current waits."""
+    """From a worker: its current waits, such as for a model server."""
 
     waits: tuple[Wait, ...]
 

@@ -25,20 +25,20 @@ logger = logging.getLogger("colbench")
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The run in which workers take part."""
+    """The parts of a run that its workers need."""
 
     config: RunConfig
     tasks: Sequence[Task]
     pins: Mapping[str, Any]
     """The pins of the run's record (`RunRecord.pins`)."""
     out: Path | None = None
-    """The folder that was given for the run."""
+    """The run's folder, if the user named one."""
     log_folder: Path | None = None
     """The log folder for agents that keep a log."""
     dialogues: int
     """Maximum number of concurrent dialogues on one machine."""
     speaks: bool = True
-    """False if no dialogues run and finished ones are only scored."""
+    """False if the workers run no dialogues, and only score finished ones."""
 
 
 class RemoteExecutor(ABC):
@@ -60,7 +60,7 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
+        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -75,7 +75,7 @@ class RemoteExecutor(ABC):
         return Worker(host, start, self._log)
 
     def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
-        """Return the cells of a lost worker to the queue; record cells that were lost too often as failures."""
+        """Return the cells of a lost worker to the queue. Record those that were lost too often as failed."""
         for job in queue.give_back(worker.jobs.values()):
             queue.finished(_given_up(job, lost))
 
@@ -92,7 +92,7 @@ class RemoteExecutor(ABC):
 
 
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
-    """Return the rollout of a cell that was lost with several workers; a finished dialogue is kept."""
+    """Return the failed rollout of a cell that lost several workers; a dialogue of an earlier attempt is kept."""
     failure, kept = failure_of(lost), job.kept
     if kept:
         return replace(kept, failure=failure, scores={}) if kept.settled else kept

@@ -15,7 +15,7 @@ from colbench.task import Task
 
 
 class ScoringQueue(CellQueue):
-    """Dialogues that only need scoring, in order of arrival."""
+    """A queue of dialogues that only need scoring."""
 
     def __init__(self) -> None:
         super().__init__((), {}, self._answer)
@@ -28,7 +28,7 @@ class ScoringQueue(CellQueue):
         return bool(self.stopped) or (self._closed and super().is_over)
 
     async def serve(self, executor: Executor) -> None:
-        """Have an executor score until the queue is closed; raise the error that stopped the queue."""
+        """Have an executor score dialogues until the queue is closed. Raises the error that stopped it early."""
         await executor.run(self)
         self.raise_stopped()
 
@@ -41,7 +41,7 @@ class ScoringQueue(CellQueue):
         return await self._asked[rollout.key]
 
     def close(self) -> None:
-        """Let the executor end once everything is scored."""
+        """Close the queue: the executor ends once everything is scored."""
         self._closed = True
         self._changed.set()
 
@@ -57,7 +57,7 @@ async def rescore(
     *,
     most: int,
 ) -> None:
-    """Call `take` with each rollout before and after scoring, in order; up to `most` are scored at a time.
+    """Score rollouts, up to `most` at a time, and call `take(old, scored)` for each in order.
 
     A rollout without an answer, or whose task is not in `tasks` (by id), stays unchanged.
     """

@@ -9,9 +9,9 @@ from colbench.executors.messages import Share
 def shares(
     config: RunConfig, dialogues: int, processes: int, *, cores: int | None = None
 ) -> list[Share]:
-    """Return the share of each process in a machine's limits: nearly equal parts, at least one worker each.
+    """Return nearly equal shares of a machine's limits, one for each process; each has at least one worker.
 
-    `cores` is the number of workers if none is configured; None: one for each core of this machine.
+    `cores` is the machine's number of workers if none is configured; None: one for each core of this machine.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

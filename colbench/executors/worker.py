@@ -1,6 +1,6 @@
 """A worker process, which runs some of a run's dialogues; the process that starts it holds the other end of its link.
 
-The worker never outlives that process, and leaves the terminal's signals to the run.
+The worker never outlives that process. It ignores SIGINT and SIGTERM, because the run decides when to stop.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _executor(start: Start) -> LocalExecutor:
 
 
 class RemoteQueue(Stops):
-    """The run's queue of cells, as accessed from a worker process, whose runner takes cells from it."""
+    """The proxy of the run's queue in a worker process; the worker's runner takes cells from it."""
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
         super().__init__()
@@ -175,11 +175,11 @@ class RemoteQueue(Stops):
         return await answer
 
     def ended(self, failure: Failure | None) -> None:
-        """Report how a dialogue ended; the dialogue is still to be scored."""
+        """Report how a dialogue ended, before it is scored."""
         self._link.send(Ended(failure=failure))
 
     def finished(self, rollout: Rollout) -> None:
-        """Hand over a finished rollout."""
+        """Send a finished rollout to the run."""
         self._link.send(Finished(rollout=rollout))
 
     def stop(self, error: ColBenchError) -> None:

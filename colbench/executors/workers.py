@@ -34,7 +34,7 @@ from colbench.models.servers import current_servers
 from colbench.participants import LEAVING
 
 STOP_GRACE = 4.0
-"""Seconds that a worker has to stop, in addition to the time for agent and human unless the run is interrupted."""
+"""Seconds that a worker has to stop; unless the run is interrupted, agent and human get `LEAVING` in addition."""
 
 
 class Host(Protocol):
@@ -57,7 +57,7 @@ class Host(Protocol):
 
 
 class Worker:
-    """A worker in a host; `log` is called with each line from the worker's log."""
+    """A worker whose process `host` starts and ends; `log` is called with each line from the worker's log."""
 
     def __init__(self, host: Host, start: Start, log: Callable[[Logged], None]) -> None:
         self.jobs: dict[str, Job] = {}
@@ -98,7 +98,7 @@ class Worker:
         """Hand out the cells of a queue, and receive their rollouts, until there are no more.
 
         `places` maps the id of a task to its index in the run, `sharers` is the number of workers that share the limits
-        of model servers. Returns the reason if the worker was lost. Raises the queue's errors.
+        of model servers. Returns an error if the worker was lost, else None. Raises the errors that the queue raises.
         """
         if self._link is None:
             raise RuntimeError("Worker.start must be called before Worker.serve")

@@ -1,8 +1,8 @@
 """The keyless human for tasks with facts: answers exactly the questions asked, briefly.
 
 Every question of the agent's last message is matched with the facts (`facts.match`); the best fact is revealed if it
-matches better than the class "nothing". One question gets one fact, however many it mentions; a reply has at most two
-sentences. An agent that fishes ("tell me everything") is asked what it wants to know.
+matches better than the class "nothing". A question gets at most one fact for each of its parts ("what is …, and how is
+…?"); a reply has at most two facts. An agent that fishes ("tell me everything") is asked what it wants to know.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_FACTS = 2
 ENOUGH = 3.0
 CLEAR = 4.5
-"""Lead in nats (`facts.match`) above which a fact counts as asked for: in the first question, and in others."""
+"""Minimum lead over "nothing", in nats, of a fact that is asked for: `ENOUGH` in the first question, else `CLEAR`."""
 HEARD = 4000
 """Maximum number of characters to read at the end of a message."""
 
@@ -71,7 +71,7 @@ FURTHER = re.compile(
     r"in particular|(?:and |or )*if (?:so|yes|not|no|there is|it is|it does)|or|say|like)\b",
     re.IGNORECASE,
 )
-"""Pattern for the start of a part that continues the previous question."""
+"""Pattern for the start of a question that only continues the previous one."""
 GOES_ON = re.compile(rf"{FURTHER.pattern}|\b(?:it|they|them|this|that|those)\b", re.IGNORECASE)
 """Pattern for a part of a question that refers to the subject of the previous part."""
 QUESTION = re.compile(
@@ -128,9 +128,9 @@ def _hear(facts: tuple[Fact, ...], said: str) -> _Heard:
 
 
 def questions(text: str) -> list[str]:
-    """Return the questions in a text, one by one, without empty ones ("can you help me?").
+    """Return the questions in a text, except those that ask for nothing ("can you help me?").
 
-    An empty question that follows a sentence ("how is that handled?") is joined with the sentence.
+    A question without a subject of its own ("how is that handled?") is joined with the sentence before it.
     """
     found = []
     before = ""
@@ -152,7 +152,8 @@ def _parts(question: str) -> Iterator[str]:
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
     """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
-    The first part of a message's `first` question always asks for something; other parts may only continue it.
+    The first part of a message's `first` question needs a smaller lead, because it always asks for something; other
+    parts may only continue it.
     """
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):

@@ -27,21 +27,21 @@ ARTICLES = frozenset(("a", "an", "the"))
 EMPTY = 0.3
 PAIR = 0.4
 SYNONYM = 0.25
-"""Weights of an empty word, of a pair of neighboring words, and of a synonym, relative to a content word."""
+"""Weights of a function word, of a pair of neighboring words, and of a synonym, relative to a content word."""
 SHRINKAGE = 1.5
-"""Number of examples with average words that every class is given: a class with few examples proves little."""
+"""Number of average examples added to every class, so that a class with few examples proves little."""
 RARE = 0.002
-"""Prior share of examples given to every word, so that words rare everywhere carry little evidence."""
+"""Share added to every word's share of examples, so that words that are rare in all classes prove little."""
 LEAST = -3.0
-"""Maximum evidence, in nats, that an absent word counts against a class."""
+"""Lower limit, in nats, of the evidence for a class from a word that its examples lack."""
 STRANGE = 1.0
-"""Evidence for "nothing" of a word that no example has, in nats."""
+"""Evidence for "nothing" from a word that no example has, in nats."""
 LIKENESS = 16.0
 NEAREST = 2
-"""Nats for full similarity to the nearest examples, and the number of nearest examples used."""
+"""Evidence of full similarity to the nearest examples, in nats, and the number of nearest examples."""
 
 DIGITS = 9
-"""Number of digits that sums are rounded to, so that equal sums are equal on every machine."""
+"""Decimal places to which sums are rounded, so that ties are the same on every machine."""
 
 
 class Found(NamedTuple):
@@ -66,7 +66,7 @@ def _length(worths: Iterable[float]) -> float:
 
 
 WORD_WORTH = np.dtype([("number", np.int32), ("count", np.float32), ("likeness", np.float64)])
-"""A word of an example: its number, its weight there, and its weight for similarity (0 for function words)."""
+"""Type of a word in an example: its number, its count, and its weight for similarity (0 for function words)."""
 _NUMBERS: dict[str, int] = {}
 """A number for each word of an example, for use in arrays."""
 
@@ -153,7 +153,7 @@ class _Classes:
         return likeness
 
     def _find(self, words: Array) -> tuple[Array, Array]:
-        """Return the ranks of the given words that occur in an example, and their positions among the given ones."""
+        """Return the ranks of those words that occur in an example, and their positions in `words`."""
         ranks = np.searchsorted(self._words, words)
         ranks[ranks == len(self._words)] = 0
         known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]
@@ -196,7 +196,7 @@ class Matcher:
 
 
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
-    """Return the evidence of each word, or pair of words, at full weight for each class, in nats.
+    """Return the evidence for each class from each word or pair of words, in nats, before weighting.
 
     The first class is "nothing". The array has the shape (classes, words).
     """

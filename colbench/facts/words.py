@@ -147,7 +147,7 @@ def _roofs() -> dict[str, frozenset[str]]:
 
 
 SYNONYMS = _roofs()
-"""Synonyms of each stem, among the other stems."""
+"""The synonyms of each stem, as stems."""
 
 
 def content(text: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ A sample is a task, an epoch a trial. The solver is the dialogue of Inspect's mo
 is ColBench's own and also has the domain's name.
 
 Parameters (`-T`) are `tasks`, `human`, `max_turns` and other keys of a `--config` file of `colbench eval`. A domain
-with pictures also has `pictures`, which shows the model pictures of its own pages. Written for inspect-ai 0.3.285.
+with pictures also has the parameter `pictures`: if it is true, the model sees pictures of its own pages. Written for
+inspect-ai 0.3.285.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def dialogue(pictures: bool, settings: dict[str, Any]) -> Solver:
 
 
 class _Model:
-    """Inspect's model as the agent; `error` is its last exception, which Inspect handles."""
+    """Inspect's model as the agent; `error` is its last exception, which the solver raises for Inspect to handle."""
 
     def __init__(self, state: TaskState, generate: Generate, prompt: str, pictures: bool) -> None:
         self.accepts_images = pictures

@@ -43,8 +43,8 @@ NOT_OURS = {
 class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
-    Other harnesses end the loop after a run, and not all of them announce the end of a run before that. The constructor
-    raises UserError in the same cases as `colbench eval`.
+    The end of the loop is used because not all harnesses announce the end of a run. The constructor raises UserError in
+    the same cases as `colbench eval`.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -79,12 +79,12 @@ class HostedSession:
             await asyncio.Event().wait()
 
     async def run_dialogue(self, task_id: str, trial: int, agent: Agent | StatefulAgent) -> Rollout:
-        """Return an unscored dialogue. Raises InfrastructureError if the human or a server failed, not the agent."""
+        """Return an unscored dialogue. Raises InfrastructureError if anything other than the agent failed."""
         task = self.tasks[task_id]
         return _settled(await self.session.run_dialogue(agent, task, trial))
 
     def unfinished(self, task_id: str, trial: int, reason: str) -> Rollout:
-        """Return the rollout of a dialogue that the other harness cut short: the agent failed."""
+        """Return the rollout of a dialogue that the other harness cut short, which counts as the agent's failure."""
         return make_rollout(
             self.session.cell(self.tasks[task_id], trial),
             turns=(),
@@ -95,7 +95,7 @@ class HostedSession:
         )
 
     async def score(self, rollout: Rollout) -> Rollout:
-        """Return the rollout with its verdicts. Raises InfrastructureError if the scorer failed, not the agent."""
+        """Return the rollout with its verdicts. Raises InfrastructureError if it cannot be scored."""
         return _settled(await self.session.score(rollout, self.tasks[rollout.task_id]))
 
     def verdict(self, rollout: Rollout) -> Score:

@@ -32,8 +32,8 @@ LOOKS_LIKE_AN_ADDRESS = re.compile(r"localhost|.*[:/.].*")
 def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     """Return the model and the base URLs of `MODEL[@URL[,URL…]]`; by default OPENAI_BASE_URL, or else OpenAI's URL.
 
-    Raises UserError if there is no model, or if a URL lacks its `http://`: it would be taken for a part of the model's
-    name, and the key would go to OpenAI.
+    Raises UserError if there is no model, or if a URL lacks its `http://`; otherwise the URL would become part of the
+    model's name, and the key would go to OpenAI.
     """
     model, at, address = _split(spec)
     if not model:

@@ -26,7 +26,7 @@ TRIES = 3
 LOOK_TIMEOUT = 20.0
 """Time limit in seconds for an answer to GET /models."""
 REFUSED = {400, 401, 403}
-"""Status codes of servers for an unknown key; LiteLLM's proxy without a database returns 400."""
+"""Status codes with which servers refuse a key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
 AZURE = "azure"
 
@@ -74,8 +74,8 @@ class Connection:
     async def check(self, model: str) -> None:
         """Raise UserError unless the server can be reached, accepts the key and, if it lists models, has this one.
 
-        A server without such a list is not checked further. Listed names may be patterns such as `openai/*`, as proxies
-        use.
+        If the server lists no models, the model is not checked. Listed names may be patterns such as `openai/*`, as
+        proxies use.
         """
         if self._azure:
             return

@@ -12,9 +12,9 @@ from colbench.errors import UserError
 from colbench.models.reply import error_fields, error_text
 
 PLAIN_TOKENS = 4096
-"""Default token limit of an agent's reply for a model that does not think before it writes, if the user sets none."""
+"""Default token limit of an agent's reply, for a model that does not think before it writes."""
 THINKING_TOKENS = 32_768
-"""Default token limit of a reply for a model that thinks before it writes, if the user sets none."""
+"""Default token limit of a reply, for a model that thinks before it writes."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 OPTIONAL = ("temperature", "seed")
 """Fields that are omitted if a server refuses them."""
@@ -33,7 +33,7 @@ TOO_LONG = re.compile(
 
 
 class Suggested(int):
-    """A default token limit of a reply, which is raised for a model that thinks before it writes."""
+    """A default token limit of a reply. Unlike a limit set by the user, it is raised for a model that thinks first."""
 
 
 class Dialect:
@@ -42,14 +42,14 @@ class Dialect:
     def __init__(self, *, openai: bool) -> None:
         """Start with the fields that most servers accept.
 
-        `openai`: OpenAI's own server, or Azure's, whose newer models accept only `max_completion_tokens`.
+        `openai`: True for OpenAI's own server or Azure's, whose newer models accept only `max_completion_tokens`.
         """
         self.limit = LIMITS[1] if openai else LIMITS[0]
         self.dropped: set[str] = set()
         self.thinks = False
         """True once the model has been observed to think."""
         self.version = 0
-        """Version of the dialect: the number of properties learned so far."""
+        """Number of times that a refusal has changed the fields to send."""
 
     def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
         """Return a request's body. `max_tokens` 0: no limit."""

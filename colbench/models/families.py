@@ -1,4 +1,4 @@
-"""Scripted doubles of model families: how OpenAI's o-series and GPT-5, Qwen3 and R1 differ from a plain model."""
+"""Test doubles of model families, which imitate how OpenAI's o-series and GPT-5, Qwen3 and R1 differ from others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _words(said: dict[str, Any]) -> str:
 
 
 def _hidden(said: dict[str, Any]) -> dict[str, Any]:
-    """Count thoughts that are not shown."""
+    """Return a completion with thoughts that are counted as tokens, but not shown."""
     said["usage"]["completion_tokens"] += THOUGHT_TOKENS
     said["usage"]["completion_tokens_details"] = {"reasoning_tokens": THOUGHT_TOKENS}
     return said

@@ -25,7 +25,7 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault in the name of a model, which affects every N-th request (`every`)."""
+    """A fault that a model's name requests; it affects every N-th request, where N is `every`."""
 
     known: Known
     every: int
@@ -51,7 +51,7 @@ def read_model(name: str) -> list[Part]:
 
 
 def talk(messages: Sequence[Message]) -> str:
-    """Ask one question and then answer; as the human, reply with one sentence."""
+    """Return the next message of an agent that asks one question and then answers, or a human's one-sentence reply."""
     text = "\n".join(message.content for message in messages)
     if len(messages) == 1 and HISTORY.search(text):
         return SENTENCE
@@ -61,7 +61,7 @@ def talk(messages: Sequence[Message]) -> str:
 
 
 class FaultServer(ScriptedServer):
-    """A ScriptedServer with a model for each fault of the catalog, each double, and `ok`.
+    """A ScriptedServer whose models are the faults of the catalog, the doubles of model families, and `ok` (no fault).
 
     `NAME/N` has the fault in every N-th request, and `+` joins several faults; if several apply to a request, the
     rarest is used.
@@ -77,7 +77,7 @@ class FaultServer(ScriptedServer):
         return [OK, *CATALOG, *DOUBLES, "*/*", "*+*"]
 
     def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
-        """Return the fault of the newest request, which has this body."""
+        """Count a request with this body, and return its fault; None if no fault applies."""
         name = str(body.get("model"))
         try:
             parts = read_model(name)

@@ -45,7 +45,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome_text(self) -> str:
-        """The outcome in words; for both roles if they differ."""
+        """The agent's outcome in words, and the human's if it differs."""
         human = self.human_outcome or self.outcome
         own = _OUTCOMES.get(self.outcome, f"unscored: {self.outcome}")
         other = _OUTCOMES.get(human, f"unscored: {human}")
@@ -108,7 +108,7 @@ def _without_words(finish_reason: str, **fields: Any) -> Callable[[dict[str, Any
 
 
 def _rewritten(write: Callable[[str], Any]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit of the reply's text."""
+    """Return an edit of a completion that applies `write` to the reply's text."""
     return lambda said: patched(said, content=write(said["choices"][0]["message"]["content"]))
 
 
@@ -125,7 +125,7 @@ def _without(said: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _encoded(write: Callable[[bytes], bytes]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit of the body's bytes."""
+    """Return an edit of a completion that applies `write` to the body's bytes."""
     return lambda said: write(json.encode(said))
 
 

@@ -1,4 +1,4 @@
-"""The human played by a language model: a prompt with the conversation, one request, a reply limited in length."""
+"""The human played by a language model, which gets a prompt with the conversation and returns a short reply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colbench.messages import Delivery, Message, split_thoughts
 from colbench.task import Task
 
 REFUSED_TRIES = 3
-"""Number of refused requests after which the human's model is not asked again."""
+"""Maximum number of requests for one reply if the human's model keeps refusing."""
 SPEAKERS = {"user": "Person", "assistant": "Programmer"}
 
 
@@ -32,9 +32,9 @@ class Voice(Struct, frozen=True, kw_only=True):
     async def speak(
         self, chat: ChatModel, values: Mapping[str, str], images: tuple[bytes, ...] = ()
     ) -> Message:
-        """Return the model's reply as the human; if the model refuses, it is asked again.
+        """Return the human's message: the model's reply, cut to `max_chars` characters.
 
-        Raises SimulatorError if there is no reply.
+        Raises SimulatorError if the reply is empty, or if the model has refused REFUSED_TRIES requests.
         """
         prompt = Message(role="user", content=fill(self.prompt, values), images=images)
         for seed in range(REFUSED_TRIES):
@@ -60,7 +60,7 @@ class Voice(Struct, frozen=True, kw_only=True):
 
 
 def _silent(said: Message) -> SimulatorError:
-    """Return the error for a human's reply without text."""
+    """Return the error for a reply of the human's model that is empty or a refusal."""
     delivery = said.delivery or Delivery()
     reason = "the human's model gave an empty reply"
     if delivery.refused:
@@ -75,7 +75,7 @@ def _silent(said: Message) -> SimulatorError:
 
 
 def fill(prompt: str, values: Mapping[str, str]) -> str:
-    """Fill the placeholders of a prompt; the values are not searched for placeholders."""
+    """Return a prompt with its placeholders replaced by their values; `{...}` within a value stays unchanged."""
     names = "|".join(map(re.escape, values))
     return re.sub(rf"\{{({names})\}}", lambda found: values[found.group(1)], prompt)
 
@@ -97,7 +97,7 @@ def require(prompt: str, placeholder: str) -> None:
 
 
 class TextHuman:
-    """A model that answers from the hidden information.
+    """The human of a task with text answers, played by a model that reads the hidden information.
 
     The placeholders of its prompt are `{problem_description}`, `{hidden_information}` and `{dialogue_history}`.
     """

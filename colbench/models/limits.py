@@ -1,4 +1,4 @@
-"""The limit on concurrent requests to a model server: additive increase, multiplicative decrease."""
+"""The limit on concurrent requests to a model server. It grows slowly with success and is cut at overload."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 CUT = 0.8
-"""Factor by which the limit falls when the server reports overload."""
+"""The new limit after the server reports overload, as a share of the requests in flight."""
 RECOVERY = 4.0
-"""Slots gained per round of successes while the limit is below that of the last refusal; above it, one per round."""
+"""Growth of the limit in one round (as many successes as the limit) until it is almost as large as at the last refusal.
+From there, it grows by 1 per round."""
 
 
 class Slot:
-    """The permission to send one request. Report the outcome of the request to it."""
+    """The permission to send one request. The sender reports the outcome: `succeeded`, or `refused` at overload."""
 
     def __init__(self, limit: AdaptiveLimit) -> None:
         self._limit = limit
         self._cuts = limit.cuts
 
     def succeeded(self) -> None:
-        """Raise the limit a little: the request was answered."""
+        """Increase the limit a little, because the request was answered."""
         self._limit.raise_()
 
     def refused(self) -> None:
-        """Cut the limit by a fifth, unless it has been cut since the request was sent.
+        """Cut the limit, unless it has been cut since the request was sent.
 
-        Requests in flight at the same time are refused together; this counts as one sign of overload, not many.
+        An overloaded server often refuses many requests at once, which should cut the limit only once.
         """
         if self._cuts == self._limit.cuts:
             self._limit.cut()
 
 
 class AdaptiveLimit:
-    """A semaphore that adapts its size to the server.
+    """A semaphore whose size adapts to the load that the server can take.
 
-    `async with limit.slot() as slot:` holds a slot. Waiting requests get slots in turn; with `again`, a refused request
-    is first in line.
+    `async with limit.slot() as slot:` holds a slot. Requests get slots in the order in which they asked, but a repeated
+    request, marked by `again`, goes first.
     """
 
     def __init__(self, maximum: int) -> None:
@@ -63,7 +64,7 @@ class AdaptiveLimit:
             self._release()
 
     def resize(self, maximum: int) -> None:
-        """Change the maximum size; a limit that is at its maximum stays there."""
+        """Change the maximum size. A limit that was at the old maximum moves to the new one."""
         full = self.allowed >= self.maximum
         self.maximum = maximum
         self.allowed = float(maximum) if full else min(self.allowed, float(maximum))

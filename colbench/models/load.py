@@ -1,4 +1,4 @@
-"""Detection of runs whose speed is limited by the client: the openai package uses about 2 ms of CPU time per call."""
+"""Detection of runs that the HTTP client slows down: the openai package uses about 2 ms of CPU time per call."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from colbench.models.transports import Client
 CALL = 0.002
 """CPU seconds of a call through the openai package (`docs/benchmarks.md`)."""
 BUSY = 0.8
-"""Share of its time spent computing above which a thread counts as busy."""
+"""Share of the time; a thread that computes for longer counts as busy."""
 SHARE = 0.4
-"""The client's share of the computing time above which another client would help."""
+"""Share of the computing time; if the client uses more, another client would help."""
 
 logger = logging.getLogger("colbench")
 
 
 class ClientLoad:
-    """The load of one client's event loop, from the object's creation on."""
+    """The CPU load of the thread in which a chat client runs, measured from the creation of this object."""
 
     def __init__(self, client: Client) -> None:
         self.calls = 0
@@ -38,5 +38,5 @@ class ClientLoad:
 
 
 def holds_up(calls: int, wall: float, cpu: float) -> bool:
-    """Return True if calls through the openai package filled a thread that computed for `cpu` of `wall` seconds."""
+    """Return True if calls through the openai package slowed a thread that computed for `cpu` of `wall` seconds."""
     return wall > 1 and cpu > BUSY * wall and calls * CALL > SHARE * cpu

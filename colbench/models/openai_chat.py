@@ -1,7 +1,7 @@
 """The chat client for every server with OpenAI's chat completions API.
 
-`openai:` uses the official package; `vllm:` and `client=aiohttp` use aiohttp (`transports`). Limits, patience, retries
-and the reading of responses are implemented here, and are the same for both.
+`openai:MODEL` sends requests through the official package, `vllm:MODEL` and the argument `client=aiohttp` through
+aiohttp (`colbench.models.transports`). Limits, retries and the reading of responses are the same for both.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from colbench.models.reply import Completion, MalformedError, ReportedError, rea
 from colbench.models.transports import Answer, BrokenError, Client, UnreachableError
 
 PICTURES_REFUSED = {400, 413, 415, 422}
-"""Status codes of servers that cannot or will not accept pictures."""
+"""Status codes with which a server may refuse pictures."""
 SCHEMA_REFUSED = {400, 415, 422, 501}
-"""Status codes of servers without `response_format`; other causes are possible."""
+"""Status codes with which a server may refuse `response_format`."""
 EMPTY_TRIES = 3
 """Number of requests after which an empty reply is accepted as the model's reply."""
 REQUEST_IDS = ("x-request-id", "apim-request-id", "request-id")
 
 
 class SchemaRefusedError(Exception):
-    """The server refuses a request with a schema for the reply, perhaps because it lacks `response_format`."""
+    """The server refused a request with a schema for the reply, perhaps because the server cannot use schemas."""
 
 
 class _Request(Struct, kw_only=True):
-    """One requested reply, and its cost so far."""
+    """A reply to be requested, and counts of the attempts so far."""
 
     fields: dict[str, Any]
     max_tokens: int
@@ -64,22 +64,24 @@ class _Request(Struct, kw_only=True):
     tries: int = 0
     """Number of failed requests that used up a try."""
     spent: float = 0.0
-    """Seconds spent on overload refusals and on the waits after them."""
+    """Seconds spent on requests that an overloaded server refused, and on the waits after them."""
     empty: int = 0
     """Number of empty replies."""
 
 
 class OpenAIChat:
-    """One model on one server or several, with retries and an adaptive limit on requests in flight.
+    """A client of one model on one or more servers, with retries and an adaptive limit on requests in flight.
 
     `spec` is `MODEL[@URL[,URL…]]` or, if `azure` is set, `DEPLOYMENT[@ENDPOINT]`. `concurrency` is the maximum number
     of concurrent requests to each server, shared by all callers of the server. `timeout` is the time limit in seconds
-    for one request. `retries` is the number of times that a failed request is repeated; it does not count repetitions
-    after overload or while a server is unreachable, which `--endpoint-patience` limits. `client` is `openai`, the
-    official package, or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All
-    other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request unchanged, except
-    that a string with a JSON object or list is sent as that object or list. Opening the context raises UserError unless
-    every server answers and, if it lists its models, has this one.
+    for one request. `retries` is the number of times that a failed request is repeated. Repetitions after overload, or
+    after a server was unreachable, do not count; `--endpoint-patience` limits their duration. `client` is `openai` (the
+    official package) or `aiohttp`. Pictures are made to fit `max_image_edge` pixels (`colbench.models.pictures`). All
+    other `fields`, such as `reasoning_effort`, and those of `extra_body` are added to each request. A string with a
+    JSON object or list is sent as that object or list.
+
+    Opening the context raises UserError if a server does not answer, refuses the key, or lists its models without this
+    one. Azure is not checked.
     """
 
     def __init__(
@@ -145,7 +147,7 @@ class OpenAIChat:
             await each.close()
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server found during the run, for the record."""
+        """Return the properties of the model and its server that requests revealed, such as a rejected field."""
         return list(self.dialect.learned())
 
     async def chat(
@@ -192,7 +194,7 @@ class OpenAIChat:
             return await self._reply(request, first)
 
     async def _reply(self, request: _Request, first: int) -> Message:
-        """Repeat the request until there is a reply."""
+        """Return the reply, requested as often as needed."""
         while True:
             connection = self._choose(first + request.failures)
             try:
@@ -211,7 +213,7 @@ class OpenAIChat:
                     return self._message(request, completion, sent)
 
     def _choose(self, number: int) -> Connection:
-        """Return a connection by number; one to a server that is down is used only if all are down."""
+        """Return a connection by number, skipping those whose server is down; if all are down, skip none."""
         start = number % len(self._connections)
         order = self._connections[start:] + self._connections[:start]
         return next((each for each in order if not each.server.is_down), order[0])
@@ -251,7 +253,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error that corresponds to a refusal."""
+        """Return the error for a refusal. If the response shows how to change the next request, change it first."""
         url = f"{connection.url}/chat/completions"
         known = refusal(url, answer, has_answered=connection.server.has_answered)
         if known:
@@ -281,7 +283,7 @@ class OpenAIChat:
     async def _back_off(
         self, connection: Connection, request: _Request, cause: NotNowError
     ) -> None:
-        """Wait after a refusal due to overload. Raises EndpointError if the patience has run out."""
+        """Wait after a refusal due to overload. Raises EndpointError if `--endpoint-patience` is used up."""
         patience = connection.server.patience
         if request.spent >= patience:
             raise EndpointError(
@@ -315,9 +317,9 @@ class OpenAIChat:
         await asyncio.sleep(backoff(request.tries, cause.retry_after))
 
     def _is_final(self, request: _Request, completion: Completion) -> bool:
-        """Return False if a reply must be requested again: it is empty, or was cut off by too low a suggested limit.
+        """Return False if a reply is empty or was cut off by a suggested token limit that is now higher.
 
-        Empty replies with recorded tokens are kept, because they are the policy's own behavior.
+        Such a reply is requested again. If tokens are recorded, empty replies are kept, because training needs them.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)
@@ -350,7 +352,7 @@ class OpenAIChat:
         )
 
     async def _content(self, message: Message) -> str | list[dict[str, Any]]:
-        """Return the content with pictures first, so that unchanged pictures stay in a prefix cache."""
+        """Return the content, pictures first, so that a server can reuse its prefix cache if only the text changes."""
         if not message.images:
             return message.content
         pictures = await asyncio.to_thread(fit_pictures, message.images, self.max_image_edge)
@@ -361,7 +363,7 @@ class OpenAIChat:
 
 
 def _read(answer: Answer) -> Completion | Answer:
-    """Return the completion in a response, or the refusal, even one that was sent with status 200."""
+    """Return the completion in a response. A refusal, even one sent with status 200, is returned as an Answer."""
     if not 200 <= answer.status < 300:
         return answer
     try:
@@ -377,7 +379,7 @@ def _read(answer: Answer) -> Completion | Answer:
 
 
 def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
-    """Raise UserError for a request field whose name almost matches one of the owner's own arguments."""
+    """Raise UserError if a request field has almost the name of one of the arguments of the class `owner`."""
     own = [*inspect.signature(owner).parameters][1:]
     for name in fields:
         close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)

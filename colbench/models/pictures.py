@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MAX_EDGE = 2048
-"""Maximum edge in pixels. OpenAI's servers shrink larger pictures, and on a vLLM server they fill the context: Qwen2-VL
-makes a token of every 28 x 28 pixels."""
+"""Default maximum width and height in pixels. OpenAI's servers shrink larger pictures, and on a vLLM server they fill
+the context: Qwen2-VL makes a token of every 28 x 28 pixels."""
 MAX_BYTES = 3_500_000
-"""Maximum size of one picture; the strictest known servers accept 5 MB in base64."""
+"""Maximum number of bytes of one picture; the strictest known servers accept 5 MB in base64, which adds a third."""
 LEAST_SCALE = 0.5
-"""Minimum scale to fit `max_edge`; text of the usual size is legible at half size, hardly below."""
+"""Minimum scale when a picture is shrunk to `max_edge`; below half size, most text is hardly legible."""
 STEP = 0.8
 
 
 def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
-    """Shrink PNG pictures so that no edge exceeds `max_edge` pixels and no file exceeds MAX_BYTES.
+    """Return PNG pictures, shrunk so that no edge exceeds `max_edge` pixels and no file exceeds MAX_BYTES.
 
-    All are shrunk by the same scale, so that they can be compared. The scale to fit `max_edge` is at least LEAST_SCALE:
-    pictures that are then still too tall or too wide are cut off at the bottom or the right. Pictures that fit stay
-    unchanged.
+    If all pictures fit, they are returned unchanged. Otherwise all are shrunk by the same scale, so that they can be
+    compared. To fit `max_edge`, the scale is not reduced below LEAST_SCALE; pictures that are then still too tall or
+    too wide are cut off at the bottom or the right.
     """
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Meanings of a model server's refusals: wait, retry, or a user's mistake."""
+"""Classification of a model server's refusals: overload, temporary failure, or a mistake of the user."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from colbench.models.reply import error_fields, error_text
 from colbench.models.transports import Answer
 
 NOT_NOW = {429, 502, 503, 504, 529}
-"""Status codes of overload, or of a gateway that does not reach the server: waiting does not use up a try."""
+"""Status codes of overload, or of a gateway that does not reach the server. The repeated request costs no try."""
 LOAD = {429, 503, 529}
 RETRIED = {408, 409, 425}
-"""Status codes of temporary refusals, in addition to all from 500 on."""
+"""Status codes of temporary refusals; all codes from 500 on are treated in the same way."""
 PASSING = {300, 301, 302, 303, 307, 308, 401, 403, 404, 405}
-"""Status codes that are the user's mistake before the server's first answer, and a temporary fault after it."""
+"""Status codes of a refused key or URL: the user's mistake or, if the server answered before, a temporary fault."""
 LONGEST_BACKOFF = 10.0
 
 
 class RefusedError(Exception):
-    """A request failed in a way that may be temporary. It is repeated, which uses up a try."""
+    """A request failed in a way that may be temporary. The request is repeated, which uses up a try."""
 
     def __init__(self, reason: str, kind: Kind, *, retry_after: float = 0.0) -> None:
         super().__init__(reason)
@@ -35,9 +35,9 @@ class NotNowError(RefusedError):
 
 
 class PassingError(RefusedError):
-    """The server refused the key or the URL, but answers other clients.
+    """The server refused the key or the URL, although it has answered requests before, perhaps of other clients.
 
-    If the server never answers this client, the cause is the user's `mistake`.
+    A client that the server has never answered raises `mistake` after its last try.
     """
 
     def __init__(self, reason: str, mistake: UserError) -> None:
@@ -50,7 +50,7 @@ class OtherRequestError(Exception):
 
 
 def refusal(url: str, answer: Answer, *, has_answered: bool) -> Exception | None:
-    """Return the error for a refusal that is not about the request's content; None for one that is.
+    """Return the error for a refusal; None if the cause is the content of the request.
 
     `has_answered`: True if the server has already answered a request.
     """
@@ -92,7 +92,7 @@ def words(answer: Answer) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that `Retry-After` requests, given as a number or as an HTTP date; 0 without the header."""
+    """Return the seconds to wait according to the header `Retry-After`, a number or an HTTP date; 0 without it."""
     given = headers.get("retry-after", "")
     try:
         seconds = float(given)
@@ -105,6 +105,6 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def backoff(attempt: int, at_least: float = 0.0) -> float:
-    """Return the seconds to wait after a failed attempt: full jitter over an exponential range, at least `at_least`."""
+    """Return seconds to wait: at least `at_least`, else random up to a bound that doubles with each attempt."""
     longest = min(LONGEST_BACKOFF, 0.5 * 2.0 ** min(attempt, 16))
     return max(random.uniform(0, longest), at_least)  # noqa: S311 - jitter, no secret

@@ -113,7 +113,7 @@ def _read_content(content: object) -> tuple[str, str]:
 
 
 def _flat(part: object) -> str:
-    """Return the text in a part, at any depth."""
+    """Return the text in a part, which may be nested."""
     if isinstance(part, str):
         return part
     if isinstance(part, list):
@@ -175,13 +175,13 @@ def _reported(error: object) -> ReportedError:
 
 
 def error_text(content: bytes) -> str:
-    """Return the words of an error's body, without markup."""
+    """Return the text of an error's body, at most 500 characters."""
     text = content.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     return text[:500]
 
 
 def error_fields(content: bytes) -> dict[str, Any]:
-    """Return the fields of an error in OpenAI's form, or as FastAPI writes them; empty if it is neither."""
+    """Return the JSON object `error` in an error's body, or else the whole body; empty if it is not a JSON object."""
     try:
         body = read_json(content)
     except MalformedError:

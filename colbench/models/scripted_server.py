@@ -1,7 +1,7 @@
 """A local OpenAI-compatible server that replies from a script.
 
-It replaces a model server in tests, in benchmarks, and in trials of an agent without a key. It can also misbehave on
-request: refuse, delay, break the connection, answer garbage.
+It replaces a model server in tests and benchmarks, and lets users try an agent without an API key. It can also
+misbehave on request: refuse, delay, break the connection, answer garbage.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 Reply = str | dict[str, Any]
-"""A reply of a script: a string, or a complete assistant message of the API, with `tool_calls`."""
+"""A reply of a script: a string, or a complete assistant message of the API, which may have `tool_calls`."""
 Script = Callable[[Sequence[Message]], Reply]
 BYTE_LOGPROB = -5.545177444479562
-"""Natural logarithm of 1/256."""
+"""Log-probability of every token: the natural logarithm of 1/256, as if all bytes were equally probable."""
 DRIP_INTERVAL = 0.05
 """Seconds between two bytes of a body that never ends."""
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A faulty response, or a faulty way to send a good one. Without a body the script's own completion is sent."""
+    """A faulty response, or a faulty way to send a good one: the script's completion, if no body or status is set."""
 
     status: int = 200
     """HTTP status; 0: the connection is cut without an answer."""
@@ -43,9 +43,9 @@ class Fault(Struct, frozen=True, kw_only=True):
     sent: Literal["whole", "half", "drip"] = "whole"
     """`half`: the connection is cut in the middle of the body; `drip`: the body never ends."""
     delay: float = 0.0
-    """Seconds before the answer, in addition to the server's own."""
+    """Seconds before the answer, in addition to the server's own `delay`."""
     slots: int = 0
-    """Maximum number of requests with this model that are served at once; 0: no limit."""
+    """Maximum number of requests for the same model that are served at once; 0: no limit."""
     queues: bool = False
     """True if requests wait when all slots are taken; otherwise they are refused with 429."""
     restart: float = 0.0
@@ -59,7 +59,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     @property
     def is_answered(self) -> bool:
-        """True if the script is called."""
+        """True if the script is called to make the answer."""
         return self.status == 200 and self.body is None
 
 
@@ -67,14 +67,14 @@ OVERLOADED = Fault(status=429, body="all slots are taken")
 
 
 class ScriptedServer:
-    """A server that serves `script` as the model `model`; `async with` gives the running server.
+    """A server that answers as the model `model` with the replies of `script`; it runs inside `async with`.
 
-    `fault(n)`, if given, decides for the n-th chat request (from 1) whether it is answered by a Fault; `models` is the
-    answer to GET /models in place of the list. `delay`, in seconds or a function that draws them, does not delay other
-    requests. `requests`, `headers` and `paths` record the requests. Azure's paths are served as well, and under
-    `/no-models/v1` there is no list of models. Like vLLM, the server returns token ids and log-probabilities on
-    request: its tokens are the bytes of the text. The script receives pictures as `Message.images`; if `sees` is False,
-    they are refused, as by a text-only model.
+    `fault(n)`, if given, returns the Fault for the n-th chat request, counted from 1, or None. `models` is a Fault for
+    GET /models. `delay` is the number of seconds before each answer, or a function that draws it. The lists `requests`,
+    `headers` and `paths` record the requests. Azure's paths are served as well; `/no-models/v1` serves chat
+    completions, but no list of models. Like vLLM, the server returns token ids and log-probabilities on request: its
+    tokens are the bytes of the text. The script receives pictures as `Message.images`; if `sees` is False, pictures are
+    refused, as by a text-only model.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class ScriptedServer:
         await self._listen()
 
     def fault_of(self, body: Mapping[str, Any]) -> Fault | None:
-        """Return the fault of the newest request, which has this body."""
+        """Return the fault for the newest request, whose body is given."""
         fault = self.fault(len(self.requests)) if self.fault else None
         return fault if fault and fault.applies(body) else None
 
@@ -193,7 +193,7 @@ class ScriptedServer:
             yield True
 
     def _said(self, body: Mapping[str, Any]) -> dict[str, Any] | Fault:
-        """Return the script's completion, or the refusal of pictures."""
+        """Return the script's completion, or a Fault that refuses the pictures of the request."""
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
             return Fault(status=400, body=f"{self.model} is not a multimodal model")
@@ -228,7 +228,7 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
 
 
 def with_tokens(said: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
-    """Return the completion with a token for each byte, all equally probable, and 0 for the end, in vLLM's fields."""
+    """Return the completion with vLLM's fields for tokens: one token for each byte of the text, and 0 for its end."""
     prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
     (choice,) = said["choices"]
     ids = [*(choice["message"]["content"] or "").encode(), 0]

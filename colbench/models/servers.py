@@ -23,14 +23,14 @@ POLL = (1.0, 10.0)
 TOLD_AFTER = 2.0
 """Seconds after which a wait is reported."""
 WAIT_INTERVAL = 1.0
-"""Seconds between two checks of a server that is waited for."""
+"""Seconds between two looks at the current waits, to report changes."""
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """A wait, such as for a model server."""
+    """A wait to report to the user, such as for a model server."""
 
     url: str = ""
-    """URL of the model server; empty if another program reports the wait in its own words."""
+    """URL of the model server; empty if another program, such as an agent, described the wait, in `reason`."""
     reason: str
     requests: int = 0
     """Number of refused requests that wait; 0 if the server cannot be reached."""
@@ -45,7 +45,7 @@ class Wait(Struct, frozen=True, kw_only=True):
         return f"{self.url}: {waiting}: {self.reason}"
 
     def __add__(self, other: Wait) -> Wait:
-        """Return the wait of two processes for the same server."""
+        """Return the combined wait of two processes for the same server."""
         longer = self if self.seconds >= other.seconds else other
         reached = self.requests and other.requests
         return replace(longer, requests=self.requests + other.requests if reached else 0)
@@ -70,7 +70,7 @@ class Server:
         self._refused_since: float | None = None
 
     def divide(self, sharers: int) -> None:
-        """Divide the limit among several processes, so that each has at least one request in flight."""
+        """Set this process's limit to its part of `concurrency`, which `sharers` processes share; at least 1."""
         self.limit.resize(max(1, self.concurrency // sharers))
 
     @property
@@ -84,7 +84,7 @@ class Server:
         self._refused_since = None
 
     async def ready(self) -> None:
-        """Wait while the server cannot be reached. Raises EndpointError if the patience runs out."""
+        """Wait while the server cannot be reached. Raises EndpointError after `patience` seconds."""
         if self._poll:
             await asyncio.shield(self._poll)
 
@@ -127,7 +127,7 @@ class Server:
 
     @contextmanager
     def backing_off(self, reason: str) -> Iterator[None]:
-        """Count a request that waits because it was refused."""
+        """Count a refused request as waiting while the context is open."""
         self._refused_since = self._refused_since or time.monotonic()
         self._backing_off[reason] = self._backing_off.get(reason, 0) + 1
         try:
@@ -160,13 +160,13 @@ class Servers:
         self.patience = PATIENCE
         self._sharers = 1
         self.waits_elsewhere: dict[object, Sequence[Wait]] = {}
-        """Waits reported by other processes, such as an agent's, by reporter."""
+        """Waits in other processes, such as an agent's, by the object that reports them."""
         self._by_url = dict[str, Server]()
 
     def join(self, url: str, concurrency: int) -> Server:
-        """Return the server at a URL, with at most `concurrency` requests in flight; the lowest limit applies.
+        """Return the server at a URL, and count the caller as its user.
 
-        If processes share the server, each gets its part of the limit, but at least one.
+        The lowest `concurrency` of all callers applies. If several processes share the server, each gets its part.
         """
         server = self._by_url.get(url)
         if server is None:
@@ -183,7 +183,7 @@ class Servers:
             server.divide(sharers)
 
     def leave(self, server: Server) -> None:
-        """Forget a server that is no longer used."""
+        """Remove one user of a server; forget a server without users."""
         server.users -= 1
         if not server.users:
             server.stop()

@@ -47,7 +47,7 @@ class BrokenError(Exception):
 class Transport(Protocol):
     """A way to send requests to one server.
 
-    The methods raise UnreachableError, BrokenError, or TimeoutError after `timeout` seconds.
+    `post` and `get` raise UnreachableError, BrokenError or, if the answer takes too long, TimeoutError.
     """
 
     async def post(self, path: str, body: dict[str, Any]) -> Answer:
@@ -64,7 +64,7 @@ class Transport(Protocol):
 
 
 class AiohttpTransport:
-    """The fast transport, for the user's own server with thousands of short calls per second."""
+    """The transport through aiohttp, fast enough for thousands of short calls per second to the user's own server."""
 
     def __init__(self, base_url: str, key: str | None, timeout: float) -> None:
         import aiohttp
@@ -112,7 +112,7 @@ class AiohttpTransport:
 
 
 class OpenAITransport:
-    """The official package, with its settings from the environment: organization, project, proxies, certificates.
+    """The transport through the official package, which reads settings such as proxies from the environment.
 
     The package's own retries are turned off. If there is no key, no `Authorization` header is sent.
     """
@@ -195,7 +195,7 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
 
 
 def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> OpenAITransport:
-    """Return the transport to Azure OpenAI; missing values are read from the variables of its SDK.
+    """Return the transport to Azure OpenAI. Values not given are read from the environment variables of its SDK.
 
     Raises UserError, which names the variable, if a value is missing: AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION,
     AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN.
@@ -236,7 +236,7 @@ def _lower(headers: Any) -> dict[str, str]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the system's own words for an error, which may be several causes deep."""
+    """Return the operating system's message for an error, taken from its chain of causes if needed."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

@@ -1,1 +1,1 @@
-"""Pages: HTML in a message, its render, and the storage of renders."""
+"""Pages: finding the HTML in a message, rendering it to a picture, and storing the renders."""

@@ -9,7 +9,7 @@ from colbench.config import ScoringMode
 
 FENCE = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.M | re.S)
 MENTION = re.compile(r"`(?:\s{0,9}</?[!a-z][^`\n<>]{0,60}>?){1,3}\s{0,9}`", re.I)
-"""Tags in inline code, which are only mentioned."""
+"""HTML tags in inline code. They are mentioned and belong to no page."""
 ATTRIBUTES = r"[^>]{0,1000}>"  # bounded: many `<html` in a message would take quadratic time
 DOCTYPE = rf"<!doctype\s{{1,100}}html{ATTRIBUTES}"
 DOCUMENT = re.compile(rf"(?:{DOCTYPE}\s*)?<html\b{ATTRIBUTES}.*?(?:</html\s*>|\Z)", re.I | re.S)
@@ -21,14 +21,15 @@ CLOSE = re.compile(r"</html\s*>", re.I)
 
 
 def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
-    """Return the page that a message shows, or None if it shows none.
+    """Return the page, an HTML document, in a message; None if it contains none.
 
-    `default`: the last document of the last fenced block that contains one; without fences, the last document of the
-    text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut off; without doctype
-    and `<html>`, from `<body>` to `</body>` or the end. An `<html>` that is only mentioned, in inline code or without
-    another tag after it, is not a document. `official`: from the first `<html` to the first `</html>` after it, like
-    the released scorer; anything before it, including the doctype, is dropped, and a page that is cut off does not
-    count.
+    In mode `default` the page is the last document of the last fenced block that contains one; if no block does, the
+    last document of the text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut
+    off. A document without both extends from `<body>` to `</body>` or the end. An `<html>` in inline code, or without
+    another tag after it, is only mentioned and starts no document.
+
+    In mode `official` the page extends from the first `<html` to the next `</html>`, as in the released scorer. A
+    doctype is therefore dropped, and a page that is cut off does not count.
     """
     if mode == "official":
         start = OPEN.search(text)
@@ -58,5 +59,5 @@ def _tags(document: str, most: int) -> int:
 
 
 def target_page(reference: str, mode: ScoringMode = "default") -> str:
-    """Return the page of a task's reference, as used by every render of the target; all of it if it has no page."""
+    """Return the page in a task's reference, which every render of the target uses; without a page, all of it."""
     return extract_page(reference, mode) or reference

@@ -12,7 +12,7 @@ RenderOutcome = Literal["rendered", "no page", "too big", "timeout", "crash", "v
 """The outcome of rendering.
 
 All outcomes except `rendered` are caused by the page; a failure of the browser raises RenderError. `varies`: two
-independent loads of the page look different, also when repeated while nothing else is rendered. `crash`: the page
+independent loads of the page look different, even if no other page is rendered at the same time. `crash`: the page
 repeatedly crashed a fresh browser of its own.
 """
 BlockKind = Literal["heading", "text", "link", "button", "input", "picture", "box"]
@@ -40,13 +40,13 @@ class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Render(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One rendered page. The picture is separate, in the same entry of the store."""
+    """The result of rendering one page. The store keeps its picture in a separate file."""
 
     key: str
     """Hash of the page, the viewport and the browser's environment."""
     outcome: RenderOutcome
     mode: ScoringMode
-    """The window: `default` is 1280 x 720, `official` is that of the paper's release."""
+    """The scoring mode, which sets the window: `default` is 1280 x 720, `official` is that of the paper's release."""
     width: int = 0
     """Width of the picture in pixels."""
     height: int = 0

@@ -1,4 +1,4 @@
-"""Storage of renders, by the hash of everything they depend on: `KEY.json`, with `KEY.png` next to it.
+"""Storage of renders as files `KEY.json` and `KEY.png`; KEY is a hash of everything that the render depends on.
 
 Many processes may use one folder. Files are written atomically, and an entry that is damaged, or whose picture does not
 match its hash, is ignored.
@@ -47,7 +47,7 @@ def default_folder() -> Path:
 
 
 class RenderStore:
-    """Renders in a folder, by default the user's own; the folder is created on the first write."""
+    """Renders in a folder, by default that of `default_folder`; the folder is created on the first write."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or default_folder()

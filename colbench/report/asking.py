@@ -80,10 +80,10 @@ def unasked_values(
 def gain_per_question(
     dialogue: Judged, unasked: float | None, mode: str, lead: Metric
 ) -> float | None:
-    """Return a dialogue's gain in score over one without questions, divided by the number of its questions.
+    """Return the gain in score of a dialogue per question that it asked.
 
-    `unasked`: the score without questions on the dialogue's task; see `unasked_values`. None if either score or
-    the number of questions is unknown, or if nothing was asked.
+    The gain is the score minus `unasked`, the score without questions on the same task (`unasked_values`). The result
+    is None if either score or the number of questions is unknown, or if nothing was asked.
     """
     worth, asking = value(dialogue, mode, lead), dialogue.asking
     if worth is None or unasked is None or asking is None or not asking.questions:
@@ -102,7 +102,7 @@ def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple
 
 
 def _decisions(cells: Cells) -> tuple[DecisionReport, ...]:
-    """Return counts by family and decision, least asked and most often hidden first; only tasks with a family count."""
+    """Return counts for each decision of each family, the least asked first; ignore tasks without a family."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for task, row in zip(cells.tasks, cells.grid, strict=True):
         for each in row if task.family else ():

@@ -1,4 +1,4 @@
-"""Other runs: a baseline for the win rate, and a run of the same agent with all decisions told (the ceiling)."""
+"""Other runs for comparison: a baseline for the win rate, and the ceiling, for which the agent was told everything."""
 
 from __future__ import annotations
 
@@ -113,8 +113,9 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 
 
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
-    """Return the agent's scores when it is told everything, over the tasks that both runs have scored.
+    """Return the scores of the run `other`, in which the agent was told everything, next to those of this run.
 
+    Both are means over the tasks that both runs have scored.
     None if there is no such task.
     """
     theirs = replace(cells, grid=tuple(map(tuple, other.of(cells.tasks))))
@@ -203,9 +204,9 @@ def _differences(
 
 
 def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
-    """Return each scorer with the environment it ran in.
+    """Return a text for each scorer and the environment in which it ran.
 
-    With `fallback`, only the scorer's name is used: the rest of the text describes its primary metric, which is not
+    With `fallback`, the text has only the scorer's name, because its details describe the primary metric, which is not
     compared.
     """
     scores = [each for one in dialogues if (each := one.scores.get(mode))]

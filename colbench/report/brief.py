@@ -25,13 +25,13 @@ from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
 SEEN = 0.05
-"""Minimum value that is not shown as 0.0."""
+"""Smallest mean to show; a smaller one would be rounded to 0.0."""
 RAREST = 2
 """Number of rarely asked decisions to name."""
 LABEL, NOTE = 20, 43
 """Maximum widths of a label and of a line of a note, in terminal columns."""
 TOGETHER = 28
-"""Maximum length of the parts of a note, between commas or semicolons, that are kept on one line."""
+"""Maximum length of a part of a note, up to a comma or semicolon, that is never broken across lines."""
 PARTS, NO_BREAK = re.compile(r"(?<=[,;]) "), "\N{NO-BREAK SPACE}"
 NOTE_LINES = 2
 """Maximum number of lines in a note."""
@@ -40,8 +40,8 @@ NOTE_LINES = 2
 def brief(domain: Domain, report: DomainReport, lines: int) -> list[Fact]:
     """Return the most important facts about a domain: scores, asking, failures, effort.
 
-    Their notes contain line breaks for wrapping. Together they have at most `lines` lines; the least important
-    come last.
+    The notes are wrapped. Together the facts take at most `lines` lines; less important ones that do not fit are left
+    out.
     """
     facts: list[Fact] = []
     for fact in _all(domain, report):
@@ -64,7 +64,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _wrapped(note: str) -> list[str]:
-    """Return a note as lines that break no word; words that are too long for a line are cut, and so is a long note."""
+    """Return the lines of a wrapped note; words that are too long for a line, and notes of too many lines, are cut."""
     words = (_cut(word, NOTE) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)

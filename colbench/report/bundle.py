@@ -93,7 +93,7 @@ def _line(
 def blocks(
     cells: Cells, domain: Domain, report: DomainReport, dialogues: RolloutReader
 ) -> Iterator[str]:
-    """Yield everything about the tasks, `BLOCK` at a time, as gzipped JSON in base64; dialogues are read here."""
+    """Yield the tasks with their dialogues, `BLOCK` tasks at a time, as gzipped JSON in base64."""
     pack = _Packer(domain, _leading(domain, report))
     for start in range(0, len(cells.tasks), BLOCK):
         chosen = slice(start, start + BLOCK)
@@ -108,7 +108,7 @@ def blocks(
 
 
 class _Packer:
-    """A builder of the page's data on tasks and dialogues; `lead` is the metric of the verdicts."""
+    """A builder of the page's data on tasks and dialogues; `lead` is the metric that is shown as the value."""
 
     def __init__(self, domain: Domain, lead: Metric) -> None:
         self._domain = domain
@@ -164,7 +164,7 @@ class _Packer:
         }
 
     def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
-        """Return the labels and values of a verdict's metrics, the domain's own first; a value with a unit is text."""
+        """Return labels and values of a verdict's metrics, the domain's own first; values other than shares as text."""
         own = [metric.name for metric in self._domain.metrics]
         names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
         found = ((metric_of(self._domain, name), score.metrics[name]) for name in names)

@@ -1,4 +1,4 @@
-"""The planned cells of a run, and their values by a metric and a scoring mode."""
+"""The planned cells of a run, one for each task and trial, and their values by a metric in a scoring mode."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> Cells:
-        """The cells with only the dialogues that ended with an answer, scored or not."""
+        """The cells without the dialogues that ended in a failure."""
         return self.keep(lambda each: each.ended_by != "failure")
 
     def keep(self, condition: Callable[[DialogueStats], bool]) -> Cells:
@@ -116,7 +116,7 @@ def measure(
 
 
 def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, ByTask]:
-    """Return dialogues, taken one at a time, by domain, task and trial, planned or not.
+    """Return the statistics of dialogues by domain, task and trial, including dialogues that were not planned.
 
     Args:
         tasks: The known tasks. They come first, in this order; others follow in the order of the file.
@@ -164,7 +164,7 @@ def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
 
 
 def success(dialogue: Judged, mode: str) -> bool | None:
-    """Return True if the cell succeeded, False if it or its agent failed, None if it is unscored.
+    """Return True if the answer succeeded, False if the answer or the agent failed, None if the cell is unscored.
 
     The result is always None in a domain without success.
     """
@@ -181,9 +181,10 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 
 
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
-    """Return a metric of the last shown answer at a turn (from 1), in the domain's first mode.
+    """Return a metric of the last answer shown by the end of a turn (from 1), in the domain's first mode.
 
-    The value is 0 until an answer is shown, and None if the dialogue or its turns were not scored.
+    The value is 0 if no answer was shown by then or if the agent failed, None if the dialogue or its turns were not
+    scored.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)

@@ -16,7 +16,7 @@ from colbench.report.facts import Fact, Section, grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES, WIDTH = 20, 80
-"""Number of lines printed after a run."""
+"""Maximum number of lines printed after a run, and their width in columns."""
 FRAME = 3
 """Number of lines around the facts of a domain: its title, and blank lines."""
 FEWEST = 6

@@ -65,7 +65,7 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
     uncounted: int = 0
     """Number of replies for which no server reported a count."""
     usage: Usage | None = None
-    """Tokens of the other replies; None if there are none."""
+    """Tokens of the counted replies; None if no reply was counted."""
     served: int = 0
     """Number of replies that came from a model server; the numbers below cover only these."""
     empty: int = 0
@@ -78,7 +78,7 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
-    """One dialogue in numbers. The first fields are explained in `Judged`."""
+    """One dialogue in numbers. `Judged` explains the fields that it has in common with this class."""
 
     place: int
     """Position of the dialogue: the byte offset of its line, or its index in a list."""
@@ -170,7 +170,7 @@ class _Metrics(Mapping[str, float]):
 
 
 class Measurer:
-    """A measurer of dialogues that stores values shared by many dialogues once."""
+    """A measurer of dialogues. It stores a value that many dialogues share only once."""
 
     def __init__(self) -> None:
         self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
@@ -212,7 +212,7 @@ class Measurer:
         )
 
     def _same(self, kind: str, value: T) -> T:
-        """Return the stored value of a kind that equals this one."""
+        """Return the stored object that equals a value of this kind, so that equal values share memory."""
         known: T = self._known[kind].setdefault(value, value)
         return known
 
@@ -236,7 +236,7 @@ class Measurer:
         return known
 
     def _measured(self, score: Score) -> Score:
-        """Return a verdict with its own metrics."""
+        """Return a verdict with metrics, without tests and floors."""
         texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
         names = self._same("metrics", tuple(score.metrics))
         metrics = _Metrics(names, array("d", list(score.metrics.values())))

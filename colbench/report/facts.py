@@ -98,7 +98,7 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
 
 
 def grid_size(report: DomainReport) -> str:
-    """Return how many tasks and trials there are; a shard does not have all trials of its tasks."""
+    """Return the numbers of tasks and trials or, for a shard that lacks some trials, of tasks and dialogues."""
     if report.cells < report.tasks * report.trials:
         return f"{count(report.tasks, 'task')}, {count(report.cells, 'dialogue')}"
     return f"{count(report.tasks, 'task')}, {count(report.trials, 'trial')} each"
@@ -179,7 +179,7 @@ def _other_modes(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def curve(domain: Domain, report: DomainReport) -> tuple[str, list[Interval]]:
-    """Return the curve by turn and its values: success or, in a domain without success, the leading metric.
+    """Return the name and the values of the curve by turn: success or, in a domain without it, the leading metric.
 
     Turns that were not scored have no value.
     """

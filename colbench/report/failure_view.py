@@ -1,4 +1,4 @@
-"""Failed dialogues on the page: their classes and families, and the decisions that were never asked for."""
+"""Failed dialogues on the page: their classes and families, and the decisions that some dialogue did not ask for."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DecisionLine(Struct, frozen=True, kw_only=True):
 
 
 class FailureView(Struct, frozen=True, kw_only=True):
-    """Where a run failed and why."""
+    """The failures of a run by class and family, and the decisions that were not always asked for."""
 
     summary: str
     bar: Markup
@@ -72,7 +72,7 @@ class FollowedView(Struct, frozen=True, kw_only=True):
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
-    """Return where a run failed and why; None if nothing failed and every decision was asked for."""
+    """Return the failures of a run; None in a domain without success, or if nothing failed and all was asked for."""
     decisions = list(_decisions(report, tasks))
     failed = report.failed
     if failed is None or not (failed.classes or decisions):

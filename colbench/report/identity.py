@@ -1,4 +1,4 @@
-"""Everything that pins a run, in the form shown on the page."""
+"""The pins of a run: everything that its numbers depend on, in the form shown on the page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Pin(Struct, frozen=True, kw_only=True):
 
     name: str
     given: str = ""
-    """A specification, shown as code."""
+    """The setting as given, such as an agent's spec; shown as code."""
     text: str = ""
     details: tuple[str, ...] = ()
 
 
 def pins(report: RunReport, record: RunRecord) -> Iterator[Pin]:
-    """Yield everything that pins a run."""
+    """Yield the pins of a run."""
     tasks = {"count": record.tasks.count, "sha256": record.tasks.hash}
     yield _resolved("Agent", report.agent, record.pins.get("agent"))
     yield _resolved("Human", report.human, record.pins.get("human"))

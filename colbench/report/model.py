@@ -34,7 +34,7 @@ class ModeReport(Rates, frozen=True, kw_only=True):
     scored: int
     unscored: int
     unscored_as_zero: Rates | None
-    """The rates over all planned cells, with unscored cells counted as 0; None if all are scored."""
+    """The rates over all planned cells except unjudged ones, with unscored cells as 0; None if all are scored."""
     pass_k: tuple[PassK, ...]
     """pass^k for k = 1 to the number of trials; empty for a single trial and in a domain without success."""
     metrics: dict[str, Interval] = {}
@@ -58,7 +58,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
     mean: Interval
     distribution: tuple[int, ...]
-    """Dialogues with 1, 2, ... max_turns turns."""
+    """Number of dialogues with 1, 2, ... max_turns turns."""
 
 
 class Words(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class Replies(Struct, frozen=True, kw_only=True):
     filtered: int
     """Number of replies ended by the provider's filter."""
     refused: int
-    """Number of replies in which the model declined, in the field `refusal`."""
+    """Number of replies that are refusals by the model, in the field `refusal`."""
     retries: int
     """Number of requests that failed and were repeated."""
     waited: float
@@ -105,7 +105,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class LeakShare(Struct, frozen=True, kw_only=True):
-    """The share of the reference that the human was the first to name, over dialogues."""
+    """The share of one kind of item in the reference that the human revealed without being asked, over dialogues."""
 
     mean: float
     max: float
@@ -187,7 +187,7 @@ class AskingReport(Struct, frozen=True, kw_only=True):
     metrics: dict[str, Interval]
     """Metrics by name; a mean leaves out dialogues in which the metric is undefined."""
     gain_per_question: Interval | None
-    """Gain in score over a dialogue without questions, per question; None if no baseline asks nothing."""
+    """Gain in score over a dialogue without questions, per question; None without a baseline that asks nothing."""
     recall_by_turn: tuple[float, ...]
     """Share of the hidden decisions revealed up to turn 1, 2, …"""
     decisions: tuple[DecisionReport, ...]
@@ -254,7 +254,7 @@ class DomainReport(ModeReport, frozen=True, kw_only=True):
     """Number of scored cells by value, in tenths: the first and the last count only values of exactly 0 and 1."""
     by_turn: tuple[Budget, ...]
     ended_by: dict[str, int]
-    """Dialogues by `answer`, `limit`, `failure`."""
+    """Number of dialogues by the event that ended them: `answer`, `limit`, `failure`."""
     turns: Turns
     words: Words
     tokens: dict[str, Tokens | None]

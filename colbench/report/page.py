@@ -50,9 +50,9 @@ def render_pages(
     *,
     large: int = LARGE,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files of the report as name and HTML; `cells` and the further pages, `pages`, are given by domain.
+    """Yield the name and the HTML of each page of the report.
 
-    `large`: see `LARGE`.
+    `cells` and `pages`, the further pages that domains add, are given by domain. `large`: see `LARGE`.
     """
     planned = sum(each.planned for each in cells.values())
     parts = list(_parts(cells)) if planned > large else []

@@ -60,7 +60,7 @@ def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
 
 
 def _by_mode(domain: Domain, report: DomainReport) -> Table:
-    """Return success and the leading metric in each mode, under both denominators, and pass^k."""
+    """Return success and the leading metric in each mode, with and without unscored dialogues, and pass^k."""
     names = (domain.success.label if domain.success else "", metric_label(domain, report.lead))
     heads = ("Scoring", *map(sentence, names), "Dialogues")
     return Table(caption="Scores by mode", heads=heads, rows=list(_mode_rows(report)))
@@ -71,7 +71,7 @@ def _mode_rows(report: DomainReport) -> Iterator[Row]:
         leads = mode == report.mode and differs(report)
         yield Row(f"{mode} (leading)" if leads else mode, _rates(found, f"{found.scored:,}"))
         if zero := found.unscored_as_zero:
-            yield Row(f"{mode}, unscored as 0", _rates(zero, f"{report.cells:,}"))
+            yield Row(f"{mode}, unscored as 0", _rates(zero, f"{found.scored + found.unscored:,}"))
     if (delta := report.delta) and differs(report):
         differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
         success = _points(delta.success_rate) if delta.success_rate else EMPTY

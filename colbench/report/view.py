@@ -52,7 +52,7 @@ class Tile(Struct, frozen=True, kw_only=True):
     lines: Sequence[tuple[str, str]] = ()
     """The number's reference values, each with its kind (`ceiling`, `floor` or empty) and its text."""
     kind: str = ""
-    """`lead`: large. `warn`: a warning."""
+    """Style of the tile: `lead` for a large one, `warn` for a warning."""
     bar: Markup = Markup()
 
 
@@ -78,9 +78,9 @@ class DomainView(Struct, frozen=True, kw_only=True):
     """The scores by turn, if they are known."""
     notes: Sequence[tuple[str, str]]
     tables: Sequence[Table]
-    """Tables that belong to the headline."""
+    """Tables shown below the headline numbers."""
     further: Sequence[Table]
-    """Tables of the folded part."""
+    """Tables in the part of the page that is folded at first."""
     figures: Sequence[Figure]
     sections: Sequence[Section]
 
@@ -116,7 +116,7 @@ def _scoring(report: DomainReport) -> str:
 
 
 def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
-    """Yield the headline numbers: the scores, and the measures of the asking."""
+    """Yield the headline numbers: the scores, Ask F1, and the share of differences that were fixed."""
     for metric, interval in _leading(domain, report):
         marks = list(_marks(domain, report, metric))
         yield Tile(
@@ -277,7 +277,7 @@ def _answers(report: DomainReport) -> list[float | None]:
 
 
 def _answered(domain: Domain, shares: Sequence[float | None]) -> Iterator[Curve]:
-    """Yield the share of dialogues that had answered, if only an answer can succeed."""
+    """Yield the share of dialogues that had answered by each turn, in a domain with success."""
     if domain.success:
         yield Curve(
             title="answered",

@@ -1,4 +1,4 @@
-"""Warnings shown before a report's numbers, such as that the numbers were not measured as in the run."""
+"""Warnings about a report's numbers, such as that they were not measured as in the run."""
 
 from __future__ import annotations
 

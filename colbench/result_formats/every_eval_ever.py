@@ -1,4 +1,4 @@
-"""Every Eval Ever: a record of a run's aggregate results, by the schema 0.3.0 of the package `every-eval-ever`.
+"""Every Eval Ever: a record of a run's aggregate results in schema 0.3.0 of the package `every-eval-ever`.
 
 A record goes to `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`, as in the datastore of the EvalEval Coalition. It contains
 no dialogue, because transcripts would publish the hidden references.

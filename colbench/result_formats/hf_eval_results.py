@@ -7,6 +7,7 @@ from typing import Any
 from colbench.numbers import percent_with_range
 from colbench.registry import get_domain
 from colbench.report.model import DomainReport
+from colbench.report.verdicts import metric_label
 from colbench.run import Run
 from colbench.stats import Interval
 
@@ -45,7 +46,9 @@ def _headline(report: DomainReport) -> Interval:
 def _notes(run: Run, domain: str, report: DomainReport) -> str:
     """Return the conditions of a value: two values are comparable only if their conditions are equal."""
     config, found = run.config, _headline(report)
-    measure = "success rate" if report.success_rate else get_domain(domain).primary.label
+    measure = (
+        "success rate" if report.success_rate else metric_label(get_domain(domain), report.lead)
+    )
     return (
         f"{measure} {percent_with_range(found)}; human {config.human}; "
         f"{report.tasks:,} tasks of {config.tasks} x {report.trials}; "

@@ -18,13 +18,13 @@ from colbench.sandbox.work import Ending, Work
 
 
 class CodeSandbox:
-    """A sandbox that runs candidates, each in its own process without access to anything.
+    """A sandbox that runs candidates (untrusted code), each in its own process without access to anything.
 
-    Up to `workers` candidates run at a time (0: one per core). The tier is the strongest that works on this machine, or
-    the one that `tier` names. `allow_unsafe` permits the tier that only limits resources. `packages` names installed
-    distributions that candidates may import; the constructor raises UserError if one of them is not installed. Opening
-    the context raises UserError, whose message gives the fix, if no permitted tier works. Use a sandbox from one event
-    loop only.
+    Up to `workers` candidates run at a time (0: one per core). `tier` names a level of isolation, by default the
+    strongest that works on this machine. `allow_unsafe` permits the tier that only limits resources. `packages` names
+    installed distributions that candidates may import; the constructor raises UserError if one of them is not
+    installed. Opening the context raises UserError, whose message gives the fix, if no permitted tier works. Use a
+    sandbox from one event loop only.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Inputs and outputs of the sandbox."""
+"""Inputs and outputs of the code sandbox: jobs and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from colbench.command import printable
 
 Namespace = Literal["module", "split"]
-"""How the source is executed.
+"""The way in which a source is executed.
 
 `module`: as a module, in which every top-level name is visible everywhere. `split`: as in the released scorer, with
 globals separate from locals, so that no function sees a top-level name.
@@ -21,7 +21,7 @@ TIMEOUTS_ALLOWED = 3
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Resource limits of one call, and also of one process, which runs several calls within the same limits."""
+    """Resource limits of one call. A process that runs several calls has the same limits for all of them together."""
 
     cpu_seconds: float = 1.0
     """Limit on the CPU seconds of all threads together."""
@@ -41,7 +41,7 @@ class Job(Struct, frozen=True, kw_only=True):
     namespaces: tuple[Namespace, ...] = ("module",)
     """The namespaces in which each call is made once, in this order."""
     rehearsal: bool = False
-    """True for a different hash seed, random seed and clock, to find values that depend on them."""
+    """True to run with another hash seed, random seed and clock. Values that change depend on one of these."""
 
 
 class CallResult(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Installed packages that candidates may import: exactly the requested ones, and their runtime dependencies.
 
-They are found through the metadata of the installed distributions, file by file if packages share a folder, so that
-none of the host's other packages are visible.
+The metadata of each distribution lists its files. In a folder that several distributions share, single files are shown,
+so that none of the host's other packages are visible.
 """
 
 from __future__ import annotations
@@ -113,13 +113,13 @@ def _largest(file: PurePath, packages: set[str]) -> str:
 
 
 def _modules(dist: Distribution) -> set[str]:
-    """Return top-level modules, packages, and the folders of packages that several distributions share."""
+    """Return the names of the top-level modules and packages, including namespace packages."""
     return {
         file.parts[0].partition(".")[0] for file in _files(dist) if file.suffix in (".py", ".so")
     }
 
 
 def _preloaded(dist: Distribution) -> list[str]:
-    """Return the public modules, and also numpy's generator so that it can be seeded."""
+    """Return the public top-level modules and, for numpy, also `numpy.random`, so that its generator can be seeded."""
     names = sorted(name for name in _modules(dist) if not name.startswith("_"))
     return [*names, "numpy.random"] if "numpy" in names else names

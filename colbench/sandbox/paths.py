@@ -1,7 +1,7 @@
 """Files of the host that a candidate can read: interpreter, standard library, shared libraries, time zones.
 
-Installed packages are hidden because they may contain tasks with references (this project's own package does).
-Programs, settings, home folders and /proc are not visible at all.
+Installed packages are hidden because they may contain tasks with references, as this project's own packages do.
+Programs, settings, home folders and /proc are not visible either.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The choice of a tier that works on this machine: each tier is started and attacked, and no settings are read."""
+"""The choice of a tier that works on this machine, found by trying: a server of the tier must withstand a self-test."""
 
 from __future__ import annotations
 

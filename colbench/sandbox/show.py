@@ -1,4 +1,4 @@
-"""Values that left the sandbox, in a human-readable form that is similar to Python's notation and always short."""
+"""Values from the sandbox, formatted for people in a notation similar to Python's and always short."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _join_pairs(pairs: list[Any], limit: int) -> str:
 
 
 def _up_to(limit: int, texts: Iterator[str], count: int) -> str:
-    """Join texts with commas until the limit is exceeded."""
+    """Join texts with commas until the limit is exceeded; end with `…` if fewer than `count` texts are shown."""
     shown: list[str] = []
     for text in texts:
         shown.append(text)

@@ -1,15 +1,16 @@
 """Values that left the sandbox: reading, comparing and showing the tagged JSON of `inside.encode`.
 
-Nothing here rebuilds a value, so no code and no `__eq__`, `__hash__` or `__repr__` of a candidate ever runs in the
-harness. Two values are compared by their normal forms: texts that are equal exactly when the values are equal by
-Python's `==`. Numbers are exact rationals, and sets and dicts are sorted by the normal forms of their contents, so that
-no hash is ever computed from a candidate's data.
+The harness never rebuilds a value, so it never runs a candidate's code, such as `__eq__`, `__hash__` or `__repr__`. Two
+values are compared by their normal forms: texts that are equal exactly when the values are equal by Python's `==`.
+Numbers are exact rationals, and sets and dicts are sorted by the normal forms of their contents, so that no hash is
+ever computed from a candidate's data.
 
-Deliberate exceptions to `==` in the default policy: members of `dict.values()` are compared in order (Python compares
-the views by identity); numpy arrays and pandas frames are equal if their shapes and all their parts are equal; NaN is
-equal to NaN. In the official policy, none of these values is equal to anything. In both policies, if both values
-contain an OrderedDict, OrderedDicts are compared in order, even one that corresponds to a plain dict. Likewise, if both
-contain a Counter, Counters are compared without zeros.
+The default policy deliberately differs from `==` for three kinds of values. The members of `dict.values()` are compared
+in order (Python compares the views by identity). Numpy arrays and pandas frames are equal if their shapes and all their
+parts are equal. NaN is equal to NaN. In the official policy, none of these values is equal to anything.
+
+In both policies, if both values contain an OrderedDict, all OrderedDicts in them are compared in order, and none equals
+a plain dict. If both values contain a Counter, Counters are compared without zeros.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ MAX_DEPTH = 500
 """Maximum depth of the JSON text; `inside.encode` stays far below it."""
 _PAIRWISE = ("ordered", "counter")
 _FAR_EXPONENT = 400
-"""Decimals beyond ten to this power, or with more digits than this, are not converted to integers: a short text such as
-`1e4999` would otherwise become thousands of digits."""
+"""Maximum absolute exponent, and maximum length as text, of a decimal that is converted to a rational. Otherwise, a
+short text such as `1e4999` would become thousands of digits."""
 _LONG_RANGE = 1000
-"""Number of digits above which a range's bound is not computed, because division takes quadratic time."""
+"""Maximum number of digits in a range whose last number is computed, because the division takes quadratic time."""
 
 
 _BY_PARTS = ("values", "array", "frame", "series")
@@ -65,7 +66,7 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """Return the name of the value's type, as in Python or in the sandbox; `opaque` for non-data.
+    """Return the name of the value's type: Python's name, or the tag of `inside.encode`; `opaque` for non-data.
 
     Raises MalformedValueError if the text is not a value.
     """
@@ -206,7 +207,7 @@ class _Normal:
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """Return the normal form by parts for a type that Python compares by identity.
+        """Return the normal form, part by part, of a value that `==` does not compare as a whole, such as an array.
 
         In the official policy, such a value never compares equal to anything.
         """

@@ -1,10 +1,10 @@
 """A running job: the results so far, and the calls left for the next child process.
 
-A child gets all calls left in one namespace, and the budget of a single call for all of them together. Every call that
-the child finished therefore stayed within the budget, even if the child is not trusted. If a child uses up its budget
-after finishing some calls, the next child gets the remaining calls and its own budget. Only if a child finished no call
-did its first call exceed the budget. If a child dies in another way, the call in which it died fails. Each namespace
-has its own children, because the answer's behavior in one namespace does not determine its behavior in the other.
+A child gets all calls left in one namespace, but only the budget of a single call. Every call that it finishes has
+therefore stayed within the budget, even if the child is not trusted. If a child uses up its budget after finishing some
+calls, the next child gets the remaining calls and a full budget. If a child uses up its budget before finishing any
+call, its first call exceeded the budget. If a child dies in another way, the call in which it died fails. Each
+namespace has its own children, unless the first child finds that an answer behaves the same in both namespaces.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONG_CALL = 10_000
 """Maximum length in characters of a call to compile here; longer calls are compiled only inside the sandbox."""
 _SKIPPED = CallResult(status="skipped")
 _BUDGETS = ("cpu", "wall", "threads")
-"""Budgets that a child may use up through no fault of its own, because it got more than one call."""
+"""Budgets that a child may use up although each single call stays within them, because all its calls share them."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -52,14 +52,14 @@ class Ending(Struct, frozen=True, kw_only=True):
     """The end of one child, and everything that the child wrote."""
 
     reason: str
-    """`ended` by itself, or why it was killed: a used-up budget (`cpu`, `wall`, `threads`) or much output (`flood`)."""
+    """`ended` if it ended by itself; or why it was killed: `cpu`, `wall`, `threads` (budgets) or `flood` (output)."""
     status: int
     """Exit code, or the negative number of the signal that ended the child."""
     output: bytes
 
 
 class Work:
-    """The state of one job between its children."""
+    """The state of one job, updated after each of its children ends."""
 
     def __init__(self, job: Job, limits: Limits) -> None:
         self._job = job
@@ -88,7 +88,7 @@ class Work:
         )
 
     def absorb(self, ending: Ending) -> None:
-        """Record a child's output, and store the result of the call in which it died."""
+        """Record the results that a child wrote and, if the child died in a call, the result of that call."""
         first, *lines = ending.output.split(b"\n", self.left + 1)[:-1] or [b""]
         invalid = first.startswith(b"invalid\t")
         if invalid:
@@ -102,7 +102,7 @@ class Work:
             self._finish(self._pending[:] if invalid or first == b"same" else self._pending[:1])
 
     def result(self) -> JobResult:
-        """Return the job's result; every call must be settled."""
+        """Return the job's result. Call this only if `left` is 0."""
         return JobResult(
             calls={name: self._done.get(name, ()) for name in self._job.namespaces},
             invalid=self._invalid,

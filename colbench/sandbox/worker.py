@@ -1,4 +1,4 @@
-"""One fork server, as the harness sees it: started, given one job after another, and replaced when it fails."""
+"""One fork server, as the harness sees it: the harness starts it, sends it jobs, and kills it at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from colbench.sandbox.work import Ending
 
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 15.0
-"""Seconds beyond all limits of a job after which a silent server counts as broken."""
+"""Seconds that a server may need beyond the wall-clock limits of its jobs before it counts as broken."""
 _DRAIN_AFTER = 0.02
 """Seconds after which a job's output is read while the job runs; most jobs have ended by then."""
 
@@ -141,7 +141,7 @@ class Worker:
 
 
 class _Output:
-    """A child's output, of limited size: read when the child has ended, or earlier if the child runs for long."""
+    """A child's output, up to a limit. It is read when the child has ended, or earlier if the child runs for long."""
 
     def __init__(self, connection: socket.socket, limit: int) -> None:
         self._connection = connection
@@ -188,7 +188,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send the payload and end the sending. A dead child is not an error here, because its end is reported later."""
+    """Send the payload, then its end. A dead child is not an error here, because the server reports its end."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

@@ -1,4 +1,4 @@
-"""The human without a model: the keyless human of the task's domain."""
+"""The keyless human: a simulated human that needs no model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from colbench.task import Task
 
 
 class KeylessHuman:
-    """A deterministic human that needs no key, no model and no network; each domain has its own."""
+    """A deterministic human that needs no key, model or network; it replies as the keyless human of a task's domain."""
 
     def __init__(self) -> None:
         self._resources: Mapping[str, Resources] = {}
         self._humans: dict[str, HumanSimulator] = {}
 
     def use_resources(self, resources: Mapping[str, Resources]) -> None:
-        """Use the started resources of each domain of the run."""
+        """Use these started resources, which are given by domain, for the domains' humans."""
         self._resources = resources
         self._humans = {}
 

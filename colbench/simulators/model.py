@@ -13,7 +13,7 @@ from colbench.registry import get_domain
 
 
 class ModelHuman(PromptedHuman):
-    """The human of `openai:MODEL[@URL[,URL…]]`. The arguments are those of PromptedHuman and OpenAIChat."""
+    """The human of `openai:MODEL[@URL[,URL…]]`; its arguments are passed on to PromptedHuman and OpenAIChat."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ModelHuman(PromptedHuman):
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return further entries in the record of a run with tasks of a domain."""
+        """Return the entries that the human adds to the record of a run for one domain, given by name."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

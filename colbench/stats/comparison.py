@@ -17,33 +17,36 @@ TestName = Literal["McNemar", "sign flips", "signs"]
 
 
 class Significance(Struct, frozen=True, kw_only=True):
-    """A two-sided test of no difference."""
+    """The result of a two-sided test; its null hypothesis is that two sides do not differ."""
 
     name: TestName
-    """`McNemar`: exact, for successes with one trial each.
+    """`McNemar`: the exact test, for success rates if both sides have one trial of each task.
 
-    `sign flips`: a permutation test over tasks. `signs`: a test of tasks won against tasks lost, without ties.
+    `sign flips`: a permutation test over tasks. `signs`: a sign test of tasks won against tasks lost, without ties.
     """
     p: float
     adjusted: float
-    """Adjusted by Holm for all comparisons of this measure that are shown together."""
+    """The p-value after Holm's adjustment for all comparisons of this measure that are shown together."""
 
 
 def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[Significance]:
-    """Return the tests of one measure that are shown together, with p-values adjusted for their number."""
+    """Return the tests of one measure that are shown together; their p-values are adjusted for their number."""
     tests = zip(names, p_values, holm(p_values), strict=True)
     return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
 
 
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
-    """Return the verdict on the first side, at an adjusted 5% level. `mean`: first minus second, more is better."""
+    """Return the verdict on the first of two sides: a difference counts if its adjusted p-value is at most 5%.
+
+    `mean`: the mean of the first side minus that of the second; more is better.
+    """
     if test.adjusted > ALPHA:
         return "not separable"
     return "ahead" if mean > 0 else "behind"
 
 
 def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
-    """Describe a difference of shares in a sentence; `shares` are the mean and the ends of its interval."""
+    """Describe the difference of two shares in a sentence; `shares` is its mean and the low and high end."""
     mean, low, high = (f"{100 * each:+.1f}" for each in shares)
     p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
     adjusted = " (adjusted)" if test.adjusted != test.p else ""

@@ -1,4 +1,4 @@
-"""Differences between one entry and many others on the same tasks, computed at once."""
+"""Differences between one entry of a board and many others on the same tasks, computed together."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 RESAMPLES = 2_000
-"""Number of resamples for the interval of a difference, few because a board has thousands of differences.
+"""Number of resamples for the interval of a difference; more take too long for a board's thousands of differences.
 
-The error of each end of the interval is then about 3% of its half-width.
+With this number, the error of each end of an interval is about 3% of its half-width.
 """
 
 
 class Measure:
-    """One measure of all entries on a board. `means`: the means over trials, of shape (tasks, entries)."""
+    """One measure of all entries on a board. `means`: for each task and entry, the mean over the trials."""
 
     def __init__(self, means: Floats) -> None:
         self.means = means
@@ -44,17 +44,17 @@ class Measure:
         return _by_entry(flipped_sums(self.means))
 
     def differences(self, mine: int, others: Sequence[int], bounds: Bounds) -> list[Estimate]:
-        """Return the column `mine` minus each of the others, with an interval by resampling the tasks."""
+        """Return the mean of entry `mine` minus that of each other, with an interval by resampling the tasks."""
         resampled = _minus(self._resampled, mine, others)
         return _estimates(self._by_task(mine, others), resampled, bounds)
 
     def sign_flips(self, mine: int, others: Sequence[int]) -> tuple[float, ...]:
-        """Return the p-value of the column `mine` minus each of the others, by a sign-flip test."""
+        """Return the p-values of the sign-flip tests of entry `mine` against each of the others."""
         flipped = _minus(self._flipped, mine, others)
         return sign_flips(self._by_task(mine, others), flipped)
 
     def deviations(self, mine: int, others: Sequence[int]) -> list[float]:
-        """Return the standard deviation of `mine` minus each of the others, over the tasks; 0 for a single task."""
+        """Return the standard deviation over tasks of entry `mine` minus each of the others; 0 for a single task."""
         found = self._by_task(mine, others)
         several = len(found) > 1
         deviations: list[float] = found.std(axis=0, ddof=1 if several else 0).tolist()
@@ -65,26 +65,27 @@ class Measure:
 
 
 def _by_entry(matrix: Floats) -> Floats:
-    """Return an array with a row for each entry, so that an entry's data is contiguous in memory."""
+    """Return the transposed array, in which the data of an entry is contiguous in memory."""
     import numpy as np
 
     return np.ascontiguousarray(matrix.T)
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """Return one entry minus each of the others; shape (tasks, pairs)."""
+    """Return the values of entry `mine` minus those of each of the others, which give the columns of the result."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column of `values`, (tasks, columns), with its interval by resampling the tasks."""
+    """Return the mean of each column of `values`, whose rows are tasks, with its interval by resampling the tasks."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 
 def _estimates(values: Floats, resampled: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column with its interval, from resampled means or, for equal tasks, `equal_interval`.
+    """Return the mean of each column of `values` with its interval.
 
+    The interval comes from the column's resampled means or, if all tasks have the same value, from `equal_interval`.
     Shapes: `values` (tasks, columns), `resampled` (resamples, columns).
     """
     import numpy as np

@@ -16,5 +16,5 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 def rounded(value: float) -> float:
-    """Round to `DIGITS` decimals, coarser than rounding differences between machines; never -0."""
+    """Round to `DIGITS` decimals, few enough that the result is the same on all machines; return 0 for -0."""
     return round(value, DIGITS) + 0.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Clusters = Iterable[Sequence[float]]
-"""The values of each task, one per trial."""
+"""For each task, the values of its trials."""
 
 ALPHA = 0.05
 """One minus the confidence of every interval."""
@@ -28,20 +28,20 @@ SEED = 0
 BLOCK = 2**20
 """Number of values drawn at a time; limits the memory of the bootstrap."""
 FEW_PAIRS = 64
-"""Number of pairs of trials up to which Python is faster than numpy."""
+"""Maximum number of pairs of trials for which plain Python is used, because it is then faster than numpy."""
 ROUNDING = 1e-12
-"""Possible error of binary fractions in a difference; smaller than any step that scores are rounded to."""
+"""Largest floating-point error of a difference; smaller than any step that scores are rounded to."""
 
 
 class Interval(Struct, frozen=True, kw_only=True):
-    """A mean over tasks and its 95% interval; None if it cannot be computed."""
+    """A mean over tasks and its 95% interval; a number that cannot be computed is None."""
 
     mean: float | None
     low: float | None
     high: float | None
     method: Literal["bootstrap", "exact", "none"]
-    """`bootstrap`: percentiles of resampled means. `exact`: all tasks were equal, see `equal_interval`.
-    `none`: no task, or all equal and unbounded; `low` and `high` are None."""
+    """`bootstrap`: percentiles of resampled means. `exact`: all tasks have the same value, see `equal_interval`.
+    `none`: there is no interval, because there is no task, or all values are equal and have no bounds."""
 
 
 def mean(values: Sequence[float]) -> float:
@@ -54,11 +54,11 @@ def mean_interval(
     bounds: tuple[float, float] | None = (0.0, 1.0),
     resample: Callable[[Floats], Floats] | None = None,
 ) -> Interval:
-    """Return the mean over clusters of each cluster's mean, with its interval.
+    """Return the mean over tasks of each task's mean over trials, with its interval.
 
-    `clusters`: one sequence of values (trials) for each task; empty ones are left out. `bounds`: the least and greatest
-    possible value, or None or infinite bounds for an unbounded quantity. `resample`: the function that draws the
-    resampled means, by default `bootstrap_means`.
+    `clusters`: for each task, the values of its trials; tasks without values are left out. `bounds`: the least and the
+    greatest possible value; None, or infinite bounds, if there are no such values. `resample`: the function that draws
+    the resampled means, by default `bootstrap_means`.
     """
     import numpy as np
 
@@ -87,11 +87,11 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """Return the interval for tasks that all have the same value, so that every bootstrap resample has it, too.
+    """Return the interval if all tasks have the same value; a bootstrap interval would then have no width.
 
-    If a share p of all possible tasks has that value, the probability of drawing only such tasks is p**n; so p is at
-    least q = (ALPHA / 2) ** (1 / n), and the other tasks may have any value within the bounds. For rates of 0 and 1
-    this is the Clopper-Pearson interval.
+    If a share p of all possible tasks has that value, n drawn tasks all have it with probability p**n. So the interval
+    assumes p = (ALPHA / 2) ** (1 / n), and that all other possible tasks have the least or the greatest value. For
+    rates of 0 and 1 this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")
@@ -103,9 +103,9 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     """Return the share of tasks on which the value of `mine` is greater, with its interval; ties count half.
 
-    `mine`, `theirs`: the values (trials) of the same tasks in the same order; tasks for which one of them has no value
-    are left out. Values that differ by at most `epsilon` are a tie. Trials of two runs have only the task in common, so
-    a task's share is over all pairs of trials, one of each side.
+    `mine`, `theirs`: for each task, in the same order, the values of one side's trials; a task without values on one
+    side is left out. Values that differ by at most `epsilon` are a tie. All pairs of a task's trials, one of each side,
+    are compared, because no trial of one side corresponds to a particular trial of the other.
     """
     return mean_interval(
         [win_share(ours, others, epsilon)]

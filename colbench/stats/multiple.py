@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values after Holm's step-down adjustment, in the given order.
 
-    If findings are the adjusted p-values below a level, the probability of any false finding is at most this level.
+    If every adjusted p-value below a level is a finding, the probability of any false one is at most this level.
     Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
     """
     adjusted = [0.0] * len(p_values)

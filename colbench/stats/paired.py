@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_EXACT = 12
-"""Maximum number of tasks with a difference for which `sign_flips` enumerates all flips of signs."""
+"""Maximum number of tasks with a difference for which `sign_flips` tries all combinations of signs."""
 TIE = 1e-7
-"""Possible rounding error of a sum; below any step of a score."""
+"""Largest rounding error of a sum of differences; smaller than any step of a score."""
 
 
 def mcnemar(only_mine: int, only_theirs: int) -> float:
-    """Return the exact McNemar p-value from the numbers of tasks that only one of two entries solved."""
+    """Return the p-value of the exact McNemar test; the arguments count the tasks that only one side solved."""
     return sign_test(only_mine, only_theirs)
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """Return the probability that chance splits wins and losses at least this unevenly; ties are not counted."""
+    """Return the p-value of a sign test: the probability that chance splits tasks at least this unevenly."""
     return _tails(wins + losses)[min(wins, losses)]
 
 
 @cache
 def _tails(total: int) -> tuple[float, ...]:
-    """Return the p-values if the rarer side has 0, 1, ... tasks: twice the lower binomial tail at 1/2, at most 1."""
+    """Return the p-values of sign tests in which the weaker side wins 0, 1, ... of `total` tasks."""
     tails, ways, below = [], 1, 0
     for count in range(total // 2 + 1):
         below += ways
@@ -43,10 +43,11 @@ def _tails(total: int) -> tuple[float, ...]:
 
 
 def sign_flip_test(differences: Sequence[float]) -> float:
-    """Return the p-value of a permutation test of the mean of one column of differences, one for each task.
+    """Return the p-value of a permutation test of two sides; `differences` has one difference for each task.
 
-    If the two sides did not differ, each task's difference would have either sign with equal probability. The test uses
-    `RESAMPLES` random draws of all signs plus the observed signs (Phipson and Smyth 2010).
+    If the two sides did not differ, each task's difference would have either sign with equal probability. So the test
+    compares the observed mean with the means under `RESAMPLES` random draws of all signs. The observed signs count as
+    one more draw (Phipson and Smyth 2010).
     """
     import numpy as np
 
@@ -65,10 +66,11 @@ def sign_flip_test(differences: Sequence[float]) -> float:
 
 
 def sign_flips(differences: Floats, flipped: Floats) -> tuple[float, ...]:
-    """Return the p-values of sign-flip tests (`sign_flip_test`) for many columns that share their draws.
+    """Return the p-values of sign-flip tests (see `sign_flip_test`) of many pairs of entries.
 
-    `differences`, of shape (tasks, pairs), has one entry's values minus another's. `flipped`, of shape (flips, pairs),
-    has their sums under random flips (`flipped_sums`). If at most `MOST_EXACT` tasks differ, all flips are enumerated.
+    `differences`, of shape (tasks, pairs), has one entry's values minus the other's. `flipped`, of shape (flips,
+    pairs), has the sums of the differences under random signs, which all pairs share (see `flipped_sums`). A pair that
+    differs on at most `MOST_EXACT` tasks is tested with all combinations of signs instead.
     """
     import numpy as np
 

@@ -23,33 +23,35 @@ FEWEST = 6
 def least_detectable(deviation: float, tasks: int) -> float:
     """Return the difference of means that a two-sided paired test at 5% finds in 80% of the cases.
 
-    It uses the normal approximation. `deviation`: the standard deviation over tasks of the difference.
+    The result is a normal approximation. `deviation`: the standard deviation of the tasks' differences.
     """
     return _distance() * deviation / sqrt(tasks)
 
 
 def tasks_needed(difference: float, deviation: float) -> int | None:
-    """Return the number of tasks that would make `difference` just detectable; None if `difference` is 0.
+    """Return the number of tasks with which `difference` is just detectable; None if `difference` is 0.
 
-    `deviation`: the standard deviation over tasks of the difference.
+    `deviation`: the standard deviation of the tasks' differences.
     """
     return max(FEWEST, ceil((_distance() * deviation / difference) ** 2)) if difference else None
 
 
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
-    """Return the number of trials of each task that would make `difference` just detectable.
+    """Return the number of trials of each task with which `difference` is just detectable.
 
-    None if no number is enough because the tasks differ too much. `between`, `within`: see `variances`.
+    The result is None if no number of trials is enough, because the tasks differ too much from each other. `between`,
+    `within`: see `variances`.
     """
     room = tasks * (difference / _distance()) ** 2 - between
     return max(1, ceil(within / room)) if room > 0 else None
 
 
 def variances(clusters: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """Return the variances of a difference between tasks and between trials of a task; None without repeated trials.
+    """Return (between, within): the variances of the difference of two sides over tasks, and over trials of a task.
 
-    `clusters`: for each task, the differences of its trials. The analysis of variance treats tasks as random effects:
-    the mean of a task with k trials has the variance `between + within / k`.
+    `clusters`: for each task, the differences of its trials. The mean of a task with k trials has the variance
+    `between + within / k` (tasks are random effects). The result is None for fewer than two tasks, or if no task has
+    several trials.
     """
     import numpy as np
 

@@ -25,12 +25,13 @@ class Places(Struct, frozen=True, kw_only=True):
     """Rank from 1, by mean, highest first; entries with the same mean share a place."""
     low: tuple[int, ...]
     high: tuple[int, ...]
-    """The 95% interval of the place over resamples of the tasks, where a tie may go either way.
+    """`low` to `high` is the 95% interval of the place over resamples of the tasks; a tie widens it in both directions.
 
-    It includes every place that the entry could have among the entries not separable from it.
+    The interval also includes every place that the entry would have if it changed places with entries from which it is
+    not separable.
     """
     inseparable: tuple[tuple[int, ...], ...]
-    """For each entry, the others (indices from 0) whose sign-flip test has p > 5%, unadjusted."""
+    """For each entry, the indices of the others from which the unadjusted sign-flip test does not separate it at 5%."""
 
 
 def places(values: Floats) -> Places:
@@ -66,7 +67,10 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the 95% interval of each entry's place over resamples; ties are wins for `low`, losses for `high`."""
+    """Return the low and high ends of each entry's 95% interval of the place over resamples.
+
+    A tie counts as a win for the low end (the better place), and as a loss for the high end.
+    """
     import numpy as np
 
     resampled = resampled_means(values)
@@ -82,7 +86,7 @@ def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
 
 
 def describe_separability(entry: int, found: Places) -> str:
-    """Describe the places from which an entry is not separable."""
+    """Return a phrase that names the ranks of the entries from which an entry is not separable."""
     others = found.inseparable[entry]
     if not others:
         alone = len(found.place) == 1
@@ -95,7 +99,7 @@ def describe_separability(entry: int, found: Places) -> str:
 
 
 def _spans(numbers: list[int]) -> list[tuple[int, int]]:
-    """Return the runs of consecutive numbers, each by its first and last."""
+    """Return the runs of consecutive numbers, each as its first and its last number."""
     spans: list[tuple[int, int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:

@@ -1,7 +1,7 @@
 """Resampling the tasks of a board for all of its entries at once.
 
-A resample of the tasks is a row of weights, and a flip of signs is a row of ones and minus ones. Both are linear, so
-one matrix product covers every entry and every pair of entries.
+A resample is a row of weights: how often each task is drawn. A flip is a row of signs: 1 or -1 for each task. So one
+matrix product gives the sums of all entries under all resamples or flips; their differences are those of all pairs.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_SHARED = 5_000
-"""Maximum number of tasks for which draws are kept (100 MB)."""
+"""Maximum number of tasks for which random draws are kept in memory (100 MB)."""
 DIGITS = 9
-"""Decimals that products of matrices are rounded to, so that equal columns stay equal."""
+"""Decimals to which products of matrices are rounded, so that equal columns give equal results."""
 
 
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
-    """Return the means of each column over the same resamples of the rows with replacement.
+    """Return the means of each column over resamples of the rows with replacement, the same for all columns.
 
-    `values` has the shape (tasks, entries), the result (resamples, entries). `resamples`: at most `RESAMPLES`.
+    `values` has the shape (tasks, entries), and the result (resamples, entries). `resamples` is at most `RESAMPLES`.
     """
     return _products(_counts(len(values))[:resamples], values) / len(values)
 
 
 def shared_bootstrap_means(values: Floats) -> Floats:
-    """Return `bootstrap_means` of one column; columns with the same number of tasks share their draws, for speed."""
+    """Return what `bootstrap_means` returns, but faster: columns with the same number of tasks share their draws."""
     if len(values) > MOST_SHARED:
         return bootstrap_means(values)
     means: Floats = resampled_means(values[:, None])[:, 0]
@@ -51,13 +51,13 @@ def flipped_sums(values: Floats) -> Floats:
 
 
 def _products(weights: NDArray[Any], values: Floats) -> Floats:
-    """Multiply each row of small integers by the values and round."""
+    """Return the rounded matrix product of small integers and values, computed a few rows at a time."""
     rows = _rows(len(values))
     return _summed((weights[i : i + rows] for i in range(0, len(weights), rows)), values)
 
 
 def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
-    """Multiply the rows of matrices of small integers by the values and round."""
+    """Return the rounded matrix product of small integers, given in parts of a few rows, and values."""
     import numpy as np
 
     return np.round(np.concatenate([part.astype(np.float64) @ values for part in parts]), DIGITS)

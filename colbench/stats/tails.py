@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 BLOCK = 8
-"""Number of trials whose distribution is built one by one; larger blocks are merged by convolution."""
+"""Maximum number of trials that are added one by one; the distributions of such blocks are then convolved."""
 
 
 def poisson_binomial_tail(count: int, chances: Sequence[float]) -> float:
@@ -36,7 +36,7 @@ def _distribution(chances: Sequence[float]) -> Floats:
 
 
 def hoeffding_tail(excess: float, number: int) -> float:
-    """Bound the probability that a mean exceeds its expectation by `excess` or more (Hoeffding's inequality).
+    """Return Hoeffding's upper bound of the probability that a mean exceeds its expectation by `excess` or more.
 
     The mean is over `number` independent variables, each with a range of width 1.
     """

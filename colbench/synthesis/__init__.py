@@ -1,5 +1,5 @@
 """New tasks from a model: the model writes them, the harness checks them, and rejections are kept with their reasons.
 
-A recipe (`colbench.interfaces.Recipe`) has the prompt and parses replies, and the domain vets tasks (`Domain.vet`).
-This package calls the model, lets an agent guess, and writes the files.
+A recipe (`colbench.interfaces.Recipe`) makes the prompt and parses the replies; the domain vets the tasks
+(`Domain.vet`). This package calls the model, lets an agent guess each task's answer, and writes the files.
 """

@@ -23,7 +23,7 @@ class AuthorOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     temperature: Annotated[float, Meta(ge=0)] = 1.0
     max_tokens: AtLeastOne | None = None
-    """Token limit; None for 4,096, or more for a model that thinks before it writes."""
+    """Token limit of a reply. None: 4,096, or more for a model that thinks before it writes."""
     seed: bool = True
     """True to send a seed; set it to false for servers that refuse seeds."""
     structured: bool = True

@@ -1,4 +1,4 @@
-"""The direct guess: an agent answers a request, once or several times, without asking anything."""
+"""Direct guesses: an agent answers a request without asking anything. A task that is guessed is rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import Task
 
 
 class Guesser:
-    """An agent, built from `spec`, that has `tries` guesses at each task."""
+    """An agent that has `tries` guesses at each task; `spec` names it in messages and records."""
 
     def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
         self.agent = agent
@@ -28,7 +28,7 @@ class Guesser:
     async def solves(
         self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Return True if one of the guesses scores 1, and the cost of each guess. Guessing stops after a correct one.
+        """Return a pair: True if a guess scores 1, after which guessing stops, and the token usage of each guess.
 
         The agent's seeds are derived from `key`. Raises UserError if the agent fails, EndpointError if its server does
         not answer, and InfrastructureError if the scorer fails.

@@ -1,7 +1,8 @@
-"""The way from seed texts to tasks: write, parse, vet and guess, many at a time; decide in the order of the texts.
+"""The pipeline from seed texts to tasks: for many texts at a time, a task is written, parsed, vetted and guessed.
 
-Outcomes are written in that order because the later of two similar tasks counts as the near-duplicate; so a resumed run
-writes the same files as an uninterrupted one. A killed process loses at most `BACKLOG` texts for each text in progress.
+Outcomes are recorded in the order of the texts. The later of two similar tasks is then always the one that is rejected
+as a near-duplicate, and a resumed run writes the same files as an uninterrupted one. A killed process loses the work on
+at most `BACKLOG * concurrency` texts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from colbench.synthesis.seeds import Seed
 
 BACKLOG = 2
 GIVE_UP_AFTER = 20
-"""Number of consecutive texts lost to failures after which the run stops."""
+"""Number of consecutive texts that fail, as when a server does not answer, after which the run stops."""
 
 
 class Pipeline(Struct, frozen=True, kw_only=True):
@@ -36,13 +37,14 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     """The domain's resources, already started."""
     guesser: Guesser | None
     known: TaskIndex
-    """The tasks that no new one may resemble; new tasks are added."""
+    """The tasks that no new task may resemble; each new task is added to them."""
     concurrency: int
 
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
-        """Call `done` with the outcome of each text in order; return the reasons why others are still pending.
+        """Call `done` with the outcome of each text, in order; return a reason for each text that failed instead.
 
-        Raises EndpointError if servers stop answering, UserError if a server refuses the requests or the guesser fails.
+        A text that failed can be tried again. Raises EndpointError if servers stop answering, UserError if a server
+        refuses the requests or the guesser fails.
         """
         try:
             async with asyncio.TaskGroup() as group:

@@ -1,7 +1,7 @@
-"""The records of seed texts: for each a task, or a rejection with its reason, and its cost.
+"""Records of seed texts. A text that became a task is recorded in one file, a rejected text in another.
 
-Both files are written append-only by one process; each record is in one of them. An incomplete last line, left by a
-killed process, is dropped.
+Each record includes its cost, and each rejection its reason. One process at a time appends to the files. An incomplete
+last line, left by a killed process, is dropped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Line(Struct):
-    """The parts of a written outcome that are read again."""
+    """The parts of a recorded outcome that a resumed run needs."""
 
     synthesis: Origin
     reason: Reason | None = None
@@ -96,7 +96,7 @@ class Ledger:
         return {line.synthesis.key for line in self.lines}
 
     def tasks(self) -> list[Task]:
-        """Return the tasks so far."""
+        """Return the tasks that have been recorded."""
         return read_tasks(self.out) if any(line.reason is None for line in self.lines) else []
 
     @contextmanager
@@ -112,7 +112,7 @@ class Ledger:
                     writer.close()
 
     def append(self, outcome: Outcome) -> None:
-        """Write one outcome to its file. Raises UserError if the disk is full."""
+        """Write one outcome to its file. Raises UserError if the disk is full or the file was deleted."""
         row: dict[str, Any] = {"synthesis": outcome.synthesis}
         if outcome.reason is None and outcome.task is not None:
             row |= row_from_task(outcome.task)

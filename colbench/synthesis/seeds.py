@@ -1,4 +1,4 @@
-"""Seed texts: a file with a JSON object that has the key `text` on each line, or with lines of plain text."""
+"""Seed texts, one on each line of a file: as plain text, or as a JSON object with the key `text`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from colbench.task import BYTE_ORDER_MARK
 
 
 class Seed(Struct, frozen=True, kw_only=True):
-    """One seed text, and the key of its outcome."""
+    """One seed text, and the key under which its outcome is recorded."""
 
     key: str
     """Hash of the text, the model and the prompt."""
@@ -28,8 +28,8 @@ class _Row(Struct):
 def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None) -> list[Seed]:
     """Return the distinct seed texts of a file, in order: all, or the first `limit`.
 
-    If the file begins with a brace, every line is a JSON object. Raises DataError, which names the file and line, if
-    the file cannot be read or a line is malformed.
+    If the file begins with a brace, every line must be a JSON object. Raises DataError, which names the file and line,
+    if the file cannot be read or a line is malformed.
     """
     try:
         content = path.read_bytes().removeprefix(BYTE_ORDER_MARK).decode()

@@ -1,4 +1,4 @@
-"""The outcome of each decision of a task in one dialogue."""
+"""What happened to each hidden decision of a task in one dialogue: was it asked for, revealed, and followed?"""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from colbench.rollout import Rollout
 from colbench.task import Fact, Task
 
 State = Literal["stated", "told", "ignored", "guessed", "untold"]
-"""`ignored`: told, but contradicted by the answer. `guessed`: never told, but right in the answer."""
+"""`stated`: in the request. `told`: revealed by the human. `ignored`: revealed, but contradicted by the answer.
+
+`guessed`: never revealed, but right in the answer. `untold`: never revealed, and not guessed.
+"""
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """A decision in one dialogue. Turns are counted from 1, and are None if there is no such turn."""
+    """A decision in one dialogue; turns are counted from 1."""
 
     name: str
     statement: str
     state: State
     asked: int | None
-    """The first turn that asked for the decision."""
+    """The first turn in which the agent asked for the decision; None if it never did."""
     told: int | None
-    """The first turn whose reply revealed the decision."""
+    """The first turn in which the human's reply revealed the decision; None if none did."""
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:

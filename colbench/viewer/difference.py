@@ -10,11 +10,11 @@ from itertools import zip_longest
 from msgspec import Struct
 
 MOST_LINES = 2_000
-"""Maximum number of lines of either text to compare; the time grows with the product of the two numbers."""
+"""Maximum number of lines of either text; the time to compare two texts grows with the product of their lines."""
 LONGEST_LINE = 400
-"""Maximum number of characters of a line whose words are compared."""
+"""Maximum number of characters of a line in which differing words are marked."""
 ALIKE = 0.4
-"""Minimum similarity of two lines whose words are compared."""
+"""Minimum similarity, from 0 to 1, of two lines in which differing words are marked."""
 WORDS = re.compile(r"\w+|\s+|.")
 
 

@@ -24,11 +24,11 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
     "score": lambda row: -inf if row.score is None else row.score,
     "untold": lambda row: len(row.untold),
 }
-"""Sort keys by name; a leading `-` reverses the order. By default dialogues are sorted by end time."""
+"""Sort keys by name; a leading `-` reverses the order. Without a name, dialogues stay in the order of their rows."""
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The query of a list; every field that is set restricts the list further."""
+    """The query of a list: its filters, all of which a dialogue must pass, its order, and the number of its page."""
 
     run: str = ""
     domain: str = ""
@@ -51,12 +51,12 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
     @property
     def query(self) -> str:
-        """The query, `?` included; empty if nothing is filtered."""
+        """The query of the URL, `?` included; empty if all fields have their defaults."""
         given = msgspec.to_builtins(self)
         return f"?{urlencode(given)}" if given else ""
 
     def but(self, **changes: Any) -> Filters:
-        """Return modified filters, on the first page unless a page is given."""
+        """Return the filters with these changes, on the first page unless a page is given."""
         return replace(self, **{"page": 1, **changes})
 
     def matches(self, row: Row) -> bool:

@@ -28,16 +28,13 @@ REQUEST = 160
 """Maximum number of characters of a request, or of a note, kept in a row."""
 
 Unfailed = Literal["succeeded", "scored", "unscored"]
-"""`scored`: in a domain in which answers do not just succeed or fail. `unscored`: no verdict yet, or none possible."""
+"""`scored`: the domain gives a score, but no success or failure. `unscored`: no score yet, or none possible."""
 Outcome = FailureClass | Unfailed
 OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):
-    """A dialogue's entry in the list, and the dialogue's location.
-
-    An index has one for each dialogue; values shared by many rows are stored once.
-    """
+    """What the list shows of one dialogue, and the dialogue's position in the file."""
 
     run: str
     """Name of the run's index."""
@@ -74,7 +71,10 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RunIndex:
-    """The rows of one run: for each key the last dialogue, in the order in which the keys first appear in the file."""
+    """The rows of one run, one for each key of a dialogue, in the order in which the keys first appear in the file.
+
+    If several dialogues have the same key, the last one counts.
+    """
 
     def __init__(self, folder: str | Path, name: str) -> None:
         """Index a run's folder under a name. Raises DataError if it contains no run or a malformed dialogue."""
@@ -120,7 +120,7 @@ class RunIndex:
         return self._rows.get(key)
 
     def rollout(self, row: Row) -> Rollout:
-        """Read a dialogue, with the measures of its questions."""
+        """Read a dialogue from the file; add the measures of its questions if the run did not store them."""
         placed = next(placed_rollouts(self.folder.rollouts_path, start=row.start))
         return _complete(self.task(placed.rollout), placed.rollout)
 
@@ -190,7 +190,7 @@ class RunIndex:
         )
 
     def _same(self, value: T) -> T:
-        """Return the stored value that equals this one."""
+        """Return the stored value that equals this one, so that many rows share it in memory."""
         known: T = self._known.setdefault(value, value)
         return known
 
@@ -207,7 +207,7 @@ def _complete(task: Task | None, rollout: Rollout) -> Rollout:
 
 
 def outcome_of(rollout: Rollout) -> Outcome:
-    """Return how a dialogue failed, or its other outcome."""
+    """Return the class of a dialogue's failure or, if it did not fail, its outcome."""
     score = rollout.scores.get("default")
     if found := failure_class(rollout):
         return found
@@ -217,7 +217,7 @@ def outcome_of(rollout: Rollout) -> Outcome:
 
 
 def lead_value(rollout: Rollout) -> float | None:
-    """Return the value of a dialogue in the default mode, or its domain's fallback; None if neither was computed."""
+    """Return a dialogue's value in the default mode, else its domain's fallback metric; None if both are missing."""
     score = rollout.scores.get("default")
     domain = get_domain(rollout.domain)
     if score is None or score.value is not None or domain.fallback is None:

@@ -1,7 +1,7 @@
 """Notes and labels that a person leaves on dialogues: `notes.jsonl` in the run's folder.
 
-Each line is one state of a dialogue's note; the last line of a dialogue counts. Lines are only appended, so nothing is
-lost if the process is killed; `rollouts.jsonl` is never touched.
+Each line is one version of the note on a dialogue; the last version counts. Lines are only appended, so nothing is lost
+if the process is killed; `rollouts.jsonl` is never touched.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_TEXT = 10_000
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A person's note on one dialogue at some time; empty if it was deleted."""
+    """One version of a person's note on a dialogue; a version without labels and text deletes the note."""
 
     schema: str = SCHEMA
     key: str
@@ -128,8 +128,8 @@ class Notes:
 def format_notes(notes: Iterable[tuple[str, Note]], form: str) -> str:
     """Return notes, each given with its run's folder, as `csv` with a header line, or as `jsonl`.
 
-    Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and separated by
-    commas in CSV, where an apostrophe precedes any text that a spreadsheet would treat as a formula.
+    Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and are separated by
+    commas in CSV. In CSV, an apostrophe is added before any text that a spreadsheet would treat as a formula.
     """
     rows = [{"run": run, **{name: getattr(note, name) for name in COLUMNS}} for run, note in notes]
     if form == "jsonl":

@@ -32,10 +32,10 @@ LONGEST = 100_000
 
 
 class Links(Protocol):
-    """The URLs of the pages."""
+    """The URLs in the pages, which differ between a server and exported files."""
 
     live: bool
-    """True if a server serves the page, with filters and updates from running runs."""
+    """True if a server serves the pages, so that they can be filtered and show new dialogues of a running run."""
 
     def list(self, filters: Filters) -> str:
         """Return the URL of a list."""
@@ -54,24 +54,24 @@ class Links(Protocol):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """The answer shown in a turn, next to the hidden target."""
+    """What a page shows of the answer in one turn: its metrics, and its comparison with the hidden target."""
 
     turn: int
     metrics: str = ""
     comparison: Comparison | None = None
-    """The comparison; None if a script loads it when it is viewed."""
+    """None if it could not be created, or if a script loads it only when the turn is viewed."""
     lacking: str = ""
-    """The reason why the comparison could not be created; empty if there is none."""
+    """The reason why the comparison could not be created, else empty."""
 
 
 class Showing(Struct, frozen=True, kw_only=True):
-    """Data of a dialogue's page other than the dialogue."""
+    """What a dialogue's page shows besides the dialogue itself."""
 
     neighbors: Neighbors
     filters: Filters = Filters()
     stages: Sequence[Stage] = ()
     legend: str = ""
-    """How to read a difference of pictures."""
+    """Explanation of the picture that shows the differences between the answer and the target."""
     token: str = ""
     """Token that proves to the server that a note comes from one of its own pages."""
 
@@ -107,7 +107,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return one page of a list of dialogues; `filters` has the filters of the list and the page number."""
+    """Return one page of a list of dialogues; `filters` includes the number of the page."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",
@@ -154,14 +154,14 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
 
 
 def stages(rollout: Rollout, turns: Sequence[int]) -> list[Stage]:
-    """Return the answers shown in these turns, without pictures."""
+    """Return a stage for each of these turns, without pictures."""
     domain = get_domain(rollout.domain)
     scores = [turn.score for turn in rollout.turns]
     return [Stage(turn=turn, metrics=lead_metric(domain, scores[turn - 1])) for turn in turns]
 
 
 def stage_part(row: Row, stage: Stage, links: Links) -> str:
-    """Return the pictures of a turn as a part of a page."""
+    """Return the HTML of a turn's pictures, which is one part of a page."""
     return TEMPLATES.get_template("stage.html").render(row=row, stage=stage, links=links)
 
 
@@ -186,7 +186,7 @@ def lead_metric(domain: Domain, score: Score | None) -> str:
 
 
 def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
-    """Return the verdicts by mode; further modes only if they differ from the first one."""
+    """Return the scores by mode: that of the first (default) mode, and all others that differ from it."""
     first = rollout.scores.get(domain.modes[0])
     return {
         mode: score
@@ -203,13 +203,13 @@ def _private(turn: Turn) -> str:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the visible part of a message, and the whole message if it has more than the human saw."""
+    """Return the part of a message that the human saw and, if the message has more, the whole message, else ""."""
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 
 
 def _hidden(task: Task | None, rollout: Rollout) -> dict[str, Any]:
-    """Return the information hidden from the agent."""
+    """Return the page's values that were hidden from the agent, and the answer's difference from the reference."""
     answer = rollout.answer or ""
     if task is None:
         return {"task": None, "decisions": [], "information": "", "difference": None, "given": ""}

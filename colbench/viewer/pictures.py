@@ -20,17 +20,17 @@ class RunPictures:
         self._makers: dict[str, DialoguePictures | None] = {}
 
     def turns(self, rollout: Rollout) -> Sequence[int]:
-        """Return the turns, from 1, with pictures; empty if the domain has none."""
+        """Return the numbers, from 1, of the turns that have pictures; empty if the domain has no pictures."""
         maker = self._maker(rollout.domain)
         return maker.turns(rollout) if maker else ()
 
     def legend(self, rollout: Rollout) -> str:
-        """Return the explanation of a picture of differences; empty if the domain has no pictures."""
+        """Return the explanation of the pictures of differences; empty if the domain has no pictures."""
         maker = self._maker(rollout.domain)
         return maker.legend if maker else ""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of a turn. Raises UserError if there are none, or this machine cannot render them."""
+        """Return a turn's pictures. Raises UserError if the turn has none or this machine cannot render them."""
         maker = self._maker(rollout.domain)
         if maker is None or turn not in maker.turns(rollout):
             raise UserError(f"turn {turn} of this dialogue has no picture")

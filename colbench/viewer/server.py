@@ -1,6 +1,6 @@
 """The viewer's server, for this machine only: it binds 127.0.0.1 and rejects other host names.
 
-It writes nothing but notes, which it appends to a run if the form comes from one of its own pages.
+It writes only notes: it appends a note to a run if the note's form was sent from one of the server's own pages.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from colbench.viewer.pictures import RunPictures
 
 HOST = "127.0.0.1"
 HOSTS = (HOST, "localhost")
-"""Accepted host names; any other name means that a foreign page made it resolve to this server (DNS rebinding)."""
+"""Accepted host names. A foreign page could make any other name resolve to this machine (DNS rebinding)."""
 MOST = 65535
 LONGEST_FORM = 100_000
 """Maximum size of a form in bytes."""
@@ -167,7 +167,7 @@ class Viewer:
         return run
 
     def _find(self, request: web.Request) -> tuple[RunIndex, Row]:
-        """Return the run and the row of a request. Raises HTTPNotFound if there is none."""
+        """Return the run and the row that a request names. Raises HTTPNotFound if one of them does not exist."""
         self._refresh()
         run = self._run(request.match_info["run"])
         row = run.row(request.match_info["key"])
@@ -176,7 +176,7 @@ class Viewer:
         return run, row
 
     def _listed(self, filters: Filters) -> Listing:
-        """Return the list for some filters; the last list is cached until a run changes."""
+        """Return the list for these filters; the latest list is reused until the filters or a run change."""
         filters, versions = filters.but(), [run.version for run in self._runs]
         known = self._listing
         if known is None or known.filters != filters or self._versions != versions:

@@ -23,15 +23,15 @@ FOLDER, PICTURES = "dialogues", "pictures"
 
 
 class FileLinks:
-    """URLs of files, relative to the file that contains them."""
+    """URLs of files, relative to the page that contains the links."""
 
     live = False
 
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
         """Create the links of one page.
 
-        `before`: the number of dialogues in the runs before each run, by the run's name. `inside`: True for the page of
-        a dialogue.
+        `before`: for each run, by name, how many dialogues all runs before it have. `inside`: True if the page is that
+        of a dialogue, which is in a subfolder.
         """
         self._before = before
         self._inside = inside
@@ -88,7 +88,7 @@ def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
 
 
 def _lists(runs: Sequence[RunIndex]) -> Iterator[Listing]:
-    """Yield every filtered list that has a dialogue, and the complete list."""
+    """Yield the complete list, and the list of each outcome that at least one dialogue has."""
     for outcome in ("", FAILED, *OUTCOMES):
         listing = make_listing(runs, Filters(outcome=outcome))
         if listing.rows or not outcome:
@@ -137,7 +137,7 @@ def _with_neighbors(rows: Sequence[Row]) -> Iterator[tuple[Row, Neighbors]]:
 async def _stages(
     run: RunIndex, rollout: Rollout, pictures: RunPictures, target: Path
 ) -> list[Stage]:
-    """Return the answers of a dialogue, with their pictures copied next to the pages."""
+    """Return the stages of a dialogue; copy their pictures into the exported folder."""
     task = run.task(rollout)
     if task is None:
         return []

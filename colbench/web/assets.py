@@ -15,7 +15,7 @@ def read_asset(package: str, name: str) -> Markup:
 
 
 def csp_hash(text: str) -> str:
-    """Return the source expression of an inline style or script for a content security policy."""
+    """Return the expression by which a content security policy allows this inline style or script."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
 
 

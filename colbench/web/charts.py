@@ -1,6 +1,7 @@
-"""Charts as inline SVG for light and dark pages; `charts.css` colors them. Each chart has a table next to it.
+"""Charts as inline SVG for light and dark pages; `charts.css` colors them.
 
-The functions compute positions; the macros of `templates/charts.html` write the elements.
+The functions compute positions; the macros of `templates/charts.html` write the elements. Pages show the numbers of a
+chart in a table, too.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ NAME_LENGTH = 20
 
 
 class Curve(Struct, frozen=True, kw_only=True):
-    """Shares at turns 1, 2, ..."""
+    """A line of a chart: a share at each of the turns 1, 2, ..."""
 
     title: str
     """Tooltip of the curve."""
@@ -86,7 +87,7 @@ def curve_chart(
 def bar_chart(
     title: str, labels: Sequence[str], counts: Sequence[int], unit: str, *, size: Size = SMALL
 ) -> Markup:
-    """Draw counts as bars; `unit` is the unit of the labels."""
+    """Draw counts as bars; `unit` is the unit of the labels below the bars."""
     ceiling = _bar_ceiling(max(counts, default=0))
     plot = Plot(size=size, first=-0.5, last=max(len(counts), 1) - 0.5, ceiling=ceiling)
     every = -(-len(labels) // MOST_TICKS)
@@ -107,7 +108,7 @@ def bar_chart(
 
 
 def scatter_chart(title: str, unit: str, dots: Sequence[Dot], *, size: Size = LARGE) -> Markup:
-    """Draw quality against cost, with the Pareto front and the names of the front's entries and of the references."""
+    """Draw quality against cost, with the Pareto front; name the entries on the front, and the references."""
     best = pareto_front(dots)
     plot = Plot(size=size, first=0.0, last=round_ceiling(max((dot.x for dot in dots), default=1.0)))
     named = [*best[::-1], *(dot for dot in dots if dot.reference)]
@@ -133,9 +134,9 @@ def interval_bar(
     high: float | None,
     marks: Sequence[tuple[str, float]] = (),
 ) -> Markup:
-    """Draw an interval on a scale from 0 to 1; nothing if there is no interval.
+    """Draw an interval on a scale from 0 to 1; draw nothing if there is no interval.
 
-    `marks`: values to compare with the interval, each with the name of its class, such as `floor`.
+    `marks`: values to compare with the interval, each preceded by the name of its CSS class, such as `floor`.
     """
     if mean is None or low is None or high is None:
         return Markup()
@@ -156,7 +157,7 @@ def difference_bar(mean: float, low: float, high: float, reach: float) -> Markup
 
 
 def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
-    """Draw counts as one bar; each part has the name of its class, such as `succeeded`."""
+    """Draw counts as the parts of one bar; each count is preceded by the name of its CSS class, such as `succeeded`."""
     total = sum(number for _, number in parts)
     drawn, start = [], 0
     for name, number in parts:
@@ -168,7 +169,7 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the entries that no other entry beats at equal or lower cost, the cheapest first."""
+    """Return the entries, without references, that beat all others of equal or lower cost, the cheapest first."""
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:
@@ -190,7 +191,7 @@ def _lines(plot: Plot, curve: Curve) -> dict[str, Any]:
 
 
 def _end_names(plot: Plot, curves: Sequence[Curve]) -> list[tuple[float, float, str, Emphasis]]:
-    """Return the names at the ends of curves, moved apart, as (x, y, name, emphasis)."""
+    """Return the names at the ends of curves as (x, y, name, emphasis), moved apart so that they do not overlap."""
     ordered = sorted(curves, key=lambda curve: -curve.shares[-1])
     heights = spread([plot.y(curve.shares[-1]) + 4 for curve in ordered], plot.bottom + 4)
     return [
@@ -201,7 +202,7 @@ def _end_names(plot: Plot, curves: Sequence[Curve]) -> list[tuple[float, float, 
 
 
 def _strips(plot: Plot, places: range, tips: Sequence[str]) -> list[tuple[float, float, str]]:
-    """Return the invisible strips whose tooltips show the numbers, as (x, width, text)."""
+    """Return invisible vertical strips as (x, width, text); the text is the strip's tooltip."""
     width = round(plot.x(1) - plot.x(0), 1)
     return [
         (round(plot.x(place) - width / 2, 1), width, tip)
@@ -220,7 +221,7 @@ def _bar_ceiling(most: int) -> float:
 
 
 def _stairs(plot: Plot, best: Sequence[Dot]) -> str:
-    """Return the front as stairs: the best share at each cost or less."""
+    """Return the points of the front, drawn as stairs: for each cost, the best share at that cost or less."""
     corners: list[tuple[float, float]] = []
     for dot in best:
         if corners:

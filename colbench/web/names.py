@@ -47,7 +47,7 @@ def shorten(name: str, longest: int = LONGEST) -> str:
 
 
 def place_names(plot: Plot, dots: Sequence[tuple[str, float, float, bool]]) -> list[Name]:
-    """Place the names of dots (name, x, y, reference); a name that would cover another name or dot is left out."""
+    """Place the names of dots, given as (name, x, y, reference); leave out a name that would cover something."""
     marks = [(x, y) for _, x, y, _ in dots]
     placed: list[Name] = []
     for name, x, y, reference in dots:

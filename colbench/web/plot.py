@@ -81,7 +81,7 @@ def share_ticks(plot: Plot) -> list[Tick]:
 
 
 def amount_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of an x axis of amounts: its quarters."""
+    """Return the ticks of an x axis of amounts: its two ends and its quarters."""
     amounts = (plot.last * part / 4 for part in range(5))
     return [(plot.x(amount), short_amount(amount)) for amount in amounts]
 
@@ -105,9 +105,9 @@ def short_amount(value: float) -> str:
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
-    """Move the baselines of names apart, so that none is below `lowest` and all are at least a line apart.
+    """Return the y positions of names, moved from `wanted` so that all are a line apart and none is below `lowest`.
 
-    `wanted` and the result are ordered from the top of a chart to its bottom.
+    Both sequences are ordered from the top of a chart to its bottom.
     """
     moved: list[float] = []
     for y in wanted:

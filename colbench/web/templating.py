@@ -1,4 +1,4 @@
-"""Jinja2 templates with autoescape and with the number formatter's functions as filters."""
+"""Jinja2 templates that escape all values, and have the functions of `colbench.numbers` as filters."""
 
 from __future__ import annotations
 

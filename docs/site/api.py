@@ -34,14 +34,13 @@ EXTENSIONS: Mapping[str, str] = {
     "Task families": "colbench_tasks.family",
     "Training methods": "sweet_rl_trainer.pipeline.method",
 }
-"""The modules that a package with an extension builds on."""
+"""For each kind of extension, by title, the module that an extension package builds on."""
 
 
 def library(public: Iterable[str]) -> str:
     """Return the page of the public names.
 
-    Raises:
-        ValueError: A public name has no topic, or a topic has a name that is not public.
+    Raises ValueError if a public name has no topic, or a topic has a name that is not public.
     """
     listed = {name for names in TOPICS.values() for name in names}
     if wrong := listed ^ {name for name in public if not name.startswith("_")}:

@@ -12,7 +12,7 @@ PIPE = re.compile(r"(?<!\\)\|")
 
 
 ParserOf = Callable[[str], argparse.ArgumentParser]
-"""A function that returns a program's parser in which one command has its flags; for "", the parser of all commands."""
+"""A function that returns a program's parser. Only the named command has its flags there; for "", no command has."""
 
 
 def reference(parser_of: ParserOf) -> str:
@@ -24,7 +24,7 @@ def reference(parser_of: ParserOf) -> str:
 
 
 def leaves(parser_of: ParserOf) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of all commands that have no further commands below them, in order."""
+    """Yield, in order, the parser of every command that has no subcommands."""
     for name in _commands(parser_of("")):
         yield from _below(_commands(parser_of(name))[name])
 
@@ -38,7 +38,7 @@ def _below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]
 
 
 def _commands(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    """Return the parsers of the commands of a parser, by name."""
+    """Return the parsers of a parser's subcommands, by name."""
     return {
         name: command
         for action in parser._actions
@@ -92,13 +92,13 @@ def _help(action: argparse.Action, group: argparse._ArgumentGroup) -> str:
 
 
 def _examples(epilog: str | None) -> str:
-    """Return the text after a command's help, whose first line is a title, with its lines as code."""
+    """Return the examples after a command's help: the first line as a title, the other lines as code."""
     title, _, lines = (epilog or "").partition("\n")
     return f"{title.capitalize()}\n\n```text\n{dedent(lines)}\n```" if lines else _text(title)
 
 
 def _text(text: str | None) -> str:
-    """Return a description as Markdown without HTML tags, whose characters are escaped."""
+    """Return a description as Markdown, with `<`, `>` and `&` escaped, so that it has no HTML tags."""
     return html.escape((text or "").strip(), quote=False)
 
 

@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: pages that are generated when the site is built, and links to files outside docs/."""
+"""Hooks of MkDocs, which add generated and copied pages when the site is built, and adapt the links of all pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COPIED = {
 }
 """Pages whose source is outside docs/."""
 USAGE_COLUMNS = "100"
-"""Width of the usage of a command."""
+"""Width, in characters, of the usage text of a command."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

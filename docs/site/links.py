@@ -1,4 +1,4 @@
-"""Links of the pages: within the site to its pages, and to files of the repository where it is published."""
+"""Rewriting of links: those to a page stay within the site, those to another file lead to the published repository."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SOURCE = re.compile(r"""(?<=\bsrc=")([^":]+)(?=")|(?<=\bsrcset=")([^":]+)(?=")""
 
 
 class Links:
-    """A rewriter of links, for pages whose place on the site differs from that of their source in the repository."""
+    """A rewriter of links, because a page can have another path on the site than its source in the repository."""
 
     def __init__(self, root: Path, pages: Mapping[str, str], repository: str) -> None:
         """Create a rewriter. `root` and `repository` are the repository's folder and URL.
 
-        `pages` are the sources of the pages from outside docs/, by page.
+        `pages` maps each page whose source is outside docs/ to that source.
         """
         self._root = root
         self._sources = dict(pages)
@@ -39,7 +39,10 @@ class Links:
         return SOURCE.sub(lambda match: self._target(match[0], folder, address), linked)
 
     def _target(self, target: str, folder: str, start: str) -> str:
-        """Return a target as seen from `start`: the page's folder or, where MkDocs leaves links alone, its address."""
+        """Return a link's target relative to `start`, or its URL in the repository.
+
+        MkDocs adapts Markdown links itself: for them, `start` is the page's folder. For HTML, it is the page's address.
+        """
         path = posixpath.normpath(posixpath.join(folder, target))
         if shown := self._page(path):
             return posixpath.relpath(shown, start or ".")

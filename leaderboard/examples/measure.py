@@ -2,9 +2,9 @@
 
     python leaderboard/examples/measure.py OUT --model NAME=FOLDER --trained NAME=FOLDER
 
-The rule-based agents and every model named are measured on the first tasks of two sets, with several turns and with
-one. Running the script again continues an interrupted measurement. At the end it prints the table of all rows in OUT,
-as Markdown.
+The script measures the rule-based agents and each given model on the first tasks of two sets, each model with several
+turns and with one. Running the script again continues an interrupted measurement. At the end it prints the table of all
+rows in OUT, as Markdown.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ARGS = {
 LOCAL_AT_ONCE = 16
 """Number of concurrent dialogues with `local:`.
 
-Concurrent dialogues end together, so with a larger number more work is lost when the run is killed; with 64, a model of
-0.3 GB takes 14 GB for its key-value cache.
+Concurrent dialogues end at about the same time, so with a larger number more work is lost when the run is killed. With
+64, a model of 0.3 GB also needs 14 GB for its key-value cache.
 """
 RULES = {"blank": 1, "guesser": 1, "interviewer": MULTI_TURN, "demonstrator": MULTI_TURN}
-"""The rule-based agents, each with the numbers of turns to measure."""
+"""The rule-based agents, each with its turn limit."""
 BUNDLED_ONLY = "demonstrator"
-"""The agent that fails on tasks that belong to no known family."""
+"""The agent that is measured only on bundled tasks, because it fails on tasks of no known family."""
 RULE_BASED = "rule-based, with the code of the task families"
 TRAINED = "fine-tuned on dialogues about ColBench's training tasks"
 COLUMNS = (
@@ -63,7 +63,7 @@ class Row(NamedTuple):
     """The task set: `bundled` or `real`."""
     turns: int
     notes: str = ""
-    """The parts of ColBench with which the agent was made."""
+    """The parts of ColBench that the agent contains or was trained on; "" if it uses no part."""
     model: str = ""
 
     @property
@@ -115,7 +115,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add the CPU seconds of processes that end in the context, including model servers, to a file."""
+    """Add to a file the CPU seconds of the processes that end in the `with` block, including model servers."""
     before = spent()
     try:
         yield
@@ -160,7 +160,7 @@ def submission(row: Row) -> str:
 
 
 def toml(values: dict[str, Any]) -> str:
-    """Return texts, booleans and lists of texts as lines of TOML, which writes them as JSON does."""
+    """Return values as lines of TOML; texts, booleans and lists of texts look the same in TOML and JSON."""
     return "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 

@@ -1,4 +1,6 @@
-"""Continuations of dialogues: each begins with a script, and the harness runs them in a separate process.
+"""Continuations of dialogues: the harness repeats a recorded beginning, then an agent and a human continue.
+
+The harness runs in a separate process, with these files:
 
 FOLDER/DIGEST/plan.json     the scripts, and the agent and human that continue them (`replay`)
 FOLDER/DIGEST/tasks.jsonl   a task for each script
@@ -48,11 +50,11 @@ class Consequence(Struct, frozen=True, kw_only=True):
     heard: str | None
     """The human's answer; None if the reply ended the dialogue."""
     reward: float | None
-    """The dialogue's reward if the reply ended it, as an answer or at the turn limit."""
+    """The dialogue's reward if the reply ended it, as an answer or at the turn limit; otherwise None."""
 
 
 Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
-"""A function that returns the rewards of a number of continuations of each opening; fewer rewards if some failed."""
+"""A function (openings, count) that returns the rewards of `count` continuations per opening, fewer if some fail."""
 
 
 class HarnessContinuations:
@@ -157,7 +159,7 @@ def _rows(openings: Sequence[Opening], plan: Plan) -> Iterator[bytes]:
 
 
 def _has_reward(rollout: Rollout) -> bool:
-    """Return False if the agent failed or there is no score, as `data.runs.read_run` decides."""
+    """Return False if the dialogue ended in a failure or has no score; `data.runs.read_run` has the same rule."""
     score = rollout.scores.get("default")
     return rollout.ended_by != "failure" and score is not None and score.value is not None
 

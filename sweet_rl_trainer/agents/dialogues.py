@@ -2,7 +2,7 @@
 
     python -m sweet_rl_trainer.agents.dialogues CONFIG.json FOLDER      runs or resumes, and prints the report
 
-The memory of the models that take part is freed when the process exits.
+When the separate process exits, it frees the memory of the models that took part.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from colbench.console import inherited_output
 from sweet_rl_trainer.subprocesses import INTERRUPTED, exit_with_parent, run
 
 CONFIG = ".config.json"
-"""Suffix that turns the name of a run's folder into the name of its configuration file, next to the folder."""
+"""Suffix of a run's configuration file, which is next to the run's folder and otherwise has the same name."""
 UNSCORED, USER_MISTAKE = 1, 2
 
 
@@ -29,8 +29,8 @@ def run_dialogues(
     """Start or resume the run in the folder `out`. Return the exit code of the process.
 
     The exit code is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to
-    a file next to the folder, so that `colbench eval --config` can repeat the run. The report goes to `log`, if given.
-    So do progress and errors, unless `progress` keeps them on standard error.
+    a file next to the folder, so that `colbench eval --config` can repeat the run. The report goes to `log`, if
+    given. Progress and errors go there, too, unless `progress` is True: then they stay on standard error.
     """
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)

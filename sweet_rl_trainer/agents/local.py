@@ -37,7 +37,7 @@ from sweet_rl_trainer.settings import Precision  # noqa: E402
 GATHER = 0.01
 """Seconds during which pending replies are gathered into a batch."""
 HELD = 512
-"""Number of tokens that the key-value cache keeps for an unfinished dialogue, on average over a batch's rows."""
+"""Number of tokens, per row of a batch, that the key-value cache keeps for unfinished dialogues."""
 SINGLE_PROCESS = (
     "local: each process would load the weights, and batches would be smaller; leave this "
     "setting at 1"
@@ -48,8 +48,8 @@ SINGLE_PROCESS = (
 class LocalAgent(PromptedAgent):
     """The agent `local:FOLDER` or `local:OWNER/NAME[@REVISION]`, sampled in the same way as `openai:`.
 
-    `dtype` is the weights' data type, `rows` the number of replies in a batch. With `answers=False` the agent never
-    answers (`no_answer`). Raises UserError if `model` is not a checkpoint.
+    `dtype` is the weights' data type, `rows` the maximum number of replies in a batch. With `answers=False`, replies
+    that are answers are drawn again (`no_answer`). Raises UserError if `model` is not a checkpoint.
     """
 
     single_process = SINGLE_PROCESS
@@ -76,7 +76,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run, without its flags."""
+        """Return the data about the agent that the record of the run contains in addition to its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 
@@ -106,7 +106,7 @@ class LocalHuman(PromptedHuman):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the human's entry in the record of the run, without its flag."""
+        """Return the data about the human that the record of the run contains in addition to its flags."""
         return {"model": self._local.digest, "dtype": self._local.dtype}
 
 

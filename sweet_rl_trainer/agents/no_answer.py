@@ -1,4 +1,4 @@
-"""A chat model that gives no answer, for dialogues that reach the turn limit (`Recipe.negatives`)."""
+"""A chat model that avoids answers, to sample dialogues that reach the turn limit (`Recipe.negatives`)."""
 
 from __future__ import annotations
 

@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan, its seed increased until no two of its dialogues have both the same request and seed."""
+    """Return the plan, with its seed increased until no two dialogues have the same request and the same own seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies by request and seed, from which alone the agent can identify a dialogue."""
+    """Return the agent's replies by a dialogue's request and seed, the only data by which the agent can identify it."""
     return {
         (
             script.heard[0],
@@ -75,7 +75,7 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The common part of agent and human: the plan, and the participant that takes over after the script."""
+    """The common base of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that follows the script."""
 
     kind: Kind
 
@@ -140,7 +140,7 @@ class PrefixAgent(_Prefix):
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
             raise DataError(
-                f"{plan}: two of its dialogues have the same seed; use another seed for the plan"
+                f"{plan}: two of its dialogues have the same request and seed; use another seed for the plan"
             )
 
     @asynccontextmanager

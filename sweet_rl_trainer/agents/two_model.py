@@ -69,7 +69,7 @@ class TwoModelAgent(PromptedAgent):
         super().__init__(chat, prompt=prompt, temperature=temperature, max_tokens=max_tokens)
 
     def describe(self) -> dict[str, str]:
-        """Return the agent's entry in the record of the run, without its flag."""
+        """Return the data about the agent that the record of the run contains in addition to its flags."""
         models = {"asker": self._asker.digest, "writer": self._writer.digest}
         return models | super().describe()
 

@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
         "--policy",
         metavar="FOLDER",
         type=Path,
-        help="a language model, for likelihood, PMI, gain, …, and as the reference of critics",
+        help="a language model, which likelihood, PMI, gain, … use, and which is the reference of critics",
     )
     add(
         "--critic",

@@ -2,8 +2,8 @@
 
 Anything that is missing for training is listed first. A stage's examples are counted if its dialogues exist; otherwise
 they are unknown, or only an upper bound (≤) is shown. Nothing is downloaded: for a model that is not on this machine,
-tokens are estimated ("about"), and memory follows from the architecture that its name indicates. A model with random
-weights is made in a temporary folder.
+tokens are estimated ("about"), and memory follows from the architecture that its name indicates. If a stage starts from
+random weights, its model is created in a temporary folder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`sweet-rl study`: compare methods in a small world.
 
-The study trains a base model, from random or pretrained weights, then all arms with several seeds, and writes a report
-with intervals. A study continues where it was stopped, and can be started several times in parallel, once for each
-core.
+The study trains a base model from random or pretrained weights. It then trains this model with each method (an arm) and
+several seeds, and writes a report with intervals. A study continues where it was stopped, and can be started several
+times in parallel, once for each core.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUICK = "quick"
 THREADS = "OMP_NUM_THREADS"
 """Environment variable for the number of threads of a process, read when PyTorch is imported.
 
-The number affects sums, and results must not depend on the machine.
+The study sets it to 1: the number affects sums, and results must not depend on the machine.
 """
 
 

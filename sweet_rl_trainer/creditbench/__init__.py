@@ -1,9 +1,9 @@
-"""CreditBench: estimators of turn credit, scored against exact advantages of questions.
+"""CreditBench: a comparison of estimators of turn credit (the worth of each message) with exact advantages.
 
 values       the exact value of a state (revealed decisions and remaining turns), by dynamic programming
 beliefs      an agent's beliefs about the decisions that a task leaves open
 truths       the exact values of the candidate messages of a state
-states       states of real dialogues with candidate next messages; `collect` makes them, `frozen` holds their hash
+states       states of real dialogues with candidate next messages; `collect` makes them, frozen.json has their hash
 play         Monte-Carlo continuations with the keyless human
 estimators   one score for each candidate message of a state
 agreement    how well the order of the scores agrees with the order of the exact values

@@ -1,4 +1,4 @@
-"""The order of a state's candidates by an estimator's scores, compared with the order of their exact values.
+"""Agreement of the order of a state's candidates by an estimator's scores with their order by exact values.
 
 Candidates of different states are never compared. Each task counts the same, and so does each state within a task.
 Intervals are 95% bootstraps over tasks. Pairs of candidates with equal exact values are left out; a pair with equal
@@ -36,7 +36,7 @@ BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A task's states with the scores of their candidates; states without any score are left out."""
+    """A task with its states, and the scores of each state's candidates; None for a candidate without a score."""
 
     bench: Bench
     scores: tuple[tuple[float | None, ...], ...]
@@ -53,7 +53,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 def agreement(
     scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
 ) -> Agreement:
-    """Return how well scores agree with a truth (`truths`), by some of the measures."""
+    """Return the given measures of how well scores agree with a truth (`truths`)."""
     by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:
@@ -81,7 +81,7 @@ def agreement(
 def _measures(
     state: BenchState, scores: Sequence[float | None], exact: Sequence[float]
 ) -> Mapping[str, Callable[[], float]]:
-    """Return the function for each measure that is defined for a state."""
+    """Return, for each measure that is defined for a state, a function that computes it."""
     known = [
         _Candidate(each.kind, score, value)
         for each, score, value in zip(state.candidates, scores, exact, strict=True)
@@ -113,7 +113,7 @@ class _Candidate(NamedTuple):
 
 
 class _Pair:
-    """Two candidates of a state. A sign is 1 where the first is greater, and -1 where the second is greater."""
+    """Two candidates of a state. `order` (by score) and `worth` (by value): 1 if the first is higher, -1 if lower."""
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:
         self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)

@@ -1,11 +1,12 @@
-"""Beliefs about the decisions that a task leaves open, and the return values of the functions that are possible.
+"""Beliefs about the decisions that a task leaves open, and the values that each possible function returns.
 
 `generator_belief`   all options of an open decision are equally likely, and so are all values of an option,
                      independently of all else: the population from which tasks are generated
 `task_belief`        what the task's author chose, with certainty: hindsight
 
-The calls of the task are the same under every belief; the correct results of a design are what its function returns.
-The functions are the families' own code, which runs in this process, as when tasks are generated.
+A design is a choice for each decision, and has a function. All designs are tested with the task's own calls; the values
+that a design's function returns are the correct ones for this design. The functions are the families' own code, which
+runs in this process, as when tasks are generated.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from colbench_tasks.family import Choice, Decision
 from sweet_rl_trainer.creditbench.values import Outputs
 
 MOST_DESIGNS = 10_000
-"""Maximum number of designs that a task's open decisions allow; more are too many to enumerate for many tasks."""
+"""Maximum number of designs that a task may leave possible; enumerating more would take too long for many tasks."""
 
 
 class Belief:
-    """The choices of a task's open decisions, the most frequent one first, with their probabilities."""
+    """The choices of each open decision of a task, the most frequent one first, and their probabilities."""
 
     def __init__(
         self,
@@ -43,13 +44,13 @@ class Belief:
     ) -> None:
         self.task, self.design = task, design
         self.names = tuple(choices)
-        """The open decisions, in the task's order: one axis each."""
+        """The open decisions, in the family's order; each is an axis of a lattice (`values`)."""
         self.choices = tuple(choices.values())
         self.weights = weights
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The values of each design's function on each call."""
+        """Codes of the values that each design's function returns on each call."""
         shape = tuple(map(len, self.choices))
         rows = [
             self.returned(dict(zip(self.names, each, strict=True)))
@@ -59,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The index of each decision in a lattice (`values`) once the decision is revealed."""
+        """The index of the author's choice on each decision's axis of a lattice (`values`)."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -67,14 +68,14 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return a function's values on each call; for decisions missing from `choices`, take the author's choice."""
+        """Return codes of a function's values on each call; a decision not in `choices` is as the author chose."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]
 
     @cached_property
     def _calls(self) -> list[CodeType]:
-        """Code of each call's arguments, evaluated again for each function because a function may modify them."""
+        """Compiled arguments of each call, evaluated again for each function because a function may modify them."""
         return [_arguments(each) for each in self.task.hidden.tests]
 
     @cached_property
@@ -96,7 +97,7 @@ def _arguments(call: str) -> CodeType:
 
 
 def _hashable(value: object) -> object:
-    """Return a value with a hash that is equal for equal values."""
+    """Return a hashable form of a value; equal values have equal forms."""
     match value:
         case list() | tuple():
             return type(value).__name__, *map(_hashable, value)

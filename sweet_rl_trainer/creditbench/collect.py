@@ -1,9 +1,9 @@
 """States of dialogues about bundled tasks, and the candidate messages at each.
 
-The demonstrators talk with the keyless human; each dialogue has its own turn limit. Each turn of a demonstrator is a
-state. The state's candidates are a question about each open decision, one about a known decision, two irrelevant ones,
-the best answer given the known decisions, and an answer that is wrong about a known decision. The replies to candidates
-come from the keyless human as well.
+The demonstrators talk with the keyless human; each dialogue has its own turn limit. The dialogue before each turn of a
+demonstrator is a state. The state's candidates are a question about each open decision, one about a known decision, two
+irrelevant ones, the best answer given the known decisions, and an answer that is wrong about a known decision. The
+replies to candidates come from the keyless human as well.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues; dialogues with a common prefix share the states of the prefix."""
+    """Return the states of a task's dialogues; dialogues with equal messages and turns left share a state."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):

@@ -1,9 +1,10 @@
-"""The data: states and truths, generated in a folder or read from it, and compared with the frozen hashes.
+"""The data: states and truths, generated in a folder or read from it.
 
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
-An interrupted generation continues with the next task. The same command produces the same bytes on every machine.
+An interrupted generation continues with the next task. The same command produces the same bytes on every machine: for a
+frozen set, the files are compared with hashes in the package.
 """
 
 from __future__ import annotations
@@ -102,8 +103,8 @@ def _check(folder: Path, selection: Selection) -> None:
             if file_digest(folder / name) != expected:
                 raise DataError(
                     f"{folder / name} is not the frozen set {frozen.name!r}: its SHA-256 is not "
-                    f"{expected}; delete the file to regenerate it, which needs the tasks and the "
-                    "human of the version that froze the set"
+                    f"{expected}; delete the file to regenerate it; if the hash still differs, the tasks "
+                    "or the human have changed since the set was frozen"
                 )
 
 

@@ -22,7 +22,7 @@ from sweet_rl_trainer.creditbench.states import Bench, BenchState, Candidate
 PRECISION = 0.01
 """Half the width of the interval: one percentage point."""
 FEWEST = 400
-"""Minimum number of continuations before the deviation is estimated, and between two estimates."""
+"""Number of continuations before the interval is first computed, and between two computations."""
 NORMAL = 1.959964
 """The 97.5% quantile of the normal distribution."""
 

@@ -1,4 +1,4 @@
-"""The benchmark's page, computed only from its results; the text is `page.md`, where `{{ … }}` is a computed part."""
+"""The benchmark's page: the text of `page.md`, with each `{{ … }}` replaced by a part computed from the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sweet_rl_trainer.creditbench.results import Results
 from sweet_rl_trainer.creditbench.truths import COST, MAIN, TRUTHS
 
 PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
-"""The page, the folder of its picture next to it, and the picture."""
+"""File name of the page, name of the folder next to it, and name of the picture in that folder."""
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
@@ -134,7 +134,7 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return the share of correctly ordered pairs for each truth, and the half-width of the widest interval."""
+    """Return the table of the shares of correctly ordered pairs by truth, and how far the intervals reach."""
     found = {
         name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
@@ -168,14 +168,14 @@ def _validation(results: Results) -> str:
 
 
 def _share(interval: Interval | None) -> str:
-    """Return `42.3 (39.1–45.4)`, in percent."""
+    """Return a mean and its interval in percent, in the form `42.3 (39.1–45.4)`."""
     if interval is None or interval.mean is None:
         return "–"
     return f"{bare_percent(interval.mean)} ({bare_percent(interval.low)}–{bare_percent(interval.high)})"
 
 
 def _number(interval: Interval | None) -> str:
-    """Return `0.42 (0.39 to 0.45)`."""
+    """Return a mean and its interval in the form `0.42 (0.39 to 0.45)`."""
     if interval is None or interval.mean is None:
         return "–"
     low, high = (0.0 if end is None else end for end in (interval.low, interval.high))
@@ -188,7 +188,7 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return a line for each estimator: its share of correct pairs of a relevant and a useless question, and of all."""
+    """Return a line for each estimator: its `auc` (`agreement`), and its share of all pairs in the right order."""
     return "\n".join(
         f"{each.name:32} relevant above useless {percent(_mean(each.agreements[MAIN], 'auc')):>7}   "
         f"all pairs {percent(_mean(each.agreements[MAIN], 'pairs')):>7}"

@@ -1,9 +1,9 @@
 """Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the keyless human replies.
 
-The policy is the population of demonstrators without slips, with a new persona in each turn (`truths.DEMONSTRATOR`);
-here, the policy is sampled. The human answers the same question about the same task in the same way, so the reply to
-each wording is requested only once. The reward is R − κ · questions, where R is the share of tests that the answer
-passes (`credit.facts`).
+The policy is that of the demonstrators, without mistakes in answers and with a new persona in each turn. This module
+samples the policy whose exact values `truths` computes (`DEMONSTRATOR`). The human answers the same question about the
+same task in the same way, so the reply to each wording is requested only once. The reward is R − κ · questions, where R
+is the share of tests that the answer passes (`credit.facts`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Facts = frozenset[str]
 
 
 class Turn(Struct, frozen=True):
-    """A question of a played dialogue, or its answer."""
+    """A turn of a played dialogue: a question, or the answer."""
 
     known: Facts
     """The open decisions that are known before the turn."""
@@ -70,7 +70,7 @@ class Player:
         return (self._table.share(turns[-1].known) if answers else 0.0) - self._cost * questions
 
     def continued(self, random: Random, state: BenchState, candidate: Candidate) -> float:
-        """Return the reward of a dialogue that continues with a question, minus κ for that question."""
+        """Sample a continuation after a question, and return its reward minus κ for that question."""
         known = frozenset(state.told) | frozenset(candidate.told)
         return self.reward(list(self.turns(random, known, state.turns_left - 1))) - self._cost
 

@@ -28,11 +28,11 @@ class EstimatorResult(Struct, frozen=True, kw_only=True):
     common: Agreement | None
     """Agreement with `truths.MAIN` on the states that models read; None if no model read any."""
     seconds: float
-    """Computing time of the scores."""
+    """CPU seconds that computing the scores took."""
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
-    """An estimator that was not run."""
+    """An estimator without scores, and the reason."""
 
     name: str
     reason: str

@@ -37,9 +37,9 @@ from sweet_rl_trainer.creditbench.truths import MAIN, TRUTHS
 
 COMPUTED, SCORES, VALUES, REPORT = "computed", "scores", "values", "report"
 READ_STATES = 1
-"""Number of states of each task that models read and that have Monte-Carlo values."""
+"""Number of states per task that models read, and for which Monte-Carlo values are computed."""
 VALUE_TASKS = 200
-"""Number of tasks that have Monte-Carlo values."""
+"""Number of tasks for which Monte-Carlo values are computed."""
 POLICY = "policy"
 """The name of the policy among the models."""
 
@@ -88,7 +88,7 @@ def run(settings: Settings, out: Path) -> Results:
 def _begun(
     settings: Settings, out: Path, benches: Sequence[Bench], read: Sequence[Bench], models: _Models
 ) -> Results:
-    """Return the results before the first estimator, with the Monte-Carlo values."""
+    """Return the results without estimators, but with the comparison of Monte-Carlo values and exact values."""
     some = [_some(each, READ_STATES) for each in benches[:VALUE_TASKS]]
     path = out / f"{VALUES}-{_states_key(some)}.jsonl"
     values = filled(path, TaskValues, some, values_of, settings.processes)
@@ -204,7 +204,7 @@ NEED_CRITIC = ("SWEET critic", "SWEET critic without c", "value head")
 
 
 class _Models:
-    """The models of the command line."""
+    """The models that the command line names."""
 
     def __init__(self, settings: Settings, out: Path) -> None:
         self._settings = settings

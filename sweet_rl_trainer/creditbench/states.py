@@ -1,4 +1,4 @@
-"""States of dialogues with candidate next messages, stored as one line of JSON for each task."""
+"""States of dialogues, each with candidates for the agent's next message; a line of JSON stores a task's states."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from colbench.task import Task
 from sweet_rl_trainer.data.trajectories import messages_of
 
 Kind = Literal["relevant", "redundant", "unanswerable", "answer", "wrong answer"]
-"""The kind of a candidate, determined by the human's reply to it.
+"""The kind of a candidate.
 
-`relevant`: the reply reveals an open decision. `redundant`: the message asks only for known decisions. `unanswerable`:
-the message asks for nothing that the human could reveal. `answer`: the best answer that the known decisions allow.
-`wrong answer`: the same answer with another choice for one known decision.
+A question is `relevant` if the human's reply reveals an open decision. Any other question is `redundant` if it asks for
+a decision, which is known already, and `unanswerable` if it asks for no decision. An `answer` is the best one that the
+known decisions allow; a `wrong answer` is the same with another choice for one known decision. Answers get no reply.
 """
 QUESTIONS = frozenset[Kind]({"relevant", "redundant", "unanswerable"})
 USELESS = frozenset[Kind]({"redundant", "unanswerable"})
@@ -33,7 +33,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     reward: float | None = None
     """The share of the task's tests that an answer passes; None for questions."""
     slip: tuple[str, int] | None = None
-    """The decision that a wrong answer gets wrong, and the choice that it makes, by its index in the family."""
+    """The decision that a wrong answer gets wrong, and the index of its choice in the family's list of choices."""
 
 
 class BenchState(Struct, frozen=True, kw_only=True):
@@ -47,11 +47,11 @@ class BenchState(Struct, frozen=True, kw_only=True):
     told: tuple[str, ...]
     """The decisions that the human has revealed in replies, not including those in the request."""
     turns_left: int
-    """Number of turns left, including this one. If the agent asks in the last turn, there is no answer."""
+    """Number of turns left, including this one. A question in the last turn ends the dialogue without an answer."""
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the messages of human and agent after the human has replied to a question."""
+        """Return the human's and the agent's messages after a question, `candidate`, and the human's reply to it."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 
@@ -64,7 +64,7 @@ class TaskStates(Struct, frozen=True, kw_only=True):
 
 
 class StateTruth(Struct, frozen=True, kw_only=True):
-    """The exact values of a state and of its candidates, by the name of the truth (`truths`)."""
+    """The exact values of a state and of its candidates, by the name of the truth that defines them (`truths`)."""
 
     value: dict[str, float]
     candidates: dict[str, tuple[float, ...]]

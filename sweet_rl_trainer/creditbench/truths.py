@@ -1,15 +1,17 @@
 """The exact values of a state and of its candidates.
 
+A truth defines value by a belief about the open decisions and by the policy that acts from the next turn on.
+
 | truth | belief | policy from the next turn on |
 |---|---|---|
 | `optimal` | the generator's population | the best one |
-| `policy` | the generator's population | that of the demonstrators, without slips, a new persona in each turn |
+| `policy` | the generator's population | that of the demonstrators, without slips, with a new persona in each turn |
 | `hindsight` | the choices of the task's author, with certainty | the same as for `policy` |
 
 The reward of a dialogue is the reward of its answer minus the cost κ of each question. The value of a question is the
 expected value of the state after the human's reply, minus κ. In the last turn it is −κ, since no answer follows. The
-value of an answer is its expected reward. The names of truths end with the measure of the reward: `optimal tests`,
-`optimal success`.
+value of an answer is its expected reward. Each truth exists for two measures of the reward, which end its name:
+`optimal tests`, `optimal success`.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ from sweet_rl_trainer.creditbench.values import (
 )
 
 COST = 0.01
-"""κ, the cost of a question: a hundredth of the tests."""
+"""κ, the cost of a question: the reward for a hundredth of the tests."""
 MOST_TURNS = 10
 DIGITS = 6
 """Number of digits that values are rounded to, so that equal values are equal on every machine."""
 DEMONSTRATOR = Asker(haste=fmean(HASTE), focus=fmean(FOCUS), lingers=LINGERS, mindful=MINDFUL)
-"""The population of demonstrators, with a new persona in each turn; haste and focus are drawn independently."""
+"""The demonstrators' policy with a new persona in each turn; haste and focus are averages over personas."""
 MEASURES: tuple[Measure, ...] = ("tests", "success")
 OPTIMAL, POLICY, HINDSIGHT = "optimal", "policy", "hindsight"
 TRUTHS = tuple(f"{kind} {measure}" for kind in (OPTIMAL, POLICY, HINDSIGHT) for measure in MEASURES)
@@ -74,7 +76,7 @@ class Truths:
 
 
 class _Truth:
-    """One kind of value of a task's states."""
+    """The values of a task's states for one truth and one measure of the reward."""
 
     def __init__(self, belief: Belief, measure: Measure, *, best: bool, cost: float) -> None:
         self._belief, self._measure, self._cost = belief, measure, cost
@@ -85,7 +87,7 @@ class _Truth:
             if best
             else asker_values(*given, DEMONSTRATOR, MOST_TURNS, cost)
         )
-        """Values for each number of remaining turns."""
+        """The values of all states: a lattice for each number of remaining turns."""
 
     def value(self, state: BenchState) -> float:
         return round(float(self._values[state.turns_left][self._known(state)]), DIGITS)

@@ -1,10 +1,10 @@
-"""The exact value of a state, which consists of the revealed decisions and the number of remaining turns.
+"""The exact values of states; a state consists of the revealed decisions and the number of remaining turns.
 
-m decisions are open. A lattice has one axis for each of them: index 0 means that the decision is unrevealed, index
-1 + j that its choice j was revealed. Choice 0 is the most frequent one, which the answer uses for an unrevealed
-decision.
+Values are stored in lattices: arrays with one axis for each open decision. On an axis, index 0 means that the decision
+is unrevealed, and index 1 + j that its choice j was revealed. Choice 0 is the most frequent one, which the answer uses
+for an unrevealed decision.
 
-    R(K)     = E[share of tests passed | K]                           the value of answering
+    R(K)     = E[reward of the answer | K]                            the value of answering
     V_0      = 0                                                      the turn limit ended the dialogue: no answer
     V_n(K)   = max(R(K), max_i E[V_{n−1}(K and what i is)] − κ)       the best policy
     V^π_n(K) = π(answer) R + Σ_i π(i) (E[V^π_{n−1}(K and what i is)] − κ) + π(useless) (V^π_{n−1} − κ)
@@ -25,9 +25,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 Lattice = NDArray[np.float64]
-"""A number for each combination of revealed choices; the axis of a decision has the length 1 + its choices."""
+"""A number for each combination of revealed choices; the axis of a decision with n choices has the length 1 + n."""
 Outputs = NDArray[np.int32]
-"""Codes of each function's values, with axes [calls, choices of each decision]; -1 if the function raises."""
+"""Results of all possible functions as codes, -1 for an error; axes: the calls, then each decision's choices."""
 Weights = Sequence[NDArray[np.float64]]
 """The probability of each choice, for each decision."""
 Measure = Literal["tests", "success"]
@@ -47,7 +47,7 @@ class Asker(Struct, frozen=True, kw_only=True):
     """Probability of noticing the last turn, in which the policy then answers."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the probability of answering, given the number of unrevealed decisions (a number or an array)."""
+        """Return the probability of answering; `untold` is the number of unrevealed decisions, or an array."""
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 
@@ -67,7 +67,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers, given what they and the correct functions return; the first axis is the calls."""
+    """Return the reward of answers, from their results and the correct ones (`right`); the first axis is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
@@ -121,7 +121,7 @@ def value_after(
     Args:
         values: The values of the next turn.
         weights: The belief.
-        known: The index on each axis before they are revealed.
+        known: The index on each axis before the human's reply.
         asked: The axes of the decisions that are revealed.
     """
     place = tuple(

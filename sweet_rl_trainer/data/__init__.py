@@ -1,1 +1,1 @@
-"""The data: dialogues of the harness, their pairs and splits, and examples in tokens."""
+"""Training data: recorded dialogues, their pairs and splits, and tokenized examples."""

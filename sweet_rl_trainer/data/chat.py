@@ -1,4 +1,4 @@
-"""A tokenizer and its chat template, used only as a server uses them for sampling."""
+"""A tokenizer and its chat template, applied in the same way as by a server that samples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colbench.messages import Message
 FIXED = {"date_string": "26 Jul 2024"}
 """The date for templates that state one (Llama 3.1 and later), fixed at their default so that ids never change."""
 PROBE = "Qzxjkv"
-"""A string that occurs in no template."""
+"""The text of a test message, which can be found in a rendered prompt because it occurs in no template."""
 THOUGHT = "<think>"
 """Opening tag of a thought.
 
@@ -25,7 +25,7 @@ class Chat:
     """A tokenizer with its chat template.
 
     `template_args` are further variables of the template, such as `enable_thinking`; they must be the ones used for
-    sampling. Raises DataError if there is no chat template, or no token that ends a turn.
+    sampling. Raises DataError if the tokenizer has no chat template.
     """
 
     def __init__(
@@ -48,7 +48,10 @@ class Chat:
         return ids
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a prompt string, special tokens included, with one BOS if the tokenizer adds it."""
+        """Return the ids of a prompt string, in which special tokens are recognized.
+
+        A BOS token is put first if the tokenizer usually adds one and the string does not begin with it.
+        """
         ids: list[int] = self.tokenizer(text, add_special_tokens=False).input_ids
         usual: list[int] = self.tokenizer("").input_ids[:1]
         return ids if usual != self.bos or ids[:1] == self.bos else [*self.bos, *ids]
@@ -80,7 +83,7 @@ class Chat:
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:
         """Return the ids of the prompt that a server builds from messages.
 
-        Raises DataError if the template rejects the messages, or omits the text of the system or the human.
+        Raises DataError if the template rejects the messages, or does not repeat the text of a system or user message.
         """
         text = self.render(messages, where=where)
         for each in messages:
@@ -110,7 +113,10 @@ class Chat:
 
     @cached_property
     def end(self) -> int:
-        """The token that ends a turn: the one that the template writes after a reply, or else the tokenizer's EOS."""
+        """The token that ends a turn: the one that the template writes after a reply, or else the tokenizer's EOS.
+
+        Raises DataError if neither exists.
+        """
         messages = [Message(role="user", content=PROBE), Message(role="assistant", content=PROBE)]
         text = self.render(messages, where="a question and a reply", generate=False)
         after = text.partition(PROBE)[2].partition(PROBE)[2].lstrip()

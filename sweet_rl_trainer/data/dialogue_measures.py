@@ -1,4 +1,4 @@
-"""Measures of an agent's dialogues other than scores: turns, answers, length of the replies, entropy by turn."""
+"""Measures of an agent's dialogues: turns, missing answers, success, length of replies, entropy of each turn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def dialogue_measures(rollouts: Sequence[Rollout], scoring: str = "default") -> 
     """Return the means over dialogues, keyed by the names that logs and alarms use.
 
     A failed dialogue counts as one that ended without an answer. `success` is the mean over dialogues with a verdict in
-    this scoring mode, and `reply_tokens` over replies with recorded tokens. The entropy of a turn is the negative mean
-    of the recorded log-probabilities of its sampled tokens.
+    this scoring mode, and `reply_tokens` that over replies with recorded tokens. The entropy of a turn is the negative
+    mean of the recorded log-probabilities of its sampled tokens. A measure without data is left out.
     """
     played = [each for each in rollouts if each.turns]
     found = {
@@ -46,6 +46,6 @@ def _entropies(rollouts: Iterable[Rollout]) -> dict[str, float | None]:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the known values; None if there are none."""
+    """Return the mean of the known values; None if no value is known."""
     known = [each for each in values if each is not None]
     return sum(known) / len(known) if known else None

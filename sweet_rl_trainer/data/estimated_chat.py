@@ -1,8 +1,8 @@
 """A substitute for a tokenizer that is not on this machine, for planning: token counts are estimates.
 
-Texts are split by characters, approximately as the tokenizers of Llama 3 and Qwen split them: words of at most ten
-letters, three digits, runs of punctuation and of space. Messages are framed as in the template of Llama 3. The ids have
-no meaning.
+A regular expression splits texts approximately as the tokenizers of Llama 3 and Qwen do: into words of at most ten
+letters, at most three digits, and runs of punctuation or space. Messages are framed as in the template of Llama 3. The
+ids have no meaning.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class EstimatedChat(Chat):
         return self._start(messages[0].role)
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:
-        """Accept recorded tokens, which need no estimate."""
+        """Accept all recorded tokens, because no tokenizer is available to check them."""
 
     def _framed(self, message: Message) -> list[int]:
         return [*self._start(message.role), *self.encode(message.content.strip()), self.end]

@@ -1,8 +1,8 @@
-"""Convert pairs and trajectories to training examples: token ids with a weight for each.
+"""Conversion of pairs and trajectories to training examples: token ids with a weight for each.
 
-A trajectory, such as a side of a pair, is one `Example`. If later prompts contain earlier turns in changed form, it is
-one `Example` for each turn (see `tokens`), and its score S is the sum of their scores. Items longer than `max_length`
-are left out and counted; nothing is ever truncated.
+A trajectory, such as a side of a pair, becomes one `Example`. If later prompts contain earlier turns in changed form,
+it becomes one `Example` for each turn (see `tokens`), and its score S is the sum of their scores. Pairs and
+trajectories with an example longer than `max_length` are left out and counted; nothing is ever truncated.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """A trajectory as examples; its score is the sum of their scores."""
+    """A trajectory as examples: a side of a pair, or a success. Its score is the sum of the examples' scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -70,7 +70,7 @@ class PairExample(Struct, frozen=True, kw_only=True):
 
 
 class NothingLeftError(DataError):
-    """All examples were left out; the message counts them by reason."""
+    """An error because all examples were left out; the message counts them by reason."""
 
     def __init__(self, message: str, *, too_long: bool) -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ Examples = Sequence[PairExample] | Sequence[Side]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Counts of the input, accepted and left-out items."""
+    """Counts of the accepted and left-out items, and of their tokens."""
 
     unit: str
     """The kind of items counted: pairs or dialogues."""
@@ -91,13 +91,13 @@ class Report(Struct, frozen=True, kw_only=True):
     dropped: dict[str, int]
     """Number of items left out, by reason."""
     tokens: int
-    """Number of tokens of all examples, counted each time an example is used."""
+    """Number of tokens of the accepted items; a dialogue in several pairs counts in each of them."""
     longest: int
     """Tokens of the longest example."""
     forms: dict[str, int]
     """Number of accepted trajectories by form (`tokens.Form`), each trajectory counted once."""
     sources: dict[str, int]
-    """Number of turns of the accepted trajectories by source (`tokens.Source`)."""
+    """Number of turns of the accepted trajectories by the source of their prompts (`tokens.Source`)."""
 
 
 def pair_examples(
@@ -109,7 +109,7 @@ def pair_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Return pairs to train on.
+    """Return pairs to train on, and a report.
 
     `privileged` is the template that states the privileged information c; None for DPO, for a critic without c, and for
     an encoder that states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises
@@ -139,9 +139,9 @@ def success_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return examples for rejection fine-tuning: the trajectories with a reward of `at_least` or more.
+    """Return the trajectories with a reward of `at_least` or more, as examples to imitate, and a report.
 
-    `privileged` is the template that states the privileged information c before them; None if c is not stated.
+    `privileged` is the template that states the privileged information c before each of them; None if c is not stated.
 
     Raises DataError if no trajectory is left.
     """
@@ -161,9 +161,9 @@ def side_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return all trajectories, in their order, as sides that can be scored.
+    """Return the trajectories, in their order, as sides that can be scored, and a report.
 
-    Raises DataError if no trajectory is left.
+    Trajectories that are too long are left out. Raises DataError if no trajectory is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
     sides = map(builder.side, shown("dialogues", trajectories))
@@ -172,7 +172,7 @@ def side_examples(
 
 
 class _Builder:
-    """A builder that makes and counts the sides: one for each trajectory, however many pairs contain it."""
+    """A builder that makes one side of each trajectory, however many pairs contain it, and counts what is left out."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Builder:
         self.layout: Layout = layout
         self.dropped = Counter[str]()
         self._known: dict[int, tuple[Side, Form, tuple[Source, ...]]] = {}
-        """Sides by the identity of the trajectory, which the caller keeps alive."""
+        """Sides by the `id()` of the trajectory, which stays valid because the caller keeps the trajectory alive."""
 
     @property
     def _too_long(self) -> str:

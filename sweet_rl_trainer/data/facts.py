@@ -1,4 +1,4 @@
-"""Facts of a task that a dialogue has revealed."""
+"""The number of a task's facts that a dialogue has not revealed yet."""
 
 from __future__ import annotations
 

@@ -46,13 +46,13 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
     sides: list[_Side]
     pairs: list[tuple[_Number, _Number, str]] | None
-    """The numbers of each pair's sides, chosen first, and the task's hash; None if the sides are the examples."""
+    """The indices in `sides` of each pair, chosen first, and its task's hash; None if each side is an example."""
     not_imitated: list[_Number] = []
-    """The numbers of the pairs whose chosen side is not imitated."""
+    """The indices of the pairs whose chosen side is not imitated (`PairExample.imitated`)."""
 
 
 class Writer:
-    """A file to which examples are added, so that they need not all be in memory; its content is a `_Stored`."""
+    """A writer that adds examples to a file, so that they need not all be in memory; the file contains a `_Stored`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write the data that follows the sides, then the number of sides at the start."""
+        """Write the pairs after the sides, and put the number of sides into the header of their list."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))
@@ -101,7 +101,7 @@ _MAP_OF_THREE = b"\x83"
 
 
 def _list_head(count: int) -> bytes:
-    """Return MessagePack's header of a list, which has the same size for any count."""
+    """Return MessagePack's header of a list; its size is the same for any count, so it can be overwritten."""
     return b"\xdd" + count.to_bytes(4, "big")
 
 

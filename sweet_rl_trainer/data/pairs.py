@@ -28,14 +28,14 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 SOLVED = 1.0
 """The reward that counts as a success in `best-vs-worse`."""
 ROUNDING = 1e-9
-"""Tolerance: rewards are sums of floats, so a difference that misses the margin by at most this still reaches it."""
+"""Tolerance for rounding errors of rewards: the amount by which a difference may be smaller than the margin."""
 
 PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered", "margin": 0.1}}
 """The paper's settings for pairs in domains other than backend programming."""
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The dialogues that are compared; see `data.pairs`. Defaults are the paper's for backend programming."""
+    """Settings that choose the pairs; see the module. Defaults are the paper's for backend programming."""
 
     rule: Rule = "best-vs-worse"
     margin: NotNegative = 0.0

@@ -28,7 +28,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 class _Kept(Struct, frozen=True, kw_only=True):
-    """A line of the index."""
+    """A line of the index, `pages-SIZE.jsonl`."""
 
     page: str
     picture: Picture
@@ -51,7 +51,7 @@ class Album:
         return self._most // self._edge**2
 
     def find(self, page: str) -> Picture | None:
-        """Return the stored picture of a page, by the page's digest; None if there is none."""
+        """Return the stored picture of a page, given the page's digest; None if no picture is stored."""
         found = self._pages.get(page)
         return found if found and self._path(found.name).is_file() else None
 

@@ -24,7 +24,7 @@ TEMPLATES: tuple[Template, ...] = get_args(Template)
 
 
 class Preface(Struct, frozen=True, kw_only=True):
-    """Text placed before a conversation: inside the first message, or in front of the message; see `tokens.encode`."""
+    """Text placed before a conversation: inside the first message or else in front of it; see `tokens.encode`."""
 
     text: str
     inside: bool

@@ -51,9 +51,9 @@ def read_run(
     """Return the scored dialogues of a run, rewarded by the default scoring mode.
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
-    Rollouts do not contain the agent's system prompt: it is `system` ("" for none; `{max_turns}` in it becomes the
-    run's number of turns), by default the one that `system_prompt` returns. Nor do rollouts contain the pictures shown
-    to an agent, so pictures are ignored. Dialogues without a reward, and those that ended because the agent failed, are
+    `system` is the agent's system prompt, which rollouts do not contain: "" for no prompt, and None for the one that
+    `system_prompt` finds. `{max_turns}` in it becomes the run's turn limit. Pictures shown to an agent are not in
+    rollouts either, so they are ignored. Dialogues without a reward, and those that ended because the agent failed, are
     left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or if nothing is
     left.
     """
@@ -76,7 +76,7 @@ def read_run(
 
 
 def _recorded(folder: Path) -> list[Recorded]:
-    """Return the last rollout of each key in a run; the tokens of only one at a time are expanded to numbers."""
+    """Return the last rollout of each key in a run; tokens are packed into arrays one rollout at a time."""
     path = RunFolder(folder).rollouts_path
     found = iter_rollouts(path) if path.exists() else ()
     return list({rollout.key: _compact(rollout) for rollout in found}.values())
@@ -176,12 +176,12 @@ def training_tasks(domain: str) -> str:
 
 
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
-    """Return the system prompt of a run's agent for a domain; "" if there is none.
+    """Return the system prompt of a run's agent for a domain; "" if it has no prompt.
 
-    The prompt is `given`, unless `given` is None. For a model agent, which recorded the hash of its prompt, it is the
-    run's prompt file or the built-in prompt with this hash. For an agent without a prompt, such as a keyless one, it is
-    the built-in prompt, which `colbench eval` will give to the trained model. Raises DataError if no known prompt has
-    the hash.
+    If `given` is not None, it is the prompt. Otherwise, a run of a model agent recorded the hash of its prompt, and the
+    prompt is the run's prompt file or the built-in prompt, whichever has this hash. For an agent without a prompt, such
+    as a keyless one, it is the built-in prompt, which `colbench eval` will give to the trained model. Raises DataError
+    if neither has the hash.
     """
     if given is None:
         given = _found(record, domain, folder)
@@ -202,7 +202,7 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
     """Return the hash of the agent's prompt that a run recorded; None if the run recorded no hash.
 
-    Older runs, from before other packages could provide domains, store it under `prompt` or `frontend_prompt`.
+    It is stored under `DOMAIN_prompt`; older runs store that of backend programming under `prompt`.
     """
     pins = record.pins.get("agent", {})
     found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)

@@ -3,14 +3,14 @@
 Every turn is a prompt and a completion. The prompt is the sampler's input: the recorded ids, else the recorded string,
 else the chat template applied to the messages before the turn, with the generation prompt. The completion is the
 sampler's output: the recorded ids, else the original reply, tokenized on its own, and the end-of-turn token. So
-templates are used only as in sampling, and are never searched for marks, and a template may strip thoughts, move the
-system message or state the date.
+templates are used only as in sampling: no rendered dialogue is searched for the boundaries of turns. A template may
+therefore strip thoughts, move the system message or state the date.
 
 The turns of a dialogue form one sequence if every prompt begins, token by token, with the previous prompt and its
-reply. Otherwise (private parts and thoughts are not sent back, a reply is trimmed, or tokens change when text is
-tokenized again), each turn is its own sequence, so that no token is trained on a context that the agent did not see.
-The layout `joined` relaxes this: where the next prompt contains the reply as the human saw it, the reply as it was
-sampled, including its private part, replaces it, and the dialogue is one cheaper sequence.
+reply. This fails, for example, if private parts or thoughts are not sent back, a reply is trimmed, or text gets other
+tokens when it is tokenized again. Then each turn is its own sequence, so that no token is trained on a context that the
+agent did not see. The layout `joined` instead makes one, cheaper sequence if every prompt repeats the previous reply as
+the human saw it: it replaces this copy with the reply as it was sampled, including its private part.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Encoded(Struct, frozen=True, kw_only=True):
     sequences: tuple[Tokens, ...]
     form: Form
     sources: tuple[Source, ...]
-    """The source of each turn."""
+    """The source of each turn's prompt."""
 
 
 class DialogueEncoder(Protocol):
@@ -58,11 +58,11 @@ class DialogueEncoder(Protocol):
         """Return a trajectory in tokens."""
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Encode another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
+        """Return the tokens of the messages before a turn (from 0) and of another reply; only the reply has a turn."""
 
 
 class TurnTokens(Struct, frozen=True, kw_only=True):
-    """A turn: the agent's prompt, and the agent's reply."""
+    """A turn in tokens: the agent's prompt, and the agent's reply."""
 
     prompt: list[int]
     reply: list[int]

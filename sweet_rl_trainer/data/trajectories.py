@@ -19,7 +19,7 @@ from colbench_tasks.trajectories import Trajectory as Recorded
 
 EndedBy = Literal["answer", "limit", "unknown"]
 OFFICIAL_LIMIT = 10
-"""Turns after which a dialogue of the official files ended (paper, section 5)."""
+"""Turn limit of the dialogues in the official files (paper, section 5)."""
 
 
 class SampledTurn(Struct, frozen=True, kw_only=True):
@@ -51,14 +51,14 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     Assistant messages are as they were sampled.
     """
     said: tuple[str, ...]
-    """For each turn, the form in which the agent's later prompts repeat it: without the private part."""
+    """The agent's messages in the form that its later prompts repeat: without private parts."""
     reward: float
     """The domain's primary metric, such as the share of hidden tests passed."""
     ended_by: EndedBy
     prompts: tuple[str, ...] = ()
     """The recorded prompt string of each turn; empty if prompts were not recorded."""
     sampled: tuple[SampledTurn | None, ...] = ()
-    """The recorded tokens of each turn, None where there are none; empty if no turn has any."""
+    """The recorded tokens of each turn, None for a turn without them; empty if no turn has any."""
 
     @property
     def replies(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def from_official(
 ) -> Iterator[Trajectory]:
     """Yield the trajectories of official files, as `colbench_tasks.trajectories` reads them.
 
-    The files contain system messages only in prompt strings: `system` is used where no prompt string was recorded. A
+    `system` becomes the system message of each trajectory, because the files contain it only within prompt strings. A
     dialogue without a reward is left out and counted in `dropped`. A dialogue without the answer marker ended at the
     limit if it has ten turns; otherwise the reason is unknown.
     """
@@ -115,7 +115,7 @@ def _ended_by(replies: Sequence[str]) -> EndedBy:
 
 
 def messages_of(system: str, heard: Sequence[str], said: Sequence[str]) -> tuple[Message, ...]:
-    """Return a dialogue's messages: the system prompt if there is one, then both sides in turn."""
+    """Return a dialogue's messages: the system prompt, if any, then both sides in turn."""
     first = [Message(role="system", content=system)] if system else []
     turns = [
         message

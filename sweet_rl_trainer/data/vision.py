@@ -4,7 +4,7 @@
 
 The hidden page is c, stated at the beginning of the first message, only as a picture. A reply that shows a page has the
 page's picture at its end, before the end token; a reply without a page, or with one that the browser cannot render, is
-text. The tokens of a turn are its words, its picture and its end: all of them have token weights, although the words
+text. The tokens of a turn are its words, its picture and its end. All of them have token weights, even the words, which
 precede the picture. Private parts of replies are left out, because the human does not see them, so a dialogue is always
 one sequence. Special tokens in messages are dropped.
 """
@@ -34,10 +34,10 @@ IMAGE = {"type": "image"}
 
 
 class VisionChat:
-    """A processor with its chat template, and pictures of pages."""
+    """An encoder of dialogues for a vision model: its processor with the chat template, and pictures of pages."""
 
     def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
-        """Create the chat of a vision model. With `read_pages`, a reply also contains the source of its page."""
+        """Create the encoder. With `read_pages`, a reply also contains the source of its page."""
         self._processor = processor
         self._tokenizer = processor.tokenizer
         self._look = look
@@ -51,7 +51,7 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Encode another reply at a turn (from 0) after the earlier messages; only its tokens belong to a turn."""
+        """Return the tokens of the messages before a turn (from 0) and of another reply; only the reply has a turn."""
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
@@ -78,7 +78,7 @@ class VisionChat:
         return self._encoded(pieces, pictures)
 
     def _opening(self, trajectory: Trajectory, pictures: list[Picture]) -> list[dict[str, Any]]:
-        """Return the messages before the first request, starting with c."""
+        """Return a list with one message: c, then the system prompt, if any."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
             raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
@@ -138,7 +138,7 @@ class VisionChat:
         return Tokens(ids=ids, turns=turns, pictures=tuple(each.name for each in pictures))
 
     def _widened(self, ids: Sequence[int], sizes: Iterator[int]) -> Iterator[int]:
-        """Yield the tokens, repeating each image token once per token of its picture."""
+        """Yield the tokens, with each image token repeated as many times as its picture has tokens."""
         for token in ids:
             yield from [token] * next(sizes) if token == self._image else [token]
 

@@ -1,1 +1,1 @@
-"""The training methods, one file each."""
+"""The training methods, one file each, and packages with their parts."""

@@ -1,4 +1,4 @@
-"""A privileged self-teacher: the model with all information in one message teaches itself to answer after the dialogue.
+"""Privileged self-teaching: the model learns to give, after a dialogue, the answers it gives to a complete request.
 
     fic-answers   answers a ~ π_ref(. | x): x is one message, the request with the hidden decisions stated in it
     fic-data      the answers, each after the dialogue o_T about the same task; weights 1 / (tokens of the answer)
@@ -9,10 +9,10 @@ L is, up to a constant and the normalization by length, KL(π_ref(. | x) ‖ π(
 teacher. Only turns at which a dialogue answered are trained: asking is not trained. No reward is used, and teacher and
 student are one model with two views of the task.
 
-Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), a single-turn view as the
-teacher and a multi-turn view as the student. There, a dialogue has revealed everything by its end. Here, it may not
-have, so a teacher that knows more than the dialogue teaches guessing. `knows = "dialogue"` states only what the
-dialogue revealed.
+Source: view-asymmetric self-distillation of Found in Conversation (FiC, arXiv 2605.24432), where the teacher sees the
+task in one turn and the student in several. There, a dialogue has revealed everything by its end. Here, it may not
+have, and then a teacher that knows everything teaches guessing. With `knows = "dialogue"`, the teacher knows only what
+the dialogue revealed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Fic(Method):
-    """The method: a privileged self-teacher."""
+    """The method that trains the model on its own answers to complete requests."""
 
     name = "fic"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"fic": FicSettings}
@@ -242,7 +242,7 @@ def _sides(
 def _training_data(
     train: Sequence[Side], held_out: Sequence[Side], lost: Counter[str]
 ) -> TrainingData:
-    """Return the training and held-out examples. Raises DataError if there are none to train on."""
+    """Return the training and held-out examples. Raises DataError if none remain to train on."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
         raise DataError(f"fic: no answer of the teacher remains for training ({reasons})")

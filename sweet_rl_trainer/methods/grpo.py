@@ -5,7 +5,7 @@
     export
 
 This method is not in the paper. Published results on ColBench: 51.9% of tests and 39.3% success with Qwen2.5-7B
-(ABBEL, arXiv 2512.20111). `train.grpo` holds the rollouts and the settings with their sources.
+(ABBEL, arXiv 2512.20111). The package `train.grpo` contains the rollouts, and the settings with their sources.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WORKER = f"{__name__}:train_processes"
 
 
 class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Learning from the model's own dialogues."""
+    """Settings of learning from the model's own dialogues."""
 
     train: GrpoSettings = GrpoSettings()
     dialogues: RunConfig = RunConfig()
@@ -103,7 +103,7 @@ def estimate(known: Known, settings: GrpoSettings) -> Amount:  # noqa: ARG001 - 
 
 
 def train_processes(folder: Path) -> None:
-    """Train in each of several processes, as configured in a stage's folder."""
+    """Train as one of several processes, with the settings in a stage's folder."""
     from sweet_rl_trainer.model.checkpoint import load_tokenizer
     from sweet_rl_trainer.model.load import enough_memory, load_model
     from sweet_rl_trainer.train.grpo.training import train_grpo

@@ -31,7 +31,7 @@ PAPER_BATCH = 32
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Imitation of successful dialogues; with `at_least` 0, of all of them (supervised fine-tuning)."""
+    """Settings of the imitation of successful dialogues; with `at_least` 0, of all (supervised fine-tuning)."""
 
     train: TrainSettings
     at_least: float = 1.0
@@ -39,7 +39,7 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     answered: bool = False
     """Leave out dialogues without an answer, regardless of their reward. Ours."""
     privileged: tuple[Template, ...] = ("preamble",)
-    """The templates that state c before the dialogues of `[[collect_privileged]]`, in turn."""
+    """Templates that state c before the dialogues of `[[collect_privileged]]`; the dialogues use them in turn."""
     max_length: Count = 16_384
     """Maximum number of tokens; a longer dialogue is left out. Paper."""
 
@@ -85,8 +85,8 @@ def successes(
 ) -> TrainingData:
     """Return the successful dialogues as examples; with `answered`, only those with an answer.
 
-    Raises DataError if there are none. Dialogues of agents that know c are included, too, each with one of the
-    templates in `privileged`, in turn, which states c before the dialogue.
+    Raises DataError if no dialogue remains. Successes of agents that know c are included, too, each after a statement
+    of c; they use the templates in `privileged` in turn.
     """
 
     def imitated(

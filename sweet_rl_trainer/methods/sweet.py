@@ -93,7 +93,7 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs and pairs; a regression head has no likelihood."""
+        """Return the paper's epochs and pairs, and a loss without likelihood for a critic with a regression head."""
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":
@@ -108,7 +108,10 @@ class Sweet(Method):
         yield from _unfit(recipe)
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the last stages for a goal; before an actor is trained, its critic is diagnosed."""
+        """Return the final stages of a goal.
+
+        Those of `actor` begin with diagnoses of the critic, if a critic scores the candidates.
+        """
         parts = SweetStages(iteration)
         match goal:
             case "critic":
@@ -180,11 +183,11 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The inputs that a vision critic has in addition to its weights."""
+        """The further input of a vision critic, the model that it starts from; empty for other critics."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
-        """Return the stage that measures the critic; `more` may be the ranked candidates."""
+        """Return the stage that measures the critic; `more` adds inputs, such as the ranked candidates."""
         table = self._critic
         settings = {
             "diagnose": plain(self._iteration.recipe.table(DiagnoseSettings)),
@@ -199,7 +202,7 @@ class SweetStages:
         return self._stage("diagnose", act, settings, needed, view=view)
 
     def checks(self) -> list[Stage]:
-        """Return the stages that diagnose the critic, as early as possible; empty if there is no critic."""
+        """Return the diagnoses of the critic before and after ranking; empty if no critic scores the candidates."""
         if not self.judged:
             return []
         return [self.diagnosis(), self.diagnosis({diagnosis.RANKED: self.ranked})]
@@ -285,14 +288,14 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c, after checking the requirements of phase 2 on the dialogues."""
+    """Return pairs of dialogues, with c. Raises UserError if a server could not sample at their turns later."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})
 
 
 def _unfit(recipe: Recipe) -> Iterator[str]:
-    """Yield the mismatches between the scores and the critic."""
+    """Yield the settings that contradict the scores or the critic."""
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)

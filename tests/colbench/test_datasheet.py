@@ -100,7 +100,7 @@ def test_statistics_are_as_counted_by_hand(flawed, sheet):
     assert cells["one call, characters"] == ["7", "9", "15"]
     # 8 lists; 2 + 1 + 2 int; 2 + 1 None; 2 float; 1 str and 1 function: 20 values in all
     kinds = "list 40.0%, int 25.0%, None 15.0%, float 10.0%, opaque 5.0%, str 5.0%"
-    found = text.partition("by type: ")[2].partition(".\n")[0]
+    found = text.partition("references return: ")[2].partition(".\n")[0]
     assert sorted(found.split(", ")) == sorted(kinds.split(", "))
     # none: hangs; one: constant, nothing, and chance, as every call starts from the same random seed;
     # two: some_nothing, raises, strange; three: fine, again
@@ -135,7 +135,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     constant, guess = constant_and_usual(tasks)
     assert cells["**all**"] == ["20", constant, guess, "100.0%", cost, cost]
     assert f"({len(hidden)} dialogues)" in text
-    assert f"{len(hidden)} of these dialogues, each compared with its own task, ended" in text
+    assert f"{len(hidden)} of the dialogues ended as expected" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
         those = [
             by_the_book(task)[name][1]
@@ -159,7 +159,7 @@ def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
     assert cells["grading"][:2] == ["9", "–"]
     assert cells["**all**"][:2] == ["19", "–"]
     assert cells["parking"][1].endswith("%")
-    assert "is left out (–) for families with fewer than 10" in text
+    assert "For families with fewer than 10 tasks, to which it would be fitted, it is left out (–)" in text
 
 
 def test_the_sheet_of_a_part_does_not_call_itself_the_whole_set(sheet):

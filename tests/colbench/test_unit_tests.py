@@ -7,7 +7,8 @@ import asyncio
 import pytest
 import pytest_asyncio
 
-from colbench.domains.backend.scorer import MAX_ANSWER, UnitTestScorer
+from colbench.domains.backend.answers import MAX_ANSWER
+from colbench.domains.backend.scorer import UnitTestScorer
 from colbench.sandbox import CodeSandbox, Limits
 from colbench.task import Hidden, Task
 

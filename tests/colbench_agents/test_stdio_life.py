@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from colbench.agent_process.command import LOG_BYTES, LOG_FILES
+from colbench.agent_process.program import Program
 from colbench_agents.stdio_agent import StdioAgent
 
 FAULTY = Path(__file__).with_name("faulty_agent.py")
@@ -127,3 +129,17 @@ def test_nothing_outlives_a_harness_that_was_interrupted_twice(name):
             harness.send_signal(signal.SIGINT)
             time.sleep(0.3)
     assert name.left() == []
+
+
+@pytest.mark.slow  # a wait of 11 seconds
+def test_a_shorter_first_wait_leaves_no_program_behind_that_ignores_signals():
+    async def stopped() -> int:
+        loop = "trap '' TERM; echo $$; while true; do sleep 0.2; done"
+        program = Program(["sh", "-c", loop], heard=lambda line: None, grace=11)
+        await program.spawn()
+        number = int(await program.line())
+        program.grace = 0
+        await program.stop()
+        return number
+
+    assert not Path(f"/proc/{asyncio.run(stopped())}").exists()

@@ -145,7 +145,11 @@ def test_a_name_that_is_taken_is_refused_with_both_packages(tmp_path: Path, run_
         ("eggs", "no_such_module:FAMILY", "the import failed: ModuleNotFoundError"),
         ("eggs", "colbench_tasks.families.parking:NO_FAMILY", "the import failed: AttributeError"),
         ("eggs", "colbench_tasks.families:GROUP", "expected a colbench_tasks.family.Family, found"),
-        ("eggs", "colbench_tasks.families.parking:FAMILY", "the family is named 'parking'; its entry"),
+        (
+            "eggs",
+            "colbench_tasks.families.parking:FAMILY",
+            "the family is named 'parking'; its entry",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_entry_point_is_said(name: str, value: str, words: str) -> None:

@@ -1,1 +1,1 @@
-"""The rules of docs/agent-protocol.md, each with a check of an agent, for `colbench agents check`."""
+"""The rules of docs/agent-protocol.md, and the checks of these rules that `colbench agents check` runs."""

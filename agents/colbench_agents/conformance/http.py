@@ -1,4 +1,4 @@
-"""The rules for an agent over HTTP: one standard dialogue, then further situations that occur in a run."""
+"""The protocol rules for an agent over HTTP. One normal dialogue checks several rules; special cases follow."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class HTTPRules:
                 raise AgentError(f"when an id was used a second time: {cause}") from cause
 
     async def _several(self) -> None:
-        """Check several concurrent dialogues: both are opened before either gets a request."""
+        """Check two concurrent dialogues: start both, and then request a reply in each."""
         if not self._known.concurrent:
             self._findings.spare(SEVERAL, NOT_CONCURRENT)
             return
@@ -177,7 +177,7 @@ class HTTPRules:
     async def _once(
         self, scripted: Scripted | None = None, *, ends: bool = True, **unknown: Any
     ) -> None:
-        """Run one dialogue with one reply."""
+        """Run a dialogue of one turn, with the fields `unknown` in its messages; end it only if `ends` is set."""
         scripted = scripted or Scripted.of(self._known)
         async with self._connect() as client:
             await client.request("POST", "/v1/episodes", scripted.start(**unknown))

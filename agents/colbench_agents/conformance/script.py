@@ -79,7 +79,7 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule of this name, checked by `work`; `where` is the rule's section on the protocol page."""
+        """Return the rule `name`, which `work` checks; `where` names its section in docs/agent-protocol.md."""
 
         async def probe() -> str | None:
             if work not in self._done:
@@ -97,7 +97,7 @@ class Findings:
 
 
 class Scripted(msgspec.Struct, frozen=True):
-    """A dialogue with one request, optionally with unknown fields."""
+    """A dialogue of one request; fields that the protocol does not define can be added to its messages."""
 
     episode: Episode
 
@@ -124,7 +124,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
 
 def reply(line: bytes) -> Reply:
-    """Parse the reply in a message. Raises AgentError if the message is not a reply, or reports a failure."""
+    """Parse a message as a reply. Raises AgentError if it is something else, or the failure that it reports."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):

@@ -1,4 +1,4 @@
-"""The rules for an agent over standard input and output; every step detects unexpected lines."""
+"""The protocol rules for an agent over standard input and output; the first dialogue also detects unasked lines."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Check a new process: its `ready`, a dialogue with unknown fields, and the end of input in this dialogue."""
+        """Check a second process: its `ready`, its reply despite unknown fields, and its exit during a dialogue."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -198,7 +198,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose lines are only collected, so that the caller can decide which ones are unexpected."""
+    """A program whose lines are only collected; the caller decides which ones are unexpected."""
 
     async def spawn(self) -> None:
         """Start the program, and read its output."""
@@ -207,7 +207,7 @@ class Wire(Program):
         self._listening = asyncio.create_task(self._listen())
 
     async def stop(self, *, at_once: bool = False) -> None:
-        """Wait for the program to end, or kill it, together with everything that it started."""
+        """Stop the program with everything that it started; unless `at_once` is set, it gets time to exit by itself."""
         self._listening.cancel()
         await asyncio.wait([self._listening])
         draining = asyncio.create_task(self._drain())
@@ -260,7 +260,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Return a note if the reply arrives once the program's input is closed; "" if it does not."""
+        """Close the program's input. Return a note if the missing message arrives only then; "" otherwise."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

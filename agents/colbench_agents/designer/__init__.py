@@ -1,7 +1,7 @@
 """The designer: a keyless agent that starts from a template and applies the human's comments by rules.
 
-It knows web pages in general, but uses neither the bundled pages nor their generator. It keeps a model of its page
-(things at positions) that each sentence changes a little.
+It knows web pages in general, but uses neither the bundled pages nor their generator. Its page is a list of things at
+positions, and each sentence of the human changes that list a little.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CONTENT = "That is what I have in mind"
 
 
 class Designer:
-    """An agent that shows a page each turn, and commits to it when the human is content or at the last turn."""
+    """An agent that shows a page in each turn, and answers with it once the human is content or in the last turn."""
 
     domains = (FRONTEND,)
 
@@ -54,7 +54,7 @@ class Draughtsman:
 
 
 def design(request: str, said: Sequence[str]) -> Page:
-    """Design the page for a request after the human has commented on each version of it."""
+    """Return the page for a request, changed according to all of the human's comments in `said`."""
     page = first_page(request)
     known: list[Wish] = []
     for wish in chain.from_iterable(map(read, said)):

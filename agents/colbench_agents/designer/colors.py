@@ -26,7 +26,7 @@ NAMES = (
     | {"dark brown": "#4e342e"}
 )
 STEP = 0.1
-"""Amount by which "a little" lightens or darkens a color outside these palettes."""
+"""Share of the way to white or black that "a little lighter" or "darker" moves a color outside these palettes."""
 SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "teal"}
 
 
@@ -44,7 +44,7 @@ def on(background: str) -> str:
 
 
 def mixed(color: str, now: str) -> str:
-    """Return `color` or, if it is `lighter` or `darker`, the next shade of the color `now`."""
+    """Return `color`; if it is `lighter` or `darker`, return the color `now`, one shade lighter or darker."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

@@ -1,4 +1,4 @@
-"""Changes to the page, as the human wishes."""
+"""Functions that change the page as the human wishes, one for each class of wish."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ WORDS_FOR_SIZES = {
     "huge": 48,
 }
 CUT = 59
-"""The minimum length at which a quotation from the middle of a text is cut."""
+"""Length from which a quotation that starts inside a text is assumed to be cut at its end."""
 FILLER = (
     "we are committed to providing the best service to our customers, and our team is here to help"
 )
 QUOTED = 60
-"""The length at which the quotation of a longer text is cut, at a word boundary."""
+"""Length to which the human cuts the quotation of a longer text, at a word boundary."""
 LONG_WORDS = ("and", "their", "services", "excellence", "professional", "responsibilities")
 
 
@@ -101,10 +101,10 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """Complete a text from its quoted beginning.
+    """Complete a text of which the human quoted only the beginning.
 
-    The first added word is so long that the human's next quotation is cut at the same place, so that the human then
-    refers to the rest.
+    The first added word is so long that the human's next quotation of the text is cut at the same place. Then both
+    quotations agree, and the human quotes the part that still differs.
     """
     if not text.endswith("…"):
         return text
@@ -114,7 +114,10 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove what an earlier, equal wish inserted; return False if a thing without text already has the wished size."""
+    """Remove the texts that an earlier, equal wish inserted, so that the wish can be applied again.
+
+    Return False if the wish need not be applied: it names no text, and a thing of its kind has the wished size.
+    """
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
         if there and there.asked:
@@ -168,7 +171,10 @@ def _(wish: Reworded, page: Page) -> None:
 
 
 def _rest(text: str, part: str) -> str:
-    """Return a text in which everything from the first two words of a part on is replaced by the part."""
+    """Return a text with its end replaced by a part.
+
+    The end begins where the first two words of the part occur; if they do not occur, the part is appended.
+    """
     words, new = text.split(), part.lstrip("…").split()
     if len(part) >= CUT:
         new = [*new[:-1], FILLER]
@@ -283,13 +289,13 @@ def _(wish: Moved, page: Page) -> None:
 
 
 def _across(page: Page, thing: Thing, words: str) -> None:
-    """Move a thing that is already at the right height horizontally: to the left, the right or the middle."""
+    """Move a thing horizontally, as `words` say: to the left, the right or the middle."""
     align: Align = "left" if "left" in words else "right" if "right" in words else "center"
     _align(page, thing, align)
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Align text within its frame, and a row of links or any other thing on the page."""
+    """Align a text within its frame; align anything else, such as a link with its whole row, on the page."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:

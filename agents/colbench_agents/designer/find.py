@@ -7,11 +7,11 @@ from colbench_agents.designer.page import WIDTH, Page, Thing
 from colbench_agents.designer.wishes import Place
 
 WRONG_SIDE = 400
-"""Extra distance in pixels of a thing on the wrong side of its neighbor."""
+"""Pixels to add to the distance of a thing that is not on the named side of its neighbor."""
 
 
 def by_text(page: Page, text: str, kind: BlockKind | None = None) -> Thing | None:
-    """Find the thing with this text, or with this beginning if the quotation is cut; the given kind is preferred."""
+    """Find the thing whose text is, or begins with, the quoted text; prefer things of the given kind."""
     ranked = [(_fit(thing, text, kind), thing) for thing in page.contents]
     rank, best = max(ranked, key=lambda pair: pair[0], default=(0, None))
     return best if rank > 0 else None
@@ -32,7 +32,7 @@ def by_place(page: Page, kind: BlockKind, place: Place) -> Thing | None:
 
 
 def spot(page: Page, words: str) -> tuple[float, float]:
-    """Return the center of one of the nine parts of the page, in pixels from the left and from the top."""
+    """Return the x and y of a spot such as "top left": the center of one of nine parts of the page, in pixels."""
     x = WIDTH * (1 if "left" in words else 5 if "right" in words else 3) / 6
     y = page.height * (1 if "top" in words else 5 if "bottom" in words else 3) / 6
     return x, y

@@ -18,7 +18,7 @@ WIDE = 1200
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Insert things side by side at a place. `ground` is the background color, if it was named."""
+    """Insert things side by side at a place; `ground` is the color to have behind them, or None for any."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest wide area of the color `ground`, if new things need that color and the anchor has another."""
+    """Return the lowest page-wide area of the color `ground`; None if new things need not move into such an area."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y at which things below an anchor begin: below the anchor's area, if they need another color."""
+    """Return the y where things below an anchor begin; if they need another color, that is below its area."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,14 +102,14 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y at which things above an anchor end: above the anchor's area, if they need another color."""
+    """Return the y where things above an anchor end; if they need another color, that is the top of its area."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Arrange things in a line in the anchor's column: a row of links, columns, or one thing like the anchor."""
+    """Arrange things side by side at the height `y`: in the anchor's column or, if it has none, across the page."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -154,7 +154,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place texts next to texts; an anchor that fills its line shrinks, as do the things below it in its column."""
+    """Place texts next to a text; if that is wide, narrow it and the rest of its section to make room."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -178,7 +178,7 @@ def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
 
 
 def _push_aside(page: Page, anchor: Thing, at: float, total: float, *, to_right: bool) -> float:
-    """Make room on the anchor's line for new links; return the links' position."""
+    """Move the links on the anchor's line aside to make room for new links; return the x of the new links."""
     line = [one for one in page.contents if one.kind == "link" and abs(one.y - anchor.y) < 12]
     for one in line:
         if to_right and one.x >= at - 1:
@@ -215,7 +215,7 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move down everything that a new thing would cover, and everything below that."""
+    """If a new thing overlaps one that begins above it, move it below that one; then move down what it covers."""
     covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
     if not covered or thing.kind == "link":
         return

@@ -13,7 +13,7 @@ TAGS = {"heading": "h2", "text": "p", "link": "a", "button": "button"}
 
 
 def html(page: Page) -> str:
-    """Write the page as a document."""
+    """Return the page as an HTML document."""
     things = "\n".join(f"  {_thing(thing, page)}" for thing in page.things)
     style = f"position: relative; height: {page.height:.0f}px; background-color: {page.background}"
     return (

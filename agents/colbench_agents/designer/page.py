@@ -19,7 +19,7 @@ FOLD = 720
 
 
 class Thing(Struct, kw_only=True, eq=False):
-    """One visible thing. Lengths are in pixels from the page's upper left corner."""
+    """A visible element, such as a heading, a link or an area, with its position on the page in pixels."""
 
     kind: BlockKind
     x: float = 0
@@ -38,7 +38,7 @@ class Thing(Struct, kw_only=True, eq=False):
     edge: bool = False
     """True if a shadow separates an area from its background."""
     backdrop: bool = False
-    """True if a picture is behind other things."""
+    """True for a picture that is behind other things."""
     asked: bool = False
     """True if the human requested the thing; otherwise it belongs to the template."""
 
@@ -64,7 +64,7 @@ class Thing(Struct, kw_only=True, eq=False):
         return left, left + own
 
     def fit(self) -> None:
-        """Set the dimensions that depend on the text: the height of texts, the width of links and buttons."""
+        """Set the dimensions that follow from kind and text, such as the height of a text or the width of a link."""
         words = text_width(self.text, self.size, bold=self.bold)
         if self.kind == "link":
             self.width, self.height = words, LINE_HEIGHTS[self.size]
@@ -90,11 +90,11 @@ class Page(Struct, kw_only=True):
 
     @property
     def contents(self) -> list[Thing]:
-        """All things except the areas and pictures behind others."""
+        """All things except areas and backdrops."""
         return [thing for thing in self.things if thing.kind != "box" and not thing.backdrop]
 
     def behind(self, thing: Thing) -> Thing | None:
-        """Return the area behind a thing."""
+        """Return the frontmost area behind the center of a thing; None if only the page is behind it."""
         x, y = thing.middle
         on = [area for area in self.areas if area is not thing and _covers(area, x, y)]
         return on[-1] if on else None
@@ -105,12 +105,12 @@ class Page(Struct, kw_only=True):
         return area.background or self.background if area else self.background
 
     def add(self, thing: Thing) -> None:
-        """Put a thing on the page: areas and backdrops behind all contents, larger ones further back."""
+        """Add a thing to the page. Areas and backdrops are behind all contents, and larger ones are further back."""
         self.things.append(thing)
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Put a picture behind the contents; things below it move on top of it."""
+        """Turn a picture into a backdrop: move everything below it up by its height, onto the picture."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True
@@ -118,7 +118,10 @@ class Page(Struct, kw_only=True):
         self.settle()
 
     def shift(self, things: Iterable[Thing], by: float) -> None:
-        """Move things down, or up if `by` is negative; areas that contain them, but do not move, grow or shrink."""
+        """Move things down, or up if `by` is negative.
+
+        An area that contains one of these things, but is not moved itself, becomes taller or shorter by as much.
+        """
         moved = list(things)
         ids = set(map(id, moved))
         for area in self.areas:
@@ -133,7 +136,7 @@ class Page(Struct, kw_only=True):
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:
-        """Set the height to that of the page's content, but at least the requested height."""
+        """Increase the page's height if that is needed to contain all things; never reduce it."""
         lowest = max((thing.bottom for thing in self.things), default=0)
         self.height = max(self.height, lowest)
 
@@ -150,6 +153,6 @@ def _covers(area: Thing, x: float, y: float) -> bool:
 
 
 def _depth(thing: Thing) -> float:
-    """Return the painting order; things of the same depth keep their order."""
+    """Return the sort key of the painting order: larger areas and backdrops first, all contents last."""
     behind = thing.kind == "box" or thing.backdrop
     return -thing.width * thing.height if behind else 0

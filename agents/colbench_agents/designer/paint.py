@@ -1,4 +1,4 @@
-"""Coloring the background of a thing: recoloring an existing area, or adding one around the thing and its group."""
+"""Coloring the background of a thing, by recoloring the area behind it or adding an area around it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from colbench_agents.designer.page import WIDTH, Page, Thing
 
 PADDING = 16
 WIDE = 700
-"""Minimum width of an area that spans the page from edge to edge."""
+"""Minimum width, in pixels, of areas and things that are too wide to be one column of several."""
 BAR = 56
 """Height of a bar of links."""
 TOGETHER = 32
@@ -34,7 +34,7 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
 
 
 def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
-    """Return True if an area has its color because of another thing on a link's line."""
+    """Return True if the human chose the area's color and a link shares its line with other kinds of things."""
     line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
     return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
 
@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return the things on a thing's line that have the same area behind them; for a heading, also those after it."""
+    """Return the things on a thing's line with the same area behind them; for a heading, also what follows closely."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

@@ -106,7 +106,6 @@ def _missing(found: Found, _: str) -> Missing:
         kind="heading" if columns else KINDS[what.removesuffix("s")],
         texts=tuple(QUOTED.findall(found["texts"])),
         place=place(found["rest"]),
-        columns=columns,
         size=size[1] if size else "",
         color=named(colors[1]) if colors else None,
         background=named(background),
@@ -202,7 +201,7 @@ def _moved(found: Found, _: str) -> Moved | None:
 
 
 def _which(found: Found) -> dict[str, Any]:
-    """Parse the subject of a sentence: by its text or by its position."""
+    """Return what identifies the subject of a sentence: its text or, without one, its position."""
     return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 

@@ -77,7 +77,7 @@ def _bar(name: str) -> list[Thing]:
 
 
 class _Sheet:
-    """A sheet on which things are placed below one another."""
+    """A page under construction: each thing is placed below the preceding one."""
 
     def __init__(self, things: list[Thing], y: float) -> None:
         self.things = things

@@ -25,7 +25,6 @@ class Missing(Struct, frozen=True, kw_only=True):
     kind: BlockKind
     texts: tuple[str, ...]
     place: Place
-    columns: bool = False
     size: str = ""
     color: str | None = None
     background: str | None = None
@@ -44,7 +43,10 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A wish for other words in a thing. A text that begins with … replaces everything from its first words on."""
+    """A wish for the text `mine` to be `theirs`.
+
+    If `theirs` begins with …, it replaces only the end of the text, from the place where its first words occur.
+    """
 
     kind: BlockKind
     mine: str
@@ -52,7 +54,7 @@ class Reworded(Struct, frozen=True, kw_only=True):
 
 
 class Lengthened(Struct, frozen=True, kw_only=True):
-    """A wish for a text to be some number of words longer, or shorter if negative."""
+    """A wish for a text to be `words` words longer, or shorter if `words` is negative."""
 
     kind: BlockKind
     text: str
@@ -60,9 +62,9 @@ class Lengthened(Struct, frozen=True, kw_only=True):
 
 
 class Recolored(Struct, frozen=True, kw_only=True):
-    """A wish for another color of a text or its background or, without a text, of the page or a part of it.
+    """A wish for another color of a text, of the background of a thing or of a part of the page, or of the page.
 
-    `color` is `#rrggbb`, or `lighter` or `darker` than now.
+    `color` is `#rrggbb`, `lighter` or `darker`.
     """
 
     part: Literal["text", "background", "band", "page"]
@@ -73,7 +75,7 @@ class Recolored(Struct, frozen=True, kw_only=True):
 
 
 class Resized(Struct, frozen=True, kw_only=True):
-    """A wish for a text to be some number of steps larger (smaller if negative), or to have another weight."""
+    """A wish for a text to be larger by `steps` sizes (smaller if negative), or to be bold or not bold."""
 
     kind: BlockKind
     text: str
@@ -107,7 +109,7 @@ class Moved(Struct, frozen=True, kw_only=True):
 
 
 class Height(Struct, frozen=True):
-    """A wish for the page to be `wanted` pixels tall; it is `now` pixels tall, or `now` is 0 if that was not stated."""
+    """A wish for the page to be `wanted` pixels tall instead of `now`; `now` is 0 if the human did not state it."""
 
     wanted: int
     now: int = 0

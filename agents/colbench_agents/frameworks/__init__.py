@@ -1,6 +1,7 @@
 """Using agents of other frameworks, and plain functions, without changes: `--agent my_agent.py:agent`.
 
-The entry points of the group `colbench.frameworks` map classes of packages to adapters.
+Each entry point of the group `colbench.frameworks` is named after a class of a framework, and refers to the adapter for
+objects of this class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Code shared by all adapters: a separate conversation for each dialogue, run in the agent's thread."""
+"""Code shared by all adapters. An adapter holds one conversation for each dialogue; all run in a separate thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Adapter(ABC):
         self.accepts_images: bool = getattr(own, "accepts_images", False)
         self.domains: Sequence[str] | None = getattr(own, "domains", None)
         self.answered = False
-        """True if any dialogue had a reply, which shows that the model server accepts the key and has the model."""
+        """True once the agent has replied in any dialogue: then its model server accepts the key and has the model."""
         self._side = Side()
 
     @abstractmethod
@@ -73,6 +73,6 @@ class _Speaker:
 
 
 def said(content: str, *, prompt: int, completion: int, requests: int) -> Message:
-    """Build a reply with the framework's token counts, if the framework made any request."""
+    """Build a reply; if the framework made any request to a model, the reply has the token counts."""
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion, requests=requests)
     return Message(role="assistant", content=content, usage=usage if requests else None)

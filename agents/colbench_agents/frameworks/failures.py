@@ -1,7 +1,7 @@
 """Attribution of exceptions in another framework's agent: to the agent, its model server, or the user.
 
-Errors are distinguished by the names of their classes, which the clients of model servers share, so that none of the
-clients' packages is needed here.
+Exceptions are recognized by the names of their classes, so that no client of a model server has to be imported. Several
+clients use the same names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ UNANSWERED = {
     "ClientConnectionError",  # aiohttp
     "URLError",  # urllib
 }
-"""Exceptions that mean that a server could not be reached, or broke the connection."""
+"""Exceptions that mean that a server was not reached, did not answer in time, or broke the connection."""
 REFUSED = {"AuthenticationError", "PermissionDeniedError", "NotFoundError"}
 """Exceptions of openai, anthropic and litellm for a wrong key or model, which would fail in every dialogue."""
 LOADED = {408, 409, 425, 429}
@@ -53,7 +53,7 @@ def attributed(*, answered: bool) -> Iterator[None]:
 
 
 def server_failed(error: BaseException) -> bool:
-    """Return True if a server did not answer, or temporarily could not; the agent is not to blame."""
+    """Return True if the error means that a server did not answer or was temporarily unable to process the request."""
     status = _status(error)
     if status is not None:
         return status in LOADED or status >= 500

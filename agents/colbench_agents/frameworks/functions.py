@@ -1,4 +1,4 @@
-"""Plain functions `(messages) -> str`, sync or async, and callable objects such as CollabLLM's `LLMCollaborator`."""
+"""The adapter for functions `(messages) -> str`, sync or async, and callables such as CollabLLM's `LLMCollaborator`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """An agent that calls a function with `args` and the dialogue, a list of `{"role": …, "content": …}`.
+    """An agent that calls a function with the dialogue, a list of `{"role": …, "content": …}`, and the keywords `args`.
 
-    The human's role is `user`. The function runs in a thread, so it may block; it manages state between turns itself.
+    The human's role is `user`. A sync function runs in a thread of its own, so it may block. All dialogues share the
+    function, so it must keep their states apart itself.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:
@@ -25,7 +26,7 @@ class FunctionAgent(Adapter):
         self.function = partial(own, **args)
 
     def converse(self, episode: Episode) -> Agent:  # noqa: ARG002 - a function has no state for each
-        """Return the function, which serves all dialogues."""
+        """Return an agent that calls the function."""
         return _Function(self.function)
 
 

@@ -1,4 +1,4 @@
-"""LangGraph graphs whose state has `messages` (`pip install langgraph`), including those of `create_agent`."""
+"""The adapter for LangGraph graphs (`pip install langgraph`) with `messages` in their state, as from `create_agent`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from colbench_agents.frameworks.functions import as_openai
 class LangGraphAgent(Adapter):
     """An agent that calls a graph's `ainvoke` in every turn.
 
-    The reply is the last message, or the value of the graph's interrupt. A graph with a checkpointer keeps its state
-    there, with a `thread_id` for each dialogue; for other graphs, the adapter keeps the messages. An uncompiled graph
-    is compiled first.
+    The reply is the last message or, if the graph was interrupted, the value of the interrupt. A graph with a
+    checkpointer keeps its own state, under a `thread_id` for each dialogue; for other graphs, the adapter keeps the
+    messages. An uncompiled graph is compiled first.
     """
 
     def __init__(self, own: Any, file: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Agents of the OpenAI Agents SDK (`pip install openai-agents`)."""
+"""The adapter for agents of the OpenAI Agents SDK (`pip install openai-agents`)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from colbench_agents.frameworks.adapter import Adapter, said
 class OpenAIAgentsAgent(Adapter):
     """An agent that calls `Runner.run` in every turn.
 
-    Between turns, it keeps all items, including tool calls, and the last agent that spoke. The Episode is the `context`
-    of the run, so that dynamic instructions and tools can read `max_turns` and `seed`.
+    Between turns, the adapter keeps all items, including tool calls, and the last agent that spoke. The Episode is the
+    `context` of the run, so that dynamic instructions and tools can read `max_turns` and `seed`.
     """
 
     def converse(self, episode: Episode) -> Agent:

@@ -1,7 +1,7 @@
-"""The agent's side: a thread with its own event loop, in which the code of another framework runs.
+"""A thread with its own event loop, in which an agent of another framework runs.
 
-Blocking code delays neither the human nor the scoring, and code that never returns is abandoned: every thread is a
-daemon.
+There, blocking code delays neither the human nor the scoring. Code that never returns is abandoned; it does not keep
+the process alive, because every thread is a daemon.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from colbench.loop_watch import LoopWatch
 P = ParamSpec("P")
 T = TypeVar("T")
 PATIENCE = 5.0
-"""Seconds that running code gets to end when the thread is stopped."""
+"""Seconds to wait for running code to end when the thread is stopped."""
 
 
 class Side:
     """A thread with an event loop: `start` it, `run` coroutines in it from any other loop, then `stop` it.
 
-    In its coroutines, `asyncio.to_thread` starts a thread for every call immediately, even if many others block.
+    In these coroutines, each call of `asyncio.to_thread` gets a new thread at once, even if many earlier calls block.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Side:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_tamed(work), self._loop))
 
     async def stop(self) -> None:
-        """Stop running code; code that does not react is abandoned."""
+        """Cancel the running coroutines and stop the thread; code that does not end in time is abandoned."""
         if self._loop is None:
             return
         loop, self._loop = self._loop, None
@@ -66,7 +66,7 @@ class Side:
 
 
 class _Threads(ThreadPoolExecutor):
-    """An executor with a daemon thread for each call; hanging calls would fill a pool and keep the process alive."""
+    """An executor with a daemon thread for each call. In a pool, hanging calls would occupy all threads."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()

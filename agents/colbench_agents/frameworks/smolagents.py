@@ -1,4 +1,4 @@
-"""Agents of smolagents (`pip install smolagents`): CodeAgent, ToolCallingAgent and similar classes."""
+"""The adapter for agents of smolagents (`pip install smolagents`), such as CodeAgent and ToolCallingAgent."""
 
 from __future__ import annotations
 

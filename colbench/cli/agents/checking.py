@@ -108,7 +108,7 @@ class Checking:
             self._tell(rule, "not applicable" if reason else "kept", reason or "")
 
     def _missing(self, needs: Sequence[str]) -> str:
-        """Return the first of the required rules that is not followed; "" if all are followed."""
+        """Return the name of the first rule in `needs` that the agent does not follow; "" if it follows all of them."""
         lost = (each.rule for each in self.verdicts if each.outcome not in ("kept", "advice"))
         return next((name for name in lost if name in needs), "")
 

@@ -22,7 +22,7 @@ from colbench.errors import UserError
 from colbench.version import __version__
 
 TEMPLATES = Path(__file__).with_name("templates")
-"""A folder for each kind, and `every` for files of all kinds. `$name`, `$module`, … are filled in, also in paths."""
+"""Templates: a folder for each kind, and `every` for all kinds. Texts and paths contain variables such as `$name`."""
 SUFFIX = ".tmpl"
 """Suffix of every template, so that tools do not treat the template as a finished file."""
 NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
@@ -138,7 +138,7 @@ def _as_module(name: str) -> str:
 
 
 def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
-    """Fill in the templates of a kind, and return the files, relative to the folder."""
+    """Write the files of a kind, with `words` in place of the variables; return their paths, relative to the folder."""
     files = []
     for top in (TEMPLATES / kind, TEMPLATES / "every"):
         for template in top.rglob(f"*{SUFFIX}"):

@@ -23,11 +23,11 @@ REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
 FEW_TURNS = 3
 A_MOMENT = 0.2
-"""Seconds after which the check interrupts a dialogue."""
+"""Seconds until the check of interrupted dialogues interrupts one."""
 TICK = 0.05
-"""Seconds between two checks that other coroutines can run."""
+"""Seconds between two measurements of how long the agent blocks the event loop."""
 STANDSTILL = 1.0
-"""Seconds for which an agent may block all other dialogues."""
+"""Maximum number of seconds for which an agent may block the event loop."""
 REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
 REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
 PICTURE = white_picture(256)
@@ -191,7 +191,7 @@ class AgentRules:
                 raise AgentError(f"`{name}` was {first.get(name)!r}, then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two descriptions of the agent; if it runs in its own process, the second comes from another one."""
+        """Return the agent's description twice; if it has its own process, a second process gives the second one."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

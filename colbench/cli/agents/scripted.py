@@ -43,7 +43,7 @@ class Played(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, kw_only=True):
-    """A scripted human, who sends `before` and a request that contains `name`, then always the same reply."""
+    """A scripted human: sends `before` and the domain's example request for `name`, then always the same reply."""
 
     domain: str
     name: str = "add_up"

@@ -39,14 +39,14 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """The answers to questions about all hidden decisions of some tasks."""
+    """The shares of plain and unrelated questions that the human answered as it should."""
 
     told: Share
-    """Number of plain questions about a decision whose answer states the fact of that decision."""
+    """Plain questions about a decision that were answered with the fact of that decision."""
     kept: Share
-    """Number of plain questions about a decision whose answer states no fact of another decision of the task."""
+    """Plain questions about a decision that were answered without a fact of another decision."""
     silent: Share
-    """Number of unrelated questions whose answer states no fact."""
+    """Unrelated questions that were answered without any fact."""
 
 
 def ask_all(known: Sequence[Known]) -> Answers:

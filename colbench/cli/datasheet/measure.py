@@ -41,7 +41,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 async def measure(
     tasks: Sequence[Task], config: RunConfig, sample: int, malformed: int
 ) -> Measured:
-    """Measure a set; dialogues are played, and slow references run, only for its first `sample` tasks."""
+    """Measure a set. Only its first `sample` tasks are played; if references are slow, only theirs are run."""
     by_domain = group_by_domain(tasks)
     with steps() as bar:
         known = list(_known(tasks, bar))
@@ -70,7 +70,7 @@ def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
 
 
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
-    """Yield the tasks whose decisions an installed package knows, each with its design."""
+    """Yield each task for which an installed package has the design (the choices behind it), with that design."""
     step = bar("reading tasks", len(tasks))
     for task in tasks:
         design = find_design(task)

@@ -1,4 +1,4 @@
-"""The origin of a source, from its entry point or, for a file, from the user."""
+"""The origin of a task source, as its entry point or the user states it."""
 
 from __future__ import annotations
 

@@ -25,13 +25,16 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     forbidden = [one for each in played for one in each.forbidden]
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
-        f"Success on the first {count(len(played), 'task')}. For every decision that the request leaves open, the "
-        "constant policy takes the choice that is most frequent among these tasks of the family; it is left out (–) "
-        f"for families with fewer than {FITTED} of these tasks, because it would be fitted to them. The usual choices "
-        "are those that `interviewer` assumes if it may not ask. `interviewer` asks about all decisions. Finally, it "
-        f"was forbidden to ask about one hidden decision, for each decision in turn ({len(forbidden):,} dialogues): "
-        "the expected success is the share of tasks whose choice is the usual one. "
-        f"{agree:,} of these dialogues, each compared with its own task, ended as expected."
+        f"Success on the first {count(len(played), 'task')}, by agent:\n\n"
+        "- *Constant policy*: for each open decision, it takes the most frequent choice of the tasks in this set that "
+        f"belong to the same family and leave the decision open. For families with fewer than {FITTED} tasks, to which "
+        "it would be fitted, it is left out (–).\n"
+        "- *Usual choices*: `interviewer` without questions. It assumes the usual choice of each decision.\n"
+        "- *Interviewer*: `interviewer` with all its questions.\n"
+        f"- *One decision forbidden*: one dialogue for each hidden decision of each task ({len(forbidden):,} "
+        "dialogues), in which `interviewer` may not ask about this decision and assumes its usual choice. It should "
+        "succeed only if that is the task's choice; *expected* is the share of dialogues for which this holds. "
+        f"{agree:,} of the dialogues ended as expected."
     )
     families = sorted({each.family for each in played})
     by_family = [(name, [each for each in played if each.family == name]) for name in families]

@@ -1,10 +1,10 @@
 """Success of guessing, of asking, and of asking with one question forbidden, on tasks of known families.
 
-For each decision that the request leaves open, a constant policy takes the most frequent choice over all tasks of the
-family that hide the decision. This policy is chosen in hindsight, so no learned constant policy does better on any
-decision. The agent `interviewer` plays once unchanged, and once more for each hidden decision with questions about that
-decision forbidden: then it assumes the usual choice, and should solve the task exactly if that choice is right. Answers
-are scored in the leading mode.
+The constant policy asks nothing. For each decision that the request leaves open, it takes the choice that is most
+frequent among the family's tasks that hide the decision. It is chosen in hindsight, so no learned constant policy does
+better on any decision. The agent `interviewer` plays each task once unchanged, and then once for each hidden decision
+without questions about that decision. In these plays, it assumes the usual choice for the decision, and should solve
+the task if and only if that choice is right. Answers are scored in the domain's first scoring mode.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Known = tuple[Task, Design]
 
 
 class Forbidden(Struct, frozen=True, kw_only=True):
-    """One play without a question about one hidden decision."""
+    """One play of `interviewer` in which it may not ask about one hidden decision."""
 
     decision: str
     usual: bool
@@ -82,7 +82,7 @@ async def play_all(
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the most frequent choice by family and decision, over the tasks that hide it; the first one wins a tie."""
+    """Return, by family and decision, the most frequent choice in tasks that hide it; the first one wins a tie."""
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):
@@ -112,7 +112,7 @@ class _Human:
 
 
 class _Table:
-    """One task that is played several times; the same answer is scored once."""
+    """One task that is played several times; equal answers are scored only once."""
 
     def __init__(self, task: Task, design: Design, scorer: Scorer) -> None:
         self._task, self._design, self._scorer = task, design, scorer

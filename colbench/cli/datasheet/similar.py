@@ -1,8 +1,9 @@
 """Near-duplicate requests: requests that share most of their runs of three words.
 
-The measure is Jaccard's index of the two sets of runs (Broder, On the resemblance and containment of documents, 1997).
-It is computed exactly: two sets whose index is at least `t` share at least one of the rarest fraction `1 - t` of their
-runs, so only these runs are indexed (Chaudhuri, Ganti, Kaushik, A primitive operator for similarity joins, 2006).
+The measure is the Jaccard similarity of two sets of runs (Broder, On the resemblance and containment of documents,
+1997). The result is exact, although few pairs are compared: two sets with a similarity of at least `t` have a run in
+common among the rarest `1 - t` of their runs, so only requests that share such a run are compared (Chaudhuri, Ganti,
+Kaushik, A primitive operator for similarity joins, 2006).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def near_duplicates(requests: Sequence[str]) -> int:
 
 
 def _runs(request: str) -> Runs:
-    """Return the runs of words before the signature, without case and punctuation."""
+    """Return the runs of lower-case words in a request, up to its signature."""
     words = WORD.findall(SIGNATURE.split(request)[0].lower())
     last = max(len(words) - RUN, 0)
     return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))

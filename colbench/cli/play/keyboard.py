@@ -74,7 +74,7 @@ class Keyboard:
             return None
 
     def _piped(self) -> str | None:
-        """Read without the buffer of `sys.stdin`: a thread waiting for it would keep the process from ending."""
+        """Read from the file descriptor: a thread that waits in `sys.stdin` would keep the process from ending."""
         while b"\n" not in self._rest:
             with suppress(OSError):
                 if more := os.read(STDIN, 1 << 16):

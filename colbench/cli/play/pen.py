@@ -1,4 +1,4 @@
-"""Reading a message as a person types it: lines, the end of the message, and commands in between."""
+"""Reading what a person types: lines that form a message, the end of the message, and commands."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class QuitError(ColBenchError):
 
 
 class Pen:
-    """A reader of the person's messages; `own` holds additional commands."""
+    """A reader of the person's messages; `own` maps the names of additional commands to their functions."""
 
     def __init__(self, keyboard: Keyboard, own: Mapping[str, Callable[[], None]]) -> None:
         self._keyboard = keyboard
@@ -130,7 +130,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if text ends in an answer, an open code fence or an unfinished page, to which empty lines belong."""
+    """Return True if an empty line belongs to the text: in an answer, an open code fence or an unfinished page."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

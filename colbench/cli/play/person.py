@@ -27,7 +27,7 @@ HUMAN = (
 
 
 class Desk:
-    """The person's place: the keyboard, and the folder for pictures of the current dialogue."""
+    """The person's tools in either role: the keyboard, a sign that the other side is working, a folder for pictures."""
 
     def __init__(self, keyboard: Keyboard) -> None:
         self.keyboard = keyboard
@@ -43,7 +43,7 @@ class Desk:
         screen.rule(f"{task.id}  ({task.domain})")
 
     def tell(self, rules: str) -> None:
-        """Print the rules, once."""
+        """Print the rules at the first call only."""
         if not self._told:
             screen.note(f"{rules} /help shows more.\n")
         self._told = True
@@ -67,7 +67,7 @@ class PersonAgent:
 
     @asynccontextmanager
     async def open(self, episode: Episode) -> AsyncIterator[Agent]:
-        """Yield the person in one dialogue."""
+        """Yield the person as the agent of one dialogue."""
         yield _Asking(self._desk, episode)
 
 
@@ -111,7 +111,10 @@ class PersonHuman:
         self._renderer = renderer
 
     async def brief(self, task: Task) -> None:
-        """Show what only the human knows, before the first turn. Raises SimulatorError if a picture cannot be made."""
+        """Show the request and the hidden information to the person.
+
+        Raises SimulatorError if the target page of the task cannot be rendered.
+        """
         self._desk.tell(HUMAN)
         pictured = get_domain(task.domain).pictured
         if pictured:
@@ -129,7 +132,7 @@ class PersonHuman:
         self._desk.waiting.start("the agent writes …")
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the person's message to the agent, with a picture of the agent's page."""
+        """Return the person's reply, with a picture of the page in the agent's last message if it contains one."""
         self._desk.waiting.stop()
         turn, said = len(dialogue) // 2, dialogue[-1].content
         page = extract_page(said) if get_domain(task.domain).pictured else None

@@ -47,7 +47,7 @@ def show_picture(what: str, file: Path) -> None:
 
 
 def your_turn(turn: int, most: int, domain: str) -> None:
-    """Print that it is the agent's turn, its number, and how many turns follow."""
+    """Print a heading for the person's turn as the agent: the number of the turn, and how many turns follow."""
     own = get_domain(domain)
     answer = f"the last {own.noun} you can show" if own.pictured else "what you write now"
     after = f"{most - turn} more after it" if turn < most else f"the last: {answer} is your answer"
@@ -55,7 +55,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print what only the human knows: the decisions in words, or the hidden information, and the reference."""
+    """Print what only the human knows: the decisions (or else the hidden information), then the reference."""
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))
@@ -85,7 +85,7 @@ def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
 
 
 class Waiting:
-    """A sign that the other side is working, shown until it is stopped, and only in a terminal."""
+    """A sign that the other side is working. In a terminal it is shown from `start` to `stop`, elsewhere never."""
 
     def __init__(self) -> None:
         self._status: Status | None = None

@@ -1,4 +1,4 @@
-"""A run with a person as one of the participants, one dialogue at a time."""
+"""A run in which a person is the agent or the human; the dialogues are played one at a time."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class _Environments(Observer):
 
 
 class PlaySession(Evaluation):
-    """An evaluation with the person as `role`.
+    """An evaluation in which a person plays `role`.
 
-    Its run contains the tasks that were played, in the source's order. They are played in the order of `task_ids` or,
-    if it is not set, in a random order derived from the run's seed.
+    The person plays the tasks in the order of `task_ids` or, if it is not set, in a random order derived from the run's
+    seed. The record of the run lists only the tasks that were played, in the source's order.
     """
 
     def __init__(self, config: RunConfig, out: Path | None, role: Role, keyboard: Keyboard) -> None:
@@ -83,7 +83,7 @@ class PlaySession(Evaluation):
         append: Callable[[Rollout], None],
         observer: Observer,  # noqa: ARG002 - the dialogue itself is on the screen
     ) -> None:
-        """Play the pending dialogues until the person leaves."""
+        """Play the pending dialogues until the person quits."""
         cells = {cell.task.id: cell for cell in pending}
         left = [cells[task.id] for task in self.queue if task.id in cells]
         async with AsyncExitStack() as stack:

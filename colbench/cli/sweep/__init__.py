@@ -129,7 +129,7 @@ def _finish(states: list[State], out: Path, *, as_json: bool) -> int:
 
 
 def _compare(runs: list[Run], out: Path, *, as_json: bool) -> int:
-    """Compare runs, which may differ in the settings of the file, and write the page."""
+    """Compare runs, even if they differ in more than the agent, and write the page. Return the exit code."""
     from colbench.comparison.compare import compare
 
     console().print()

@@ -82,7 +82,7 @@ def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
 
 
 def _words(own: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of a name: the type of agent or human, and every other setting with its value."""
+    """Yield the parts of a name: the values of agent, human and tasks, and `KEY-VALUE` for every other setting."""
     for key, value in own.items():
         if isinstance(value, dict):
             yield from _words(value)

@@ -1,6 +1,6 @@
 """The program in an answer: the part of the agent's message that is run.
 
-The patterns run in the harness, so they take linear time on any answer.
+The regular expressions run in the harness, so they are written to take linear time on any answer.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import textwrap
 
 from colbench.config import ScoringMode
 
+MAX_ANSWER = 200_000
+"""Maximum length of an answer in characters; no realistic task needs a longer function."""
 _OPENINGS = ("```python", "```")
 _CLOSING = "```"
 _FENCE = re.compile(

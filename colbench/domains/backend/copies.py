@@ -1,4 +1,4 @@
-"""The syntax of a program as parts that do not depend on names, layout or comments."""
+"""Detection of copied programs: their syntax as parts that do not depend on names, layout or comments."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from colbench.checks import Bar, Examination, TaskCheck
 from colbench.code_resources import CodeResources
 from colbench.config import RunConfig
 from colbench.domain import Defaults, Domain, Metric, Resources
-from colbench.domains.backend.answers import extract_code
+from colbench.domains.backend.answers import MAX_ANSWER, extract_code
 from colbench.domains.backend.copies import copies, shape
 from colbench.domains.backend.items import python_items
 from colbench.interfaces import HumanSimulator, Scorer
@@ -20,8 +20,6 @@ from colbench.score import LEFT_OUT, Score
 from colbench.task import Fact, Task
 
 SIGNATURE = re.compile(r"\bdef\s+\w+\s*\([^()]*\)(?:\s*->\s*[\w.\[\], |]+)?")
-LONGEST_ANSWER = 200_000
-"""Maximum length of an answer in characters; no realistic task needs a longer function."""
 
 
 class BackendDomain(Domain):
@@ -103,7 +101,7 @@ class BackendDomain(Domain):
 
     def source(self, answer: str) -> str:
         """Return the program to run; "" if the answer is too long."""
-        return extract_code(answer, "default") if len(answer) <= LONGEST_ANSWER else ""
+        return extract_code(answer, "default") if len(answer) <= MAX_ANSWER else ""
 
     def copied(self, task: Task, source: str) -> bool:
         """Return True if a program has nearly the syntax of the reference, regardless of names."""

@@ -1,4 +1,4 @@
-"""Statistics of the references of a set of backend tasks: types of values, numbers of different values, flaws."""
+"""Statistics of backend tasks for a datasheet: the values that the references return, and the flaws of the tasks."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and a table: the number of tasks by the number of different values."""
+    """Yield the share of each type of value, and a table of how many tasks have how many different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
-    yield f"Values of the calls by type: {', '.join(shares)}."
+    yield f"Types of the values that the references return: {', '.join(shares)}."
     distinct = Counter(map(_count_different, values))
     yield table(
         ("different values in a task", *map(str, sorted(distinct))),

@@ -1,8 +1,8 @@
 """Expected values of the hidden tests, computed once per task from its reference and kept by the harness.
 
 The computation runs the reference twice in the sandbox, the second time with a different hash seed, random seed and
-clock. A call whose two values differ is `unstable`. A call that raises, or whose value cannot be compared, is
-`unscorable`.
+clock. A call with two different results is `unstable`. A call that fails both times, or whose value cannot be
+compared, is `unscorable`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Expected(Struct, frozen=True, kw_only=True):
     call: str
     standing: Standing
     value: bytes = b""
-    """The encoded value; empty if there is none."""
+    """The encoded value; empty if the call failed."""
     official: bytes = b""
     """The value when the reference is executed as in the released scorer; empty if it raises there."""
     shown: str = ""
@@ -34,7 +34,7 @@ class Expected(Struct, frozen=True, kw_only=True):
 
 
 class References:
-    """The expected values of tasks. The values of a task are computed only once for all callers."""
+    """The expected values of tasks, computed once per task and shared by all callers."""
 
     def __init__(self, box: CodeSandbox) -> None:
         self._box = box

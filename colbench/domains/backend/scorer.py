@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from colbench.config import ScoringMode
-from colbench.domains.backend.answers import banned_text, extract_code
+from colbench.domains.backend.answers import MAX_ANSWER, banned_text, extract_code
 from colbench.domains.backend.references import Expected, References
 from colbench.sandbox import CallResult, CodeSandbox, Job, JobResult, Namespace
 from colbench.sandbox.values import MalformedValueError, equal, show
@@ -21,8 +21,6 @@ from colbench.score import LEFT_OUT, Check, Outcome, Score
 from colbench.task import Task
 
 VERSION = 2
-MAX_ANSWER = 200_000
-"""Maximum length of an answer in characters; no realistic task needs a longer function."""
 _LONG_VALUE = 1 << 15
 """Size in bytes above which values are compared in a thread."""
 _NAMESPACE: dict[ScoringMode, Namespace] = {"default": "module", "official": "split"}

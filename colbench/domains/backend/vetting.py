@@ -1,4 +1,4 @@
-"""Vetting of tasks written by a model: the request must reveal little, and the ten calls must distinguish answers.
+"""Vetting of tasks that a model wrote: the request must reveal little, and the calls must distinguish answers.
 
 The reference runs twice in the sandbox, as for scoring, and never in this process.
 """
@@ -19,9 +19,9 @@ from colbench.sandbox.values import equal
 from colbench.task import SIGNATURE, Task
 
 MOST_LITERALS = 0.5
-"""Maximum share of the reference's numbers and strings in a request; 7% of 400 official requests contain more."""
+"""Maximum share of the reference's numbers and strings in a request; 7% of 400 official requests exceed it."""
 MOST_NGRAMS = 0.1
-"""Maximum share of the reference's four-token sequences in a request; longer sequences add no information."""
+"""Maximum share of the reference's four-token sequences in a request."""
 FEWEST_VALUES = 3
 NONE = b"null"
 """None, as the sandbox encodes it."""
@@ -38,11 +38,13 @@ async def vet(task: Task, box: CodeSandbox) -> None:
         if score.value != 1:
             lost = next((check for check in score.checks if check.outcome != "passed"), None)
             said = score.note or (f"{lost.outcome} on {lost.call}: {lost.actual}" if lost else "")
-            raise RejectedError("unofficial", f"it scores {score.value} in {mode} mode: {said}")
+            raise RejectedError(
+                "unofficial", f"the reference scores {score.value} in {mode} mode: {said}"
+            )
 
 
 def _check_request(task: Task) -> None:
-    """Check the request without its signature, which an agent needs and is therefore allowed to see."""
+    """Check the request, except the function's signature, which an agent needs to see."""
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])
@@ -52,10 +54,11 @@ def _check_request(task: Task) -> None:
     leak = audit(replace(task, request=signature), "", said)
     if leak.literals > MOST_LITERALS:
         raise RejectedError(
-            "gives_away", f"it says {leak.literals:.0%} of the reference's numbers and texts"
+            "gives_away",
+            f"the request contains {leak.literals:.0%} of the reference's numbers and texts",
         )
     if leak.ngrams > MOST_NGRAMS:
-        raise RejectedError("gives_away", f"it quotes {leak.ngrams:.0%} of the reference")
+        raise RejectedError("gives_away", f"the request quotes {leak.ngrams:.0%} of the reference")
 
 
 def _check_values(expected: Sequence[Expected]) -> None:

@@ -1,7 +1,7 @@
 """The check of frontend design tasks, for `colbench tasks validate` and datasheets.
 
-Two browsers, started one after the other, render each reference without the store of renders. In each scoring mode,
-both renders must have the same picture and blocks.
+Two browsers, started one after the other, render each reference; stored renders are not used. In each scoring mode,
+both renders must have the same picture and the same visible blocks.
 """
 
 from __future__ import annotations

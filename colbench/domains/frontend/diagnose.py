@@ -1,4 +1,4 @@
-"""Check the requirements of frontend design on this machine, for `colbench doctor`."""
+"""Checks of the requirements of frontend design on this machine, for `colbench doctor`."""
 
 from __future__ import annotations
 

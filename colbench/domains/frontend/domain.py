@@ -24,7 +24,7 @@ from colbench.task import Fact, Task
 LONGEST_PAGE = 2_000_000
 """Maximum length of a page in characters; a longer page is not scored."""
 COPIED = 0.9
-"""Share of the design's hidden token sequences above which a page counts as a copy."""
+"""Minimum share of the design's hidden token sequences in a page that counts as a copy."""
 LEAST_RUNS = 20
 """Minimum number of token sequences in a hidden design; a shorter design could have been written independently."""
 FENCE = re.compile(r"^[ \t]*[`~]{3}.*$", re.M)
@@ -228,7 +228,7 @@ class FrontendDomain(Domain):
     def answer_pictures(
         self, folder: Path, renders: RenderStore, environment: str
     ) -> AnswerPictures:
-        """Return a maker of pictures of the target, the render and their difference."""
+        """Return the source of an answer's pictures: the target, the render and their difference."""
         from colbench.domains.frontend.gallery.comparison import PageComparison
 
         return PageComparison(folder, renders, environment)
@@ -236,7 +236,7 @@ class FrontendDomain(Domain):
     def dialogue_pictures(
         self, folder: Path, config: RunConfig, environment: str
     ) -> DialoguePictures:
-        """Return a maker of pictures of the target, the page and their difference for every turn.
+        """Return the source of pictures for every turn: the target, the page and their difference.
 
         Pages without a stored render are rendered.
         """

@@ -48,10 +48,10 @@ class Agreement(Struct, frozen=True, kw_only=True):
     text: float
     """Words: the Sørensen-Dice coefficient of the pair's character bigrams, ignoring case."""
     position: float
-    """Position: one minus the greater distance of the centers, horizontally or vertically, as a share of the larger
-    page."""
+    """Position: one minus the horizontal or vertical distance of the centers, whichever is greater, as a share of the
+    larger page."""
     color: float
-    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, the mean of this and of the text colors' value."""
+    """Color: one minus CIEDE2000 / 100 of the backgrounds; for text, averaged with that of the text colors."""
 
     @property
     def layout(self) -> float:
@@ -71,7 +71,7 @@ class Pair(NamedTuple):
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:
-    """Return the agreement of two rendered pages, which is symmetric."""
+    """Return the agreement of two rendered pages; their order does not matter."""
     blocks = (*mine.blocks[:MOST_BLOCKS], *theirs.blocks[:MOST_BLOCKS])
     pairs = pair_blocks(mine, theirs)
     block = _share(pairs, blocks, _size_agreement)
@@ -91,7 +91,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the size-weighted agreement of all pairs as a share of all blocks; `otherwise` if there are no blocks."""
+    """Return the pairs' agreements, weighted by size, as a share of all blocks' sizes; `otherwise` if that is 0."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise

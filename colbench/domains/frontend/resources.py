@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class FrontendResources(Resources):
-    """A renderer, and the encoder for the cosine if CLIP's weights are available.
+    """A renderer and, if CLIP's weights are available, the encoder for the cosine similarity of pages.
 
     The constructor raises UserError if there is no browser. The first use of `clip` raises UserError if the weights are
     invalid.
@@ -53,7 +53,7 @@ class FrontendResources(Resources):
 
     @property
     def isolation(self) -> str:
-        """The isolation of the browser, known once the browser has started."""
+        """Description of how the browser is isolated; known once it has started."""
         return f"browser: {self.renderer.cage}"
 
     async def __aenter__(self) -> FrontendResources:

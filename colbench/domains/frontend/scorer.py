@@ -44,8 +44,8 @@ Metrics = dict[str, float]
 class FrontendScorer:
     """A scorer of pages that uses a given renderer, which must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; another of their targets is
-    a task's `other` floor. `modes`: the verdicts to compute.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; a task's floor `other` is the
+    score of another task's target. `modes`: the verdicts to compute.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class FrontendScorer:
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return, for each turn, the outcomes of the differences that the human named, as seen on the next page.
+        """Return, for each turn, the outcomes of the differences that the human named, judged by the next page.
 
-        The outcomes of a turn are known only if the human names differences in the words of the keyless human. Raises
+        A difference counts only if the human names it in the exact words of the keyless human. Raises
         RenderError if the browser fails, ScorerError if the target cannot be rendered.
         """
         pages = [extract_page(text) for text in shown]

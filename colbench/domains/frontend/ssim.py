@@ -40,7 +40,7 @@ def picture_ssim(
 
 
 def _gray(picture: Image.Image, size: tuple[int, int], background: str) -> Floats:
-    """Return the luminance in [0, 255] of the picture on its canvas, reduced; shape (height, width)."""
+    """Return the luminance, 0 to 255, of a picture on its canvas at the reduced size; shape (height, width)."""
     import numpy as np
     from PIL import Image
 

@@ -23,7 +23,7 @@ SPEAKERS = {"user": "Person", "assistant": "Designer"}
 FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*\n?", re.M)
 PAGE = "[a page]"
 QUOTED_CHARS = 2000
-"""Maximum characters of a designer's message, without its page, that the human sees."""
+"""Maximum number of characters that the human sees of a designer's message; its page does not count."""
 
 ONE_PICTURE = "The picture shows the page that you have in mind. The designer has shown you no page this time."
 TWO_PICTURES = (
@@ -42,8 +42,8 @@ NOT_SEEN: dict[RenderOutcome, str] = {
 class VisionHuman:
     """A human who sees pages as pictures: the target page, and the page in the agent's last message.
 
-    If the browser cannot render a page, a fixed reply says so. The reply includes the picture of the agent's page. The
-    placeholders of the prompt are `{problem_description}`, `{pictures}` (what the pictures show) and
+    If the browser cannot render the agent's page, a fixed reply says so; otherwise the reply includes that page's
+    picture. The placeholders of the prompt are `{problem_description}`, `{pictures}` (what the pictures show) and
     `{dialogue_history}`.
     """
 
@@ -86,7 +86,7 @@ class VisionHuman:
 
 
 def history(dialogue: Sequence[Message]) -> str:
-    """Format the conversation so far, one line for each message, quoted and without its page."""
+    """Return the conversation so far, one line for each message; messages are quoted, without their pages."""
     return "\n".join(
         f"{SPEAKERS[message.role]}: {json.dumps(words(message.content), ensure_ascii=False)}"
         for message in dialogue

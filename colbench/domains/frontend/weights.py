@@ -112,7 +112,7 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if a URL cannot be reached, because open_clip's download has no time limit."""
+    """Raise OSError if a URL cannot be reached; open_clip's download would wait for it without a time limit."""
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     request = urllib.request.Request(address, method="HEAD")  # noqa: S310
@@ -175,7 +175,7 @@ def read_visual(weights: Weights) -> dict[str, Tensor]:
     """Read the tensors of the image tower, by their names within the tower. Raises UserError if the file is invalid.
 
     OpenAI's file is a TorchScript archive, which can contain code. A file is opened as an archive only if its hash is
-    the pinned one.
+    that of the paper's weights.
     """
     try:
         state = _read_state(weights.file, archive=weights.pinned)

@@ -12,7 +12,7 @@ from colbench.executors.worker_process import WorkerProcess
 from colbench.version import __version__
 
 CHUNK = 1 << 20
-"""Maximum number of bytes in one call."""
+"""Maximum number of bytes in one call of the actor."""
 
 
 class NodeActor:

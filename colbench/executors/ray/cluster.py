@@ -57,7 +57,7 @@ class Cluster:
         return cluster
 
     async def leave(self) -> None:
-        """Leave the cluster, unless this process had already joined it."""
+        """Leave the cluster, unless this process had joined it before the run."""
         if self._joined:
             await asyncio.to_thread(self._ray.shutdown)
 
@@ -67,7 +67,7 @@ class Cluster:
         return [_node(each) for each in found if each["Alive"] and each["Resources"].get("CPU")]
 
     def start_actor(self, node: Node, *, gpus: float) -> Any:
-        """Start an actor on a node, where it occupies a CPU; Ray makes it wait until one is free."""
+        """Start an actor on a node. It occupies a CPU; Ray delays the start until one is free."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         there = NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
@@ -100,7 +100,7 @@ def _join(flag: str, address: str) -> Cluster:
 
 
 def _restore_sigterm() -> None:
-    """Restore the handler of SIGTERM: Ray installs one below Python, which would abort this process."""
+    """Restore Python's handler of SIGTERM, because Ray's native handler would abort this process."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 

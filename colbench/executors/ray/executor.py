@@ -36,14 +36,14 @@ NO_NODE = "no node of the Ray cluster is ready"
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a worker is: a node, and its share of the node's limits."""
+    """The place of a worker: a node, and the worker's share of the node's limits."""
 
     node: Node
     number: int
     """The worker's number among the workers of the node."""
     share: Share
     late: bool
-    """True if the node joined after the start of the run: if it is incompatible, the run continues without it."""
+    """True if the node joined after the run began. If such a node is incompatible, the run continues without it."""
 
 
 class RayExecutor(RemoteExecutor):
@@ -103,7 +103,7 @@ class RayExecutor(RemoteExecutor):
         self._starts[place] = asyncio.create_task(self._start(place))
 
     async def _start(self, place: Place) -> Worker | None:
-        """Return the ready worker of a slot on a node; None if the node is lost first.
+        """Start a worker at a place, and return it once it is ready; None if its node is lost before.
 
         Raises UserError if the worker cannot be started, or if the node cannot take part.
         """
@@ -144,7 +144,7 @@ class RayExecutor(RemoteExecutor):
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty; raise the queue's errors."""
+        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -165,7 +165,7 @@ class RayExecutor(RemoteExecutor):
             start.cancel()  # those that wait for a CPU; the others have finished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
-        """Report that no node takes part, and stop the run after the patience has run out."""
+        """If no node takes part, report the wait, and stop the run if it exceeds `endpoint_patience`."""
         waits, patience = current_servers().waits_elsewhere, self._plan.config.endpoint_patience
         if self._serving:
             waits.pop(self, None)
@@ -175,7 +175,7 @@ class RayExecutor(RemoteExecutor):
             queue.stop(EndpointError(f"{NO_NODE} for {patience:g} s (--endpoint-patience)"))
 
     async def _serve(self, place: Place, queue: CellQueue) -> None:
-        """Have the workers of a slot serve the queue; each lost worker is replaced by the next."""
+        """Have the worker of a place serve the queue; if it is lost, start a new worker there."""
         while worker := await self._started(place, queue):
             lost = await self._served(worker, queue)
             if lost is None:
@@ -189,7 +189,7 @@ class RayExecutor(RemoteExecutor):
             self._begin(place)
 
     async def _started(self, place: Place, queue: CellQueue) -> Worker | None:
-        """Return the ready worker of a slot; None if its node is lost or cannot take part."""
+        """Return the ready worker of a place; None if the node is lost or cannot take part."""
         try:
             return await self._starts[place]
         except UserError as error:
@@ -224,7 +224,7 @@ async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
 
 
 def _environment(config: RunConfig) -> dict[str, str]:
-    """Return the environment variables of agent and human: keys of model servers, and `agent_env`."""
+    """Return the environment variables that agent and human need: those of model servers, and `agent_env`."""
     arguments = (config.agent_args.get("api_key_env"), config.human_args.get("api_key_env"))
     names = {*SERVER_VARIABLES, *config.agent_env, *filter(None, arguments)}
     return {str(name): os.environ[str(name)] for name in names if str(name) in os.environ}

@@ -1,4 +1,4 @@
-"""The host of a worker on a node of a cluster."""
+"""The host of a worker on a node of a cluster, which starts and ends the worker's process there."""
 
 from __future__ import annotations
 

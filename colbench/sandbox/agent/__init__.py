@@ -1,7 +1,7 @@
 """The sandbox of a program under test: no network except one endpoint, and no files that contain tasks.
 
-It isolates programs (`cmd:` agents) with bubblewrap; see docs/agent-sandbox.md. The agents' answers run elsewhere, in
-`colbench.sandbox.CodeSandbox`.
+It isolates programs (`cmd:` agents) with bubblewrap; see docs/agent-sandbox.md. The code that agents write as answers
+runs in a different sandbox, `colbench.sandbox.CodeSandbox`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command prefix that isolates an agent."""
+"""The sandboxes of agents. Each returns the arguments that isolate an agent if they precede its command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from colbench.sandbox.agent.view import PRIVATE_PLACES, View, find_open_view, fi
 from colbench.sandbox.inside.agent_view import HIDE, PRIVATE, SHOW, WRITE
 
 _FORBIDS_NAMESPACES = (0, 8)
-"""The first version of bubblewrap that can forbid the creation of further namespaces in the sandbox."""
+"""First version of bubblewrap that can stop programs in the sandbox from creating further namespaces."""
 _BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from inside.agent import main; main(*sys.argv[2:])"
 
 
@@ -49,10 +49,10 @@ class Sandbox(ABC):
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
-        """Return the settings that distinguish this sandbox from others, for `inside.agent`."""
+        """Return the part of the plan for `inside.agent` that depends on the kind of sandbox."""
 
     def _rules(self) -> dict[str, str]:
-        """Return the rule of each path of the view; if a path has two rules, the later one counts."""
+        """Return the rule of each path. HIDE takes precedence, then the rules of `_own_rules`, then SHOW."""
         hidden = map(str, (*self._hidden.places, *self._hidden.checkouts))
         return {
             **dict.fromkeys((*self.view.system, *self.view.own), SHOW),
@@ -61,7 +61,7 @@ class Sandbox(ABC):
         }
 
     def _own_rules(self) -> dict[str, str]:
-        """Return the rules for paths where more than reading is allowed."""
+        """Return the rules for the paths that the agent may write to."""
         return {}
 
     def prefix(self) -> list[str]:
@@ -80,7 +80,8 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
-    `environment` names variables to pass on in addition to the usual ones; `named` names further visible files.
+    `environment`: names of variables that the agent gets in addition to the usual ones; if their values name files,
+    these are visible. `named`: further words; files that they name are visible, too.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class Hidden(Struct, frozen=True):
     places: tuple[Path, ...]
     """Paths that are never visible, including their contents."""
     checkouts: tuple[Path, ...]
-    """Checkouts, which are hidden except for the folders in them that contain the agent."""
+    """Source checkouts that contain tasks; only folders in them that belong to the agent remain visible."""
 
     @property
     def packages(self) -> set[str]:
@@ -39,14 +39,14 @@ class Hidden(Struct, frozen=True):
         return any(place.is_relative_to(hidden) for hidden in self.places)
 
     def in_checkout(self, place: Path) -> bool:
-        """Return True if a path is a checkout or inside one, and not in the Python installation that runs this."""
+        """Return True if a path is a known checkout or inside one; False for files of the running Python."""
         python = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
         if any(place.is_relative_to(prefix) for prefix in python):
             return False
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Return True if a folder is a known checkout, or another folder that contains one of the hidden packages."""
+        """Return True if a folder is a known checkout, or has a hidden package in one of its subfolders."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 
@@ -69,7 +69,10 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 
 
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
-    """Find further paths to hide in an agent's folders: hard links to hidden files, and copies of hidden packages."""
+    """Return further paths to hide: hard links to hidden files, and installed copies of hidden packages.
+
+    Both are searched for in these folders, and the copies also in /usr.
+    """
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
     found = [
@@ -94,7 +97,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield the folders of all copies of the packages that provide tasks, without importing anything."""
+    """Yield every copy on `sys.path` of each package that provides tasks, without importing it."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)
@@ -121,7 +124,7 @@ def _sources(spec: str) -> Iterator[Path]:
 
 
 def _hub() -> Iterator[Path]:
-    """Yield the datasets in the caches of the Hugging Face Hub, and the folder COLBENCH_OFFICIAL_DIR if set."""
+    """Yield the cached datasets of the Hugging Face Hub and, if COLBENCH_OFFICIAL_DIR is set, the folder it names."""
     home = os.environ.get("HF_HOME", "~/.cache/huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE", f"{home}/hub")).expanduser()
     yield from hub.glob("datasets--*")

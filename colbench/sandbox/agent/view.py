@@ -1,4 +1,4 @@
-"""The files that an isolated agent can see: the system, its program's installation, and the files its command names."""
+"""The files that an isolated agent can see: the system, its program's installation, and files named in its command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ SYSTEM = (
     "/etc/pki/tls/certs", "/etc/pki/tls/openssl.cnf", "/etc/protocols", "/etc/services", "/etc/ssl/cert.pem",
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/timezone",
 )  # fmt: skip
-"""Programs, libraries and settings without secrets; name servers, hosts and users are replaced with generated ones."""
+"""Programs, libraries and settings without secrets. The files for name servers, hosts and users are generated instead.
+"""
 _COMMON = (
     "/", "/boot", "/etc", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/usr", "/var", "/var/tmp",  # noqa: S108
 )  # fmt: skip
@@ -33,24 +34,24 @@ _NOT_OPEN = ("/dev", "/proc", "/run", "/tmp")  # noqa: S108 - the agent has its 
 """Top-level folders of which an agent gets its own version."""
 _NAME_SERVERS = "/etc/resolv.conf"
 _SCRIPTS = 4
-"""Maximum number of interpreters to follow, each named in the first line of the preceding script."""
+"""Maximum length of a chain of programs in which the first line of each script names the next program."""
 
 
 class View(Struct, frozen=True):
-    """Visible files; the hidden files among them are determined when an agent starts."""
+    """The files and folders to show to an agent. Hidden files in them are left out when the agent starts."""
 
     system: tuple[str, ...]
     own: tuple[str, ...]
     """Files and folders of this agent, with symbolic links resolved."""
     links: tuple[tuple[str, str], ...]
-    """Symbolic links on the paths to these files, each as path and target."""
+    """Symbolic links on the paths to all these files, each as path and target."""
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Find the files that an agent run by this command can see; `named` holds further words that may name files.
+    """Return the view of an agent that this command starts; `named` contains further words that may name files.
 
-    A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is the
-    checkout with the tasks, only the file is visible. Nothing inside hidden paths is visible.
+    A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is a
+    checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
     """
     programs = [program for word in command for program in _programs(word)]
     words = [*programs, *_places([*command[1:], *named])]
@@ -69,8 +70,8 @@ def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> V
 def find_open_view(named: Sequence[str], hidden: Hidden) -> View:
     """Return the view of an agent that may read everything except hidden files.
 
-    The whole file tree is visible. The agent's own files, the Python that runs it and the packages of ColBench are
-    visible even inside hidden checkouts or /tmp.
+    The whole file tree is visible. `named` files, the Python of this process and the packages of ColBench are visible
+    even inside hidden checkouts or /tmp.
     """
     places = [place for word in _places(named) for place in _with_neighbors(word, hidden)]
     here = Path.cwd()
@@ -95,14 +96,14 @@ def runtime(hidden: Hidden) -> list[Path]:
 
 
 def _tools() -> Iterator[Path]:
-    """Yield the programs named in ColBench's settings, with their installations."""
+    """Yield the programs that the variables in `TOOLS` name, and the folders of their installations."""
     for program in (each for name in TOOLS for each in _programs(os.environ.get(name, ""))):
         yield program
         yield from _installation(program)
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield the paths to show for a file or folder; for a module at the top of a checkout, also its neighbors."""
+    """Yield the paths to show for a file or folder; for a module at the top of a checkout, also the modules there."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):
@@ -110,7 +111,7 @@ def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
 
 
 def _programs(word: str) -> Iterator[Path]:
-    """Yield the program of that name and, for a script, its interpreter."""
+    """Yield the program that a word names and, for a script, its interpreter."""
     for _ in range(_SCRIPTS):
         found = shutil.which(word)
         if not found:
@@ -134,7 +135,10 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield the paths to show for a file or folder: its folder unless shared, and the Node.js packages above it."""
+    """Yield the paths to show for a file or folder: the folder, or only the file if the folder is shared.
+
+    For a file, these include the Node.js packages in the folders above it.
+    """
     real = path.resolve()
     for place in dict.fromkeys((path, real)):
         folder = place if place.is_dir() else place.parent

@@ -1,9 +1,9 @@
-"""The execution of the corpus: every attack is scored like an answer, with honest answers during and after it.
+"""A test of the sandbox: every attack of the corpus is scored like an answer, with honest answers during and after it.
 
-The attacks run in a few lanes, each with a sandbox of one worker, a scorer and its own canary. One honest answer waits
-in the server while the attack runs there, and another one follows the attack; both must score 1. If the only fault is
-that an honest answer ran out of time, as happens on a loaded machine, the attack is repeated, and the second result
-counts.
+Several lanes attack concurrently. Each lane has a sandbox of one worker, a scorer, and a canary (targets that must
+remain untouched). One honest answer waits in the worker while the attack runs there, and another one follows the
+attack; both must score 1. If the only fault is that an honest answer ran out of time, as happens on a loaded machine,
+the attack is repeated, and the second result counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from colbench.sandbox.jobs import Limits
 from colbench.score import Score
 
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.8)
-"""Limits that are shorter than in a run, because many attacks use them up."""
+"""Limits of a call, shorter than in an evaluation because many attacks use them up."""
 BUDGET_SECONDS = 15.0
 """Time limit of an attack: all calls in both modes at their limits, doubled for a loaded machine."""
 BUDGET_BYTES = 400 << 20
@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     control: bool
     faults: tuple[str, ...]
-    """The access that the attack gained, or the failure of a control; empty if there is no fault."""
+    """Descriptions of the harm that the attack did, or of what failed with a control; empty if all is well."""
 
     @property
     def late(self) -> bool:
@@ -60,24 +60,24 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """The results of attacking the sandbox with the corpus."""
+    """The results of attacking the code sandbox or the renderer."""
 
     environment: str
     findings: tuple[Finding, ...]
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """The attacks that reached a target."""
+        """The attacks with a fault."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property
     def failed_controls(self) -> tuple[Finding, ...]:
-        """The honest answers that did not score 1."""
+        """The controls (honest answers or pages) with a fault."""
         return tuple(found for found in self.findings if found.faults and found.control)
 
     @property
     def sound(self) -> bool:
-        """True if no attack succeeded and every honest answer scored 1."""
+        """True if no attack and no control has a fault."""
         return not any(found.faults for found in self.findings)
 
 
@@ -89,9 +89,10 @@ async def attack_sandbox(
     chosen: Sequence[Attack] = (),
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack the scorer that `judge` builds on a sandbox of this tier, by default with the complete corpus.
+    """Attack a scorer with the attacks and controls in `chosen`, by default the complete corpus.
 
-    The slowest attacks run first. Raises UserError if the tier does not work on this machine.
+    `judge` builds the scorer on a sandbox of this tier, by default the strongest that works. Attacks that try to hang
+    run first because they take longest. Raises UserError if the tier does not work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(
@@ -160,7 +161,7 @@ class _Lane:
         return Finding(kind=attack.kind, name=attack.name, control=control, faults=tuple(faults))
 
     async def _scores(self, attack: Attack) -> Mapping[str, Score]:
-        """Return the score in each mode; the scores must also be valid for storing."""
+        """Return the score in each mode. Raises an error if the scores cannot be stored as JSON."""
         scores = await self._scorer.score(VICTIM, attack.answer(self._canary))
         msgspec.json.encode(scores)
         return scores
@@ -193,14 +194,14 @@ def _is_late(score: Score) -> bool:
 
 
 class _Footprint:
-    """The child processes and the memory of the harness, before the first attack and after the last one."""
+    """The child processes and peak memory of the harness before the first attack, to compare with those at the end."""
 
     def __init__(self) -> None:
         self._processes = descendants(os.getpid())
         self._peak = _peak_bytes()
 
     async def compare(self) -> Finding:
-        """Report what has changed, after giving exiting processes enough time."""
+        """Report what has changed, after waiting for processes that are exiting."""
         for _ in range(_CHECKS):
             if descendants(os.getpid()) == self._processes:
                 break

@@ -71,7 +71,7 @@ class Canary:
         return _bound(socket.AF_UNIX, kind, f"\0{self._name}{suffix}")
 
     def _plant(self) -> None:
-        """Restore the folder that attacks find to the socket and a task file, which would reveal everything to them."""
+        """Restore the folder to a socket and a task file, which reveals the reference to an attack that reads it."""
         self._folder.chmod(0o755)
         for path in self._folder.iterdir():
             if path.name != "socket":

@@ -2,7 +2,7 @@
 
 A file begins with a line that describes its class. Each attack follows a line `#### aim: name`, where the aim is what
 the attack achieves without isolation. `CANARY_FOLDER`, `CANARY_PORT` and `CANARY_SOCKET` stand for the targets that a
-`Canary` watches. Except in class `text`, the source is put into a fence, like the answers of models.
+`Canary` watches. Except in class `text`, the source is put into a code fence, as in the answers of models.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from colbench.sandbox.attacks.canary import Canary
 from colbench.sandbox.attacks.sources import Source, read_attacks, read_controls
 
 Aim = Literal["score", "end", "hang", "next", "memory", "trace", "honest"]
-"""`score`: pass without knowing the answer.
+"""Aim of an attack: the harm that it does without isolation.
 
-`end`: the evaluator dies or cannot read its results. `hang`: the evaluator never finishes. `next`: the next honest
-answer fails. `memory`: the machine's memory is used up. `trace`: a file, a connection, or a process is left behind.
-`honest`: none of these; it must score 1.
+`score`: it passes without knowing the answer. `end`: the evaluator dies or cannot read its results. `hang`: the
+evaluator never finishes. `next`: the next honest answer fails. `memory`: the machine's memory is used up. `trace`: a
+file, a connection, or a process is left behind. `honest`: none of these; it is a control, which must score 1.
 """
 _SOURCES = Path(__file__).parent / "sources"
 

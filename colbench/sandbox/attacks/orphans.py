@@ -1,4 +1,4 @@
-"""Processes that an attack leaves behind, which are found below the harness even if their parents have exited."""
+"""Processes that an attack leaves behind. They are found as descendants of the harness even if their parents exited."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def memory_of(processes: frozenset[int]) -> int:
-    """Return the bytes of memory of living processes, without mapped files; shared memory counts for each process."""
+    """Return the memory of these processes in bytes, without mapped files. Shared memory counts for each process."""
     kilobytes = 0
     for process in processes:
         with contextlib.suppress(OSError):

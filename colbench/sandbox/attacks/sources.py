@@ -18,7 +18,7 @@ class Source(NamedTuple):
     """The source text of one attack or control."""
 
     kind: str
-    """The class: the file's name."""
+    """The class, which is the file's name without `.txt`."""
     aim: str
     name: str
     text: str

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 async def read_blocks(session: CDPSession, picture: bytes) -> tuple[str, tuple[Block, ...]]:
     """Return the page's background color (`#rrggbb`) and the visible blocks in the picture, in reading order.
 
-    The picture shows the page from its upper left corner, with one pixel per CSS pixel. Nothing runs in the page.
-    Hidden, clipped, covered, too faint and too small elements do not count: see docs/frontend.md. Raises Playwright's
-    Error if the page or the browser crashes.
+    `picture` shows the page from its upper left corner, with one pixel per CSS pixel. No code runs in the page. Hidden,
+    clipped, covered, too faint and too small elements do not count: see docs/frontend.md. Raises Playwright's Error if
+    the page or the browser crashes.
     """
     snapshot = await session.send(
         "DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES), "includePaintOrder": True}

@@ -36,7 +36,7 @@ class Chromium:
         self.pid = pid
         """ID of the topmost process."""
         self.memory = 0
-        """Private memory of the browser's processes in bytes at the last check; 0 if there is no /proc."""
+        """Memory of the browser's processes in bytes at the last check; 0 on a machine without /proc."""
         self.rendered = 0
         self._playwright = playwright
         self._driver = parent_of(pid)
@@ -91,9 +91,9 @@ class Chromium:
             _kill(self.pid, os.killpg)
 
     async def ended(self, *tasks: asyncio.Task[Any]) -> None:
-        """Wait for tasks that are about to end, with any outcome.
+        """Wait for tasks that are about to end; ignore their results and errors.
 
-        If the tasks hang, kill first the browser, then its driver.
+        If the tasks hang, kill first the browser, then its driver; at last, cancel the tasks.
         """
         ending = asyncio.gather(*tasks, return_exceptions=True)
         for measure in (self.kill, self._kill_driver, ending.cancel):
@@ -103,7 +103,7 @@ class Chromium:
             measure()
 
     async def close(self) -> None:
-        """Close the browser when its last page is closed."""
+        """Wait until the last page is closed, then close the browser."""
         await self._idle.wait()
         self._watching.cancel()
         await self.ended(asyncio.create_task(self._close()))

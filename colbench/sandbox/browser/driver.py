@@ -30,7 +30,7 @@ async def start_driver() -> Playwright:
 
 
 async def complete(work: Coroutine[Any, Any, T] | asyncio.Task[T]) -> T:
-    """Return the result of work that always runs to completion; a cancellation is raised afterwards."""
+    """Run work to completion and return its result. A cancellation in the meantime is raised only afterwards."""
     task = work if isinstance(work, asyncio.Task) else asyncio.create_task(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():

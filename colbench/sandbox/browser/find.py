@@ -31,7 +31,7 @@ def find_browser(explicit: str | None = None) -> Path:
 
     The browser is `explicit` (a path or a name on PATH), else the one that COLBENCH_BROWSER names, else a headless
     shell (Playwright's own or the system's), else a full Chromium. Raises UserError, which says how to get a browser,
-    if there is none, or if Playwright, which controls the browser, is not installed.
+    if no browser is found, or if Playwright, which controls the browser, is not installed.
     """
     if find_spec("playwright") is None:
         raise UserError(
@@ -53,7 +53,7 @@ def find_browser(explicit: str | None = None) -> Path:
 
 
 def describe_browser(browser: Path) -> str:
-    """Return name, version and build of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
+    """Return a description of the executable, such as `Chromium 156.0.8078.79 (headless shell)`.
 
     Raises UserError if the executable cannot be started or reports no version.
     """
@@ -75,7 +75,7 @@ def describe_browser(browser: Path) -> str:
 
 
 def slowness(browser: Path) -> str:
-    """Return the cost of a full Chromium and how to get the headless shell; "" for a headless shell."""
+    """Return a warning that a full Chromium is slow, and how to get the headless shell; "" for a headless shell."""
     if _is_headless_shell(browser):
         return ""
     return (
@@ -115,7 +115,7 @@ def _playwright_package() -> Path:
 
 
 def _downloads(package: Path) -> Path:
-    """Return the folder of Playwright's browsers, according to Playwright's documentation."""
+    """Return the folder to which Playwright downloads browsers, according to its documentation."""
     said = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
     if said == "0":
         return package / ".local-browsers"

@@ -1,4 +1,4 @@
-"""The check that a browser draws with the vendored fonts. The browser is asked because a wrong font raises no error."""
+"""A check that a browser draws with the vendored fonts; if it used other fonts, no error would be raised."""
 
 from __future__ import annotations
 

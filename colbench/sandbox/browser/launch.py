@@ -1,4 +1,4 @@
-"""The start of a browser: its command line, and the strongest cage that works on this machine."""
+"""The start of a browser in the strongest cage (way to isolate it) that works on this machine."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ _SAME_PICTURES = (
     "--disable-partial-raster", "--disable-image-animation-resync", "--lang=en-US",
     "--blink-settings=lazyLoadEnabled=false,imageAnimationPolicy=2", "--disable-blink-features=CSSRandomFunction",
 )  # fmt: skip
-"""Flags with which a page has the same picture on every machine with the same browser, fonts and assets."""
+"""Flags that make the picture of a page the same on all machines with the same browser, fonts and assets."""
 _NO_NETWORK = (
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
 )  # fmt: skip
-"""Flags of the second layer of defense, after request routing and before the empty network namespace."""
+"""Flags that keep a browser off the network, in case a request escapes routing and no network namespace is available.
+"""
 
 
 class Cage(Struct, frozen=True, kw_only=True):
@@ -59,8 +60,9 @@ CAGES = (
 class Launcher:
     """A launcher of browsers from one executable, in the strongest cage that works on this machine.
 
-    A cage is given up if the browser exits in it immediately, twice. A browser that is only slow, as on a busy machine,
-    is not a reason for a weaker cage. `home`: a folder for the browsers only. `seconds`: the time limit of a start.
+    If the browser exits immediately in a cage, twice, the next weaker cage is tried. A browser that is only slow, as on
+    a busy machine, does not lead to a weaker cage. `home`: a folder that nothing else uses. `seconds`: the time limit
+    of a start.
     """
 
     def __init__(self, executable: Path, home: Path, *, seconds: float = _START_SECONDS) -> None:
@@ -132,13 +134,13 @@ class Launcher:
 
 
 def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
-    """Return the command that writes its process ID to the file, isolates itself and becomes the program."""
+    """Return a command that writes its process ID to the file, isolates itself and then becomes the program."""
     way = "namespaces" if cage.namespaces else "nothing"
     python = [sys.executable, "-I", "-S", "-c", _BOOT, str(_INSIDE.parent)]
     return [*python, way, str(pid_file), str(program)]
 
 
 def _gist(error: Exception) -> str:
-    """Return the last line of an error that the browser itself wrote."""
+    """Return the last line of an error that the browser itself wrote, or else the error's first line."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

@@ -45,7 +45,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def excess(page: str, limits: Limits) -> str:
-    """Describe which limit the page exceeds; "" if it exceeds none."""
+    """Return a description of the first limit that the page exceeds; "" if it exceeds none."""
     size = len(page.encode("utf-8", "replace"))
     if size > limits.page_bytes:
         return f"the page has {size:,} bytes; at most {limits.page_bytes:,} are rendered"
@@ -58,7 +58,7 @@ def excess(page: str, limits: Limits) -> str:
 
 
 def _count(page: str) -> tuple[int, int]:
-    """Count start tags and their maximum nesting depth; an estimate, because tags are counted and not parsed."""
+    """Return the number of start tags and an estimate of their nesting depth; the page is not really parsed."""
     elements = depth = deepest = 0
     for end, name, closed in _TAG.findall(_COMMENT.sub("", page)):
         elements += not end

@@ -1,4 +1,7 @@
-"""A browser that many pages share, replaced when it crashes or grows too large, and new browsers for single pages."""
+"""A browser that many pages share, and new browsers for single pages.
+
+The shared browser is replaced if it has crashed, uses too much memory, or has rendered many pages.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _MOST_RENDERED = 500
 
 
 class Pool:
-    """A pool that lends the shared browser to at most `workers` pages at a time."""
+    """A pool that lends a shared browser to at most `workers` pages at a time, and new browsers to single pages."""
 
     def __init__(self, launcher: Launcher, limits: Limits, workers: int) -> None:
         self._launcher = launcher

@@ -1,4 +1,4 @@
-"""Process information from /proc: parents, and the private memory of each process."""
+"""Process information from /proc: parents, and the memory of each process without mapped files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def family(root: int) -> list[int]:
 
 
 def family_memory(root: int) -> int:
-    """Return the number of bytes of private memory of a process and all its descendants."""
+    """Return the memory of a process and all its descendants in bytes, without mapped files."""
     return sum(map(_own_memory, family(root)))
 
 
 def _own_memory(pid: int) -> int:
-    """Return the bytes of a process's private memory, without shared pictures and the like; 0 if it has ended."""
+    """Return a process's memory in bytes, with shared memory but without mapped files; 0 if it has ended."""
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
         return sum(1024 * int(size) for size in _MADE.findall(status))

@@ -37,9 +37,9 @@ class Renderer:
     """A renderer of pages, up to `workers` at a time, in a browser without access to anything.
 
     `browser` is a path or a name on PATH, by default the browser that `find_browser` finds. Renders are stored in the
-    folder `cache`, by default the user's cache. Hangs and crashes, which may be specific to this machine, are
-    remembered only by this renderer. The constructor raises UserError if there is no browser, and opening the context
-    raises UserError if the browser does not work. Use a renderer from one event loop only.
+    folder `cache`, by default the user's cache. Timeouts and crashes may be specific to this machine, so they are not
+    stored; only this object remembers them. The constructor raises UserError if there is no browser, and opening the
+    context raises UserError if the browser does not work. Use a renderer from one event loop only.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Renderer:
         self.cage = ""
         """A description of the browser's isolation, such as `no network, own sandbox`; "" until the context is open."""
         self.repeated = 0
-        """Number of pages so far that were tried again in their own browser, as two loads differed or one failed."""
+        """Number of pages so far that were tried again in a browser of their own, after a load differed or failed."""
         self._executable = find_browser(browser)
         self._workers = workers
         self._limits = limits or Limits()
@@ -74,9 +74,9 @@ class Renderer:
 
     @property
     def environment(self) -> str:
-        """Everything that a picture depends on besides the page, with versions.
+        """The versions of everything that a picture depends on besides the page.
 
-        This is the browser, the assets with their fonts, this code, and Pillow, which draws placeholders.
+        This is the browser, the assets with their fonts, this code, Pillow (for placeholders), and unusual limits.
         """
         return self._environment
 
@@ -170,7 +170,7 @@ class Renderer:
         return None
 
     async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
-        """Return the page as seen in a dedicated browser, with more patience if two loads differ."""
+        """Return the page as seen in two loads in a dedicated browser. If they differ, try once more, patiently."""
         with suppress(VariesError):
             return await visit(chromium, page, window, self._limits)
         return await visit(chromium, page, window, self._limits, patient=True)

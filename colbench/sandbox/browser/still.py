@@ -49,20 +49,20 @@ _HOLD_STILL = """async function (within) {
   };
   within ? hold(within, ShadowRoot, DocumentFragment) : hold(document, Document, Document);
 }"""
-"""A JavaScript function that takes a shadow root, or no argument for the whole document.
+"""A JavaScript function that freezes a shadow root or, without an argument, the whole document.
 
 Afterwards, finite animations have ended, and infinite animations have not begun. Content that the browser would lay out
-only when it comes into view (`content-visibility: auto`) is laid out by an important style attribute. In a page, only
-an important rule of a shadow tree for its host or its slotted elements overrides such an attribute, and only a more
-specific rule overrides that rule. Hidden content remains hidden.
+only when it comes into view (`content-visibility: auto`) is laid out because the function sets an `!important` style
+attribute. Only an `!important` rule of a shadow tree, for its host or slotted elements, overrides this attribute, and
+the function overrides that rule with a more specific one. Hidden content remains hidden.
 
 The function reads properties through prototypes and not from the document and its elements, because an element that the
-page names `fonts` or `matches` would shadow the document's or element's own property.
+page names `fonts` or `matches` would shadow the property of the same name.
 """
 
 
 async def hold_still(page: Page, session: CDPSession, *, shadows: bool) -> None:
-    """Freeze the page, its frames and, with `shadows`, shadow trees that are closed to JavaScript."""
+    """Freeze the page and its frames; with `shadows`, also the shadow trees that are closed to JavaScript."""
     from playwright.async_api import Error
 
     await page.evaluate(f"({_HOLD_STILL})()")

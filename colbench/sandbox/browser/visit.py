@@ -1,4 +1,4 @@
-"""One page in a browser, loaded in its own context without access to anything else, and captured."""
+"""The capture of one page, which is loaded in its own browser context without access to anything else."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 _MOST_ADDRESS = 200
 """Maximum number of characters of a refused URL that are kept."""
 _MOST_LOOKS = 4
-"""Maximum number of pictures taken of a page that keeps changing."""
+"""Maximum number of attempts to capture or measure a page that keeps changing."""
 _LATER = 0.1
-"""Seconds by which resources are delayed in the second load of a page."""
+"""Seconds by which the first resource and each picture are delayed in the second load of a page."""
 _PATIENCE = 0.5
-"""Seconds between two pictures taken by a patient visitor."""
+"""Seconds before each picture that a patient visitor takes."""
 
 
 class TooBigError(Exception):
@@ -58,10 +58,10 @@ async def visit(
 ) -> Sight:
     """Return the page as it looks in two fresh contexts of this browser, which must agree.
 
-    The second context is another process of the browser. There the page arrives later, and its requests are answered in
-    another order. `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page
-    exceeds a size limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and
-    Playwright's Error if the page or the browser crashes.
+    The second context is another process of the browser. There, requests are answered later and in another order.
+    `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a size
+    limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and Playwright's Error
+    if the page or the browser crashes.
     """
     first = _Visitor(page, window, limits, pause=_PATIENCE if patient else 0.0)
     sight = await _bounded(chromium, first, first.see)
@@ -74,7 +74,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return the visitor's capture within the limits of one load; the visitor's context is always closed."""
+    """Return what `look` returns within the limits of one load, and close the visitor's context in any case."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -90,8 +90,8 @@ async def _bounded(
 class _Visitor:
     """A visitor that serves the page once, answers the page's requests, and captures the page.
 
-    `pause`: seconds before each picture. `late`: delay in seconds of the page's first request; the second request is
-    delayed by half of that, the third by a third.
+    `pause`: seconds before each picture. `late`: seconds by which the answer to the page's first request is delayed;
+    the second answer is delayed by half of that, the third by a third.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class _Visitor:
         return await self._picture(session, width, height, sight.picture) == sight.picture
 
     async def close(self) -> None:
-        """End the visit. Playwright cannot close a tab that is still being opened; then the visit ends itself."""
+        """End the visit. If its tab is still being opened, Playwright cannot close it; the visit does so afterwards."""
         from playwright.async_api import Error
 
         self._left = True
@@ -144,7 +144,7 @@ class _Visitor:
                 await self._context.close()
 
     async def _open(self, browser: Browser) -> tuple[CDPSession, int, int]:
-        """Load, freeze and measure the page; return the session for reading the page, and its width and full height."""
+        """Load and freeze the page. Return the session for reading it, the picture's width, and the page's height."""
         width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -190,7 +190,7 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Return the picture once two consecutive pictures are equal, or one is as expected.
+        """Return the first picture that is as expected or equal to the one before; after `_MOST_LOOKS`, the last one.
 
         On a busy machine, the first picture may lack what is drawn last.
         """
@@ -213,7 +213,7 @@ class _Visitor:
         return picture
 
     async def _answer(self, route: Route) -> None:
-        """Serve the page itself, once, and the assets that exist; refuse everything else."""
+        """Answer a request: serve the page itself, once, and assets; refuse everything else."""
         from playwright.async_api import Error
 
         with suppress(Error):  # the page is gone

@@ -24,7 +24,7 @@ class Window(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     scrollbar: int = 0
-    """Width in pixels that a page loses if it is taller than the window."""
+    """Width in pixels that a page loses to the scrollbar if it is taller than the window."""
     fills: bool = True
     """True if the picture of a page shorter than the window is as tall as the window."""
 
@@ -43,12 +43,12 @@ _CONTENT_HEIGHT = """() => {
   grown.forEach((each, number) => { each.style.height = before[number]; });
   return Math.max(Math.round(height), 1);
 }"""
-"""Script that returns the height of the root element as in Firefox; in Chromium, a page without a doctype fills the
-window."""
+"""A script that returns the height of the root element in Firefox. In Chromium, this element is at least as tall as the
+window if the page has no doctype."""
 
 
 async def fit(page: Page, session: CDPSession, window: Window) -> int:
-    """Return the width of the picture of a loaded page; the page is laid out again if it loses width."""
+    """Return the width of the picture of a loaded page. If the scrollbar takes width, lay out the page again."""
     if window.fills or await measure(page, session, window) <= window.height:
         return window.width
     width = window.width - window.scrollbar

@@ -1,7 +1,7 @@
-"""The process between the watchdog and an isolated agent, which starts bubblewrap, waits for it, and exits with it.
+"""A program that starts an isolated agent in bubblewrap, waits for it, and exits with the agent's exit code.
 
-This process remains outside the sandbox. It passes SIGTERM on, and forwards the agent's connections to the endpoint if
-there is one. It needs only the standard library. `colbench.sandbox.agent` writes the plan.
+Its process remains outside the sandbox. It passes SIGTERM on to the agent, and forwards the agent's connections to the
+endpoint, if one is set. It needs only the standard library. `colbench.sandbox.agent` writes the plan (its settings).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .agent_view import HOME, TOOLS, settings, view
 _PASSED = ("PATH", "LANG", "LANGUAGE", "TZ", "TERM", "PYTHONUNBUFFERED")
 """Environment variables that an agent always gets, in addition to `LC_…`."""
 _SETTINGS = "COLBENCH_"
-"""Prefix of the harness's own variables, which may name tasks."""
+"""Prefix of the harness's own variables, most of which an agent does not get because they may name tasks."""
 _INNER_ID = "65534"
 _NAMESPACES = (
     "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-cgroup-try", "--cap-drop", "ALL",
@@ -34,7 +34,7 @@ _ALONE = (
 )  # fmt: skip
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _IN, _OUT = 8, 9
-"""Descriptors that keep the agent's standard input and output; bubblewrap itself keeps neither open."""
+"""Descriptors that pass the agent's standard input and output through bubblewrap, which keeps neither of them open."""
 _SHELL = ("/bin/sh", "-c", f'exec "$@" <&{_IN} >&{_OUT} {_IN}<&- {_OUT}>&-', "agent")
 
 
@@ -53,7 +53,7 @@ class _Launch:
         self._given = [os.dup2(0, _IN), os.dup2(1, _OUT)]
         """Descriptors that bubblewrap inherits."""
         self._init = 0
-        """ID, outside the sandbox, of the sandbox's process 1."""
+        """The ID that the sandbox's process 1 has outside the sandbox."""
 
     def run(self, command: Sequence[str]) -> int:
         """Start the agent, forward its connections, and wait. Return its exit code; 128 + N if signal N ended it."""
@@ -79,7 +79,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Open the connection to the endpoint, after the namespaces exist and before the agent starts."""
+        """Make the endpoint reachable from the sandbox, after its namespaces exist and before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:
@@ -102,7 +102,7 @@ class _Launch:
         return [*options, "--seccomp", self._file(agent_filter())]
 
     def _as_the_user(self) -> list[str]:
-        """Return the options that give the agent the user's name, the network, and the graphics cards."""
+        """Return the options that let an agent run under the user's ID and use the graphics cards."""
         options = ["--uid", str(os.getuid()), "--gid", str(os.getgid())]
         for device in (path for pattern in _GPUS for path in glob.glob(pattern)):
             options += ["--dev-bind-try", device, device]
@@ -122,7 +122,7 @@ class _Launch:
         ]
 
     def _file(self, content: bytes) -> str:
-        """Return a descriptor from which bubblewrap reads this content."""
+        """Return the number of a new descriptor from which bubblewrap reads this content."""
         file = os.memfd_create("colbench")
         os.write(file, content)
         os.lseek(file, 0, os.SEEK_SET)
@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends in this process: that the agent closes them is noticed only if nobody else holds them."""
+    """Close these pipe ends in this process. Otherwise, nobody would notice when the agent closes its copies."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

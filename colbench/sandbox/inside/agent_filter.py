@@ -1,11 +1,11 @@
-"""The seccomp filter of an agent: a short deny-list for what namespaces and the view of the files still permit.
+"""The seccomp filter of an agent: a deny-list of harmful system calls that the rest of the isolation would permit.
 
 - Only Unix, IP and netlink sockets are allowed: AF_VSOCK, for example, connects a virtual machine to its host in any
   network namespace. io_uring could create other sockets without passing the filter.
 - Keys of the kernel's key rings belong to the user, not to a namespace.
 - ptrace could stop bubblewrap's own process in the sandbox.
 - bpf, perf and userfaultfd are used in many attacks on the kernel.
-- Calls of other architectures (32-bit) have other numbers, so they are denied.
+- Calls of other architectures (32-bit) have other numbers, so all of them are denied.
 """
 
 from __future__ import annotations

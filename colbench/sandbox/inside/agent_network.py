@@ -1,7 +1,7 @@
 """The only way out of an agent's network: a socket that listens inside the sandbox and is served outside.
 
-The agent's network namespace has a loopback device and nothing else. A child process that joins the namespace creates
-the socket there and passes it out. This process forwards every connection on the socket to the endpoint only.
+The agent's network namespace has a loopback device and nothing else. A child of this process joins the namespace,
+creates the socket there, and passes it to this process, which forwards every connection to the endpoint.
 See setns(2), ioctl_ns(2), netdevice(7).
 """
 
@@ -31,10 +31,10 @@ _GET_FLAGS, _SET_ADDRESS, _UP, _LOOPBACK_INDEX = 0x8913, 0x8916, 1, 1
 
 
 def listen(process: int, host: str, port: int) -> socket.socket:
-    """Return a socket that listens at the endpoint's address in the network namespace of a child process.
+    """Return a socket that listens at the endpoint's address in the network namespace of a process.
 
-    Inside, a host name resolves to 127.0.0.1; an IP address is added to the loopback device. Raises OSError if the
-    kernel refuses.
+    If the endpoint is a host name, it resolves to 127.0.0.1 in the sandbox; an IP address is added to the loopback
+    device. Raises OSError if the kernel refuses.
     """
     ours, theirs = socket.socketpair()
     child = os.fork()
@@ -128,7 +128,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 def _bind(listener: socket.socket, address: str, port: int) -> None:
-    """Bind the socket, once the kernel has set up a new IPv6 address. Raises OSError if the kernel refuses."""
+    """Bind the socket; wait until the kernel has set up a new IPv6 address. Raises OSError if the kernel refuses."""
     deadline = time.monotonic() + _BIND_SECONDS
     while True:
         try:

@@ -1,6 +1,7 @@
-"""The files that an agent sees, as options of bubblewrap: visible files without hidden ones. The closest rule counts.
+"""The files that an agent sees, as options of bubblewrap.
 
-The view is computed when an agent starts, so that run folders created after the sandbox was set up are hidden, too.
+Each rule for a path also covers everything below the path that has no rule of its own. The options are computed when an
+agent starts, so that run folders created after the sandbox was set up are hidden, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ HOME = "/tmp/home"  # noqa: S108 - in a /tmp of its own
 TOOLS = ("COLBENCH_VLLM", "COLBENCH_BROWSER")
 """Variables, each of which names a program that an agent may start."""
 SHOW, WRITE, PRIVATE, HIDE = "show", "write", "private", "hide"
-"""Rules for a path: read, read and write, a private empty folder, or nothing."""
+"""Rules for a path: the agent can read it, can read and write it, has an empty folder there, or does not see it."""
 _OPTIONS = {
     SHOW: lambda path: ["--ro-bind", path, path],
     WRITE: lambda path: ["--bind", path, path],
@@ -23,11 +24,10 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return the options that show these files and folders by their rules, and those that write-protect hidden folders.
+    """Return the options that apply the rules, and the options that write-protect the places of hidden folders.
 
-    `shown`: the rule of each path: SHOW (read-only), WRITE, PRIVATE (an empty folder of the agent's own) or HIDE.
-    `links`: symbolic links on these paths, each as path and target. Options that create files in the view go between
-    the two results.
+    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. Options that create
+    further files in the view go between the two results.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -48,10 +48,10 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 
 
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Show the entries of a folder one by one if one of them is a hidden file.
+    """Change the rules so that a folder with a hidden file is shown entry by entry, without that file.
 
-    Return such folders, and the symbolic links in them. A mask on the file itself would vanish if another file replaced
-    it under the same name.
+    Return these folders, and the symbolic links in them. A rule that hid only the file would fail if another file
+    replaced the file under the same name.
     """
     links = []
     folders = {
@@ -70,7 +70,7 @@ def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]
 
 
 def settings(host: str, number: str) -> dict[str, str]:
-    """Return the generated files of /etc: one user, no name servers, and the address of the endpoint's name."""
+    """Return the generated files of /etc by path. They set one user, no name servers, and the endpoint's address."""
     names = " ".join(dict.fromkeys(["localhost", *([host] if not _is_address(host) else [])]))
     return {
         "/etc/passwd": f"agent:x:{number}:{number}:agent:{HOME}:/bin/sh\n",

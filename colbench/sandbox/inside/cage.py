@@ -1,8 +1,8 @@
-"""The process that becomes the browser. It first isolates itself, and it ends with the process that started it.
+"""A program that isolates itself and then becomes the browser. The browser ends with the process that started it.
 
-With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. It is in
-a network namespace without a network. It is an ordinary user of a user namespace, so that the browser's own sandbox
-works even if root starts the browser. See unshare(2), pid_namespaces(7), prctl(2).
+With `namespaces`, the browser is process 1 of a new process namespace, so that its children do not outlive it. Its
+network namespace has no network. It is an ordinary user of a user namespace, so that the browser's own sandbox works
+even if root starts the browser. See unshare(2), pid_namespaces(7), prctl(2).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser, or wait for the browser and exit with its exit code."""
+    """Become the browser; with `namespaces`, a child becomes the browser, and this process waits and exits with it."""
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))
@@ -33,10 +33,10 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
 
 
 def _enter_namespaces(parent: int) -> None:
-    """Return in a child that is process 1 of the namespace; this process waits for the child and exits with it.
+    """Enter new namespaces; return in a child that is their process 1. This process waits for it and exits with it.
 
-    The child cannot see its parent. A pipe to which nothing is written tells the child if the parent died before the
-    death signal was set up.
+    The child cannot see its parent. If the parent died before the child set up its death signal, the child learns it
+    from a pipe, whose other end only the parent holds.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)

@@ -1,11 +1,11 @@
-"""One candidate: it reads its job from a socket, runs every call, and writes one line for each call.
+"""The process of one candidate, which reads its job from a socket, runs every call, and writes one line for each call.
 
 The first line is written before any of the candidate's code runs: `invalid<TAB>JSON string` if the source does not
-compile, `same` if the calls would have equal results in both namespaces, else `apart`. Then one line per call:
-`value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
+compile, `same` if the calls certainly have equal results in the namespaces `module` and `split`, else `apart`. Then one
+line per call: `value<TAB>encoded value` or `error<TAB>JSON string`. All lines are ASCII.
 
-The process that runs this code is already isolated and exits afterwards. Its output after the first line is not
-trusted. The process knows no expected values, so the worst it can do is give wrong answers. It does not report times.
+The process is isolated before it runs this code, and exits afterwards. Its output after the first line is not trusted.
+The process knows no expected values, so the worst it can do is give wrong answers. It does not report times.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _outcome(code: CodeType, call: CodeType | str, namespace: Callable[[], Any])
 
 
 def _described(error: BaseException) -> str:
-    """Return an error's type and message as a JSON string; the candidate's own code may compute the message."""
+    """Return an error's type and message as a JSON string. Computing the message may run the candidate's own code."""
     kind = type(error)
     name = "ValueError" if kind is UnsupportedValueError else class_name(kind)
     try:

@@ -1,7 +1,7 @@
-"""A shifted clock for a rehearsal, under which a reference that reads the time returns a different value.
+"""A shifted clock for the second run of a reference, to find values that depend on the time.
 
-Only the common Python functions for time are shifted; a reference that reads the time in another way is detected by the
-time that passes between its two runs.
+Only the common Python functions for time are shifted. If a reference reads the time in another way, its values differ
+because time passes between the two runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def shift_clock(seconds: float) -> None:
 
 
 class _StandIn(type):
-    """A metaclass that also accepts instances of the replaced class as instances."""
+    """A metaclass of a class that replaces its base class: instances of the base class count as its instances."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.__mro__[1])

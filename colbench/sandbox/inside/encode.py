@@ -1,9 +1,9 @@
 """A value as tagged JSON, written inside the sandbox and read by `colbench.sandbox.values`.
 
-None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag. Subclasses are
-read through the unbound methods of the class they derive from, so that a subclass of list is still a list. Values that
-are not data (functions, iterators, objects of the answer's own classes) become `{"opaque": type name}`, which is not
-equal to anything.
+None, bool, int, float, str and list are plain JSON; everything else is an object with one key, its tag. An instance of
+a subclass of list is encoded as a list, through the methods of list, so that methods that the subclass overrides do not
+run; likewise for other types. Values that are not data (functions, iterators, objects of the answer's own classes)
+become `{"opaque": type name}`, which is not equal to anything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_NODES = 200_000
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 20
 PLAIN_BITS = 64
-"""Length in bits above which integers are written in hexadecimal, in linear time and without a limit on digits."""
+"""Maximum length in bits of an integer written in decimal. Longer ones are hexadecimal, which takes linear time."""
 
 _SCALARS = frozenset({type(None), bool, int, float, str})
 _dumps = json.JSONEncoder(check_circular=False).encode
@@ -44,7 +44,7 @@ def _full_name(kind: type) -> tuple[str, str]:
 
 
 def _importable(kind: type) -> bool:
-    """Return True if a loaded module contains the class under the class's own name."""
+    """Return True if the class can be found in its module, which must be loaded, under its own name."""
     module, name = _full_name(kind)
     return getattr(sys.modules.get(module), name, None) is kind
 
@@ -62,7 +62,7 @@ def encode(value: object) -> str:
 
 
 class _Encoder:
-    """A builder of the tree of one value, which counts the nodes of the tree."""
+    """A builder of the JSON tree of one value, which limits the number and depth of the tree's nodes."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -82,7 +82,7 @@ class _Encoder:
         return _by_module(self, value, depth)
 
     def items(self, values: Iterable[Any], depth: int) -> list[Any]:
-        """Return the trees of all values; a list of short scalars is its own tree."""
+        """Return the trees of all values. Raises UnsupportedValueError if the whole tree becomes too large."""
         values = list(values)
         self.nodes += len(values)
         if self.nodes > MAX_NODES:
@@ -103,7 +103,10 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Encode a type of a module that is slow to import; the type is recognized by name if the module is loaded."""
+    """Encode a value whose type is in a module that is slow to import, such as numpy; encode others as opaque.
+
+    The type is recognized by name, and only if its module is loaded.
+    """
     for base in _mro(type(value)):
         write = _LAZY_WRITERS.get(_full_name(base))
         if write is not None and _importable(base):

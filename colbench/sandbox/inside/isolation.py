@@ -1,7 +1,7 @@
-"""The isolation of the fork server by the mechanisms of its tier, which happens once, before any candidate.
+"""The isolation of the fork server by the mechanisms of its tier. It happens once, before any candidate.
 
-`enter` comes first and changes what the process sees (its namespaces). `confine` comes after the last import and
-removes the permissions of the process. With bubblewrap, the namespaces already exist when this code runs.
+`enter` comes first and moves the process into namespaces, unless bubblewrap has already done so. `confine` comes after
+the last import and removes the permissions of the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Create namespaces if this tier creates them itself. Raises OSError if the kernel refuses."""
+    """Create and enter namespaces if this tier needs it. Raises OSError if the kernel refuses."""
     die_with_parent()
     if setup["unshare"]:
         namespaces.enter(setup["visible"], setup["hidden"], setup["packages"])

@@ -18,7 +18,7 @@ _READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 """Number of kinds of file access that each Landlock version supports; later versions support 16."""
 _NETWORK, _SCOPES = 0b11, 0b11
-"""Binding and connecting TCP (version 4); abstract sockets and signals (version 6)."""
+"""Further access that Landlock refuses: to TCP (from version 4), and to abstract sockets and signals (version 6)."""
 
 
 def version() -> int:

@@ -51,7 +51,10 @@ def zone_files() -> dict[str, bytes]:
 
 
 def _modules(top: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytecode of each module, or its source if there is no bytecode, and let finders cache all folders."""
+    """Yield the path and content of each module's bytecode or, if it has no bytecode, of its source.
+
+    This also makes Python's finders cache the contents of all folders.
+    """
     for folder, below, files in os.walk(top):
         below[:] = [name for name in below if name not in _LEFT_OUT]
         if (finder := pkgutil.get_importer(folder)) is not None:

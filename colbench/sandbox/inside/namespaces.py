@@ -15,8 +15,8 @@ from .system import mount, prctl, syscall, unshare
 _NEW_ROOT = "/tmp"  # noqa: S108  # a mount point that every machine has; hidden by a fresh tmpfs
 _NEW_MOUNTS, _NEW_UTS, _NEW_IPC, _NEW_USER = 0x20000, 0x4000000, 0x8000000, 0x10000000
 _NEW_PIDS, _NEW_NET, _NEW_CGROUP = 0x20000000, 0x40000000, 0x2000000
-_BIND, _RECURSIVE, _PRIVATE, _NOSUID, _NODEV, _READ_ONLY = 4096, 16384, 1 << 18, 2, 4, 1
-_REMOUNT, _DETACH = 32, 2
+_BIND, _RECURSIVE, _PRIVATE, _NOSUID, _NODEV = 4096, 16384, 1 << 18, 2, 4
+_DETACH = 2
 _MOUNT_SETATTR, _AT_RECURSIVE, _AT_FDCWD = 442, 0x8000, -100
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _UMOUNT2 = {"x86_64": 166, "aarch64": 39}
@@ -28,9 +28,9 @@ _INNER_ID = 65534
 def enter(visible: list[str], hidden: list[str], packages: list[str]) -> None:
     """Move into new namespaces that contain only the visible paths, read-only.
 
-    The hidden folders, which are inside visible ones, are empty there, except for the packages. The function returns in
-    a child that is process 1 of the namespace; this process waits for the child and exits with it. Raises OSError,
-    which names the refused step, if the kernel refuses.
+    The hidden folders, which are inside visible ones, appear empty, except for the packages. The function returns in a
+    child that is process 1 of the namespaces; this process waits for the child and exits with its exit code. Raises
+    OSError, which names the refused step, if the kernel refuses.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_MOUNTS | _NEW_PIDS | _NEW_NET | _NEW_IPC | _NEW_UTS | _NEW_CGROUP)

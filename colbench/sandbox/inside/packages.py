@@ -1,4 +1,4 @@
-"""The import of the installed packages that are visible, and of no others in the same folder."""
+"""An import finder for the visible packages, which does not find other packages in the same folders."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class ShownPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module if its name is on the list."""
+        """Return the spec of a top-level module if its name is on the list, else None."""
         found = path is None and fullname in self.names
         return PathFinder.find_spec(fullname, self.folders, target) if found else None
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
-        """Return distributions, for packages that look up their own version."""
+        """Return the distributions in the folders, for packages that look up their own version."""
         from importlib.metadata import DistributionFinder, MetadataPathFinder
 
         own = DistributionFinder.Context(name=context.name, path=self.folders)

@@ -1,7 +1,7 @@
-"""The decision whether a source behaves the same as a module and with globals separate from locals.
+"""A test whether a source gives the same results in both namespaces: `module`, and `split` (see `jobs`).
 
-If it does, one run covers both namespaces. The decision is made from the bytecode before a run, and is conservative:
-anything that could look up a name in a way that the bytecode does not show counts as dependent on the namespace.
+If it does, one run covers both. The test examines the bytecode before a run. It is conservative: a source that could
+look up a name in a way that the bytecode does not show counts as different.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _REFLECTION = frozenset((
     "currentframe", "stack", "trace", "modules", "f_globals", "f_locals", "f_back",
     "tb_frame", "gi_frame", "cr_frame", "ag_frame", "*",
 ))  # fmt: skip
-"""Builtins and attributes that give access to a dictionary of globals, and the import of all names."""
+"""Names with which code can look up variables in a way that the bytecode does not show; `*` imports all names."""
 _PLAIN_DUNDERS = frozenset((
     "__name__", "__doc__", "__annotations__", "__module__", "__qualname__",
     "__init__", "__str__", "__repr__", "__eq__", "__hash__",
@@ -33,7 +33,7 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
     """Return True if the calls certainly have equal results in both namespaces.
 
-    `code` is the compiled source; a call that is still a string could not be compiled and is never certain.
+    `code` is the compiled source. A call that is a string was not compiled, so its results are never certain.
     """
     if any(isinstance(call, str) or _inner(call) for call in calls):
         return False

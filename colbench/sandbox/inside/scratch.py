@@ -28,8 +28,8 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 class Scratch:
     """The names of the files in memory, and replacements for functions in `os` and `io`.
 
-    `visible` paths of the host can be read. `held` has the content of host files, for a tier that cannot open files. A
-    file opened for reading shows its content at that time.
+    `visible` paths of the host can be read. `held` contains host files by path, for a tier that cannot open files. A
+    file that is opened for reading is a copy of the content at that time.
     """
 
     def __init__(self, visible: list[str], held: Mapping[str, bytes]) -> None:
@@ -249,7 +249,7 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a file of the host. Raises PermissionError for writing, FileNotFoundError if it is not readable."""
+        """Open a file of the host. Raises PermissionError if it is for writing, FileNotFoundError if not readable."""
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:

@@ -33,7 +33,8 @@ _NEW_NAMESPACES = 0x7E020000
 _FCNTL = (0, 1, 2, 3, 4, 1030)
 """Commands that duplicate descriptors or handle flags, but not F_SETOWN, which sends signals to other processes."""
 _IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""Requests for terminal size and mode, number of bytes to read, blocking, and close-on-exec."""
+"""Requests that read the terminal's size and mode and the number of available bytes, or set blocking or close-on-exec.
+"""
 
 
 def _allow() -> list[Instruction]:
@@ -45,7 +46,7 @@ def _fail(code: int) -> list[Instruction]:
 
 
 def _require(argument: int, values: Iterable[int], mask: int = 0xFFFFFFFF) -> list[Instruction]:
-    """Fall through if the low half of the argument, masked, is one of the values; fail with EPERM otherwise."""
+    """Return a check that fails with EPERM unless the argument's lower 32 bits, masked, are one of the values."""
     values = list(values)
     tests = [(_IF_EQUAL, len(values) - n, 0, value) for n, value in enumerate(values)]
     load = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * argument)
@@ -104,7 +105,7 @@ def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes
 
 
 def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
-    """Return the call number at which each action starts, in order; calls between the known numbers fail with EPERM."""
+    """Return intervals of call numbers, each as first number and action. Calls with unknown numbers fail with EPERM."""
     starts: list[tuple[int, list[Instruction]]] = [(0, _fail(errno.EPERM))]
     for number in range(max(actions) + 2):
         action = actions.get(number, _fail(errno.EPERM))
@@ -114,7 +115,7 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Return a binary search over the intervals: for a call number in the upper half, jump over the lower half."""
+    """Return a program that finds a call number's interval by binary search and performs the interval's action."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2

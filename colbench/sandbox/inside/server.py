@@ -1,11 +1,13 @@
 """The fork server: one process for each worker, which forks one child for each candidate.
 
 The server never sees a job. The harness passes it the socket on which a job waits; the child reads the job and answers
-there, so the server's memory contains nothing of one candidate that another candidate could find. The control socket
-carries only the setup (once) and `run` with a job's socket, and in return `ready` or `failed`, and the reason why each
-child ended. To cancel a job, the harness closes the job's socket. A child gets several calls and the budget of one
-call: CPU time, wall-clock time, threads started. Every call that the child finished therefore stayed within the budget,
-whatever the child reports.
+there, so the server's memory contains nothing of one candidate that another candidate could find. On the control
+socket, the harness sends the setup (once), which the server answers with `ready` or `failed`. Then it sends `run` with
+the socket of each job, which the server answers with the reason why the child ended. To cancel a job, the harness
+closes the job's socket.
+
+All calls of a child share the budget of one call: CPU time, wall-clock time, threads started. Every call that the child
+finishes has therefore stayed within the budget, whatever the child reports.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ class Server:
         self.control.send(f"{reason or 'ended'} {status}".encode())
 
     def become_candidate(self, connection: int) -> NoReturn:
-        """Drop what belongs to the server, run the job and exit. Called in the child; never returns into the server."""
+        """Turn a new child into a candidate: close what belongs to the server, run the job, and exit."""
         try:
             self.control.close()
             if self.threads:
@@ -119,7 +121,10 @@ class Server:
             os._exit(0)
 
     def watch(self, child: int, connection: int) -> str:
-        """Wait for the child to end; kill it if its budget is used up or the harness hangs up. Return the reason."""
+        """Wait for the child to end; kill it if it uses up its budget or the harness hangs up.
+
+        Return the reason why it was killed; "" if it ended by itself.
+        """
         descriptor = os.pidfd_open(child)
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -143,7 +148,10 @@ class Server:
             os.close(descriptor)
 
     def attend(self, ready: dict[int, int]) -> str:
-        """Count a thread that waits to be started. Return why the child must be killed instead, else ""."""
+        """Let a waiting thread start. Return why the child must be killed instead; "" if it need not be.
+
+        The reason is `threads` if the child has started too many, or `hung-up` if the harness has closed a socket.
+        """
         if self.threads and self.threads.descriptor in ready:
             if self.threads.started == self.most_threads:
                 return "threads"
@@ -158,7 +166,7 @@ class Server:
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the minimum number of seconds until a budget can be used up, with a thread on every core."""
+        """Return the seconds until the child can use up a budget at the earliest, with a busy thread on every core."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 

@@ -34,7 +34,7 @@ CHECKED = """
 ABSENT = """
     clone3 435 435, openat2 437 437
 """
-"""Calls that fail as if they did not exist, because their arguments are in memory, which a filter cannot read."""
+"""Calls that a candidate finds missing. Their arguments are in memory, where a filter cannot check them."""
 
 _COLUMN = {"x86_64": 0, "aarch64": 1}
 

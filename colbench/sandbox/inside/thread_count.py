@@ -1,7 +1,7 @@
-"""A count of the threads that a child starts, which works under any user; see seccomp_unotify(2).
+"""A count of the threads that a child starts; see seccomp_unotify(2).
 
-A filter with one rule makes the kernel suspend every `clone` of a thread until this process has answered. RLIMIT_NPROC
-would not work: it does not limit root, and it counts the user's other processes.
+A seccomp filter makes the kernel suspend every start of a thread until this process has counted and allowed it.
+RLIMIT_NPROC would not work: it does not limit root, and it counts the user's other processes.
 """
 
 from __future__ import annotations

@@ -26,20 +26,20 @@ class Difference(Struct, frozen=True, kw_only=True):
     mean: Estimate
     test: Significance
     only_mine: int | None = None
-    """The number of tasks that only this entry solved; only for McNemar's test."""
+    """The number of tasks that only this entry solved; None unless the test is McNemar's."""
     only_theirs: int | None = None
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """The number of tasks on which this entry has the higher value; see `colbench.stats.comparison.TIE_RULE`."""
+    """The numbers of tasks that this entry wins, loses and ties: its share of pairs won is above, below or at 1/2."""
 
     won: int
     lost: int
     tied: int
     rate: Estimate
-    """The mean over tasks of the share of pairs of trials that this entry wins; ties count half."""
+    """The share of pairs of trials that this entry wins, averaged over tasks; see `stats.comparison.TIE_RULE`."""
     test: Significance
-    """The sign test of wins against losses; ties do not count."""
+    """The sign test of tasks won against tasks lost; ties do not count."""
 
 
 class Comparison(Struct, frozen=True, kw_only=True):

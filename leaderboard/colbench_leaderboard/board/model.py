@@ -1,4 +1,4 @@
-"""The numbers of the boards of a store, as frozen values: everything that the site and the downloads show.
+"""Data classes for the boards of a store.
 
 A board contains the entries of one track that were verified on the same tasks of one domain and so can be compared.
 `standings.read_standings` reads boards from a store, and checks every file against the hash that names it;
@@ -22,7 +22,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     """The place, counted from 1; entries with the same mean share a place."""
     low: int
     high: int
-    """The 95% interval of the place, by a joint bootstrap over the tasks of all ranked entries."""
+    """`low` to `high` is the 95% interval of the place; see `colbench.stats.ranks.Places`."""
     words: str
     """A sentence about the entries from which this one is not separable."""
 
@@ -39,19 +39,19 @@ class Row(Struct, frozen=True, kw_only=True):
     trained_on_colbench: bool
     human_in_the_loop: bool
     agent_process: str
-    """The agent's kind of process, as stated in the bundle, such as "in-process"; "not stated" for old bundles."""
+    """The kind of process that ran the agent, as stated in the bundle, such as "in-process"; else "not stated"."""
     tier: Tier
-    """Tier of the receipt; T3 if `rerun` agrees."""
+    """T3 if the maintainers ran the system, too, and their results agree; else the tier of the receipt."""
     rerun: str
-    """The digest of the bundle of the maintainers' own run of the system; "" if there is none."""
+    """The digest of the bundle in which the maintainers ran this system themselves; "" if they did not."""
     reruns: str
-    """For a rerun, the digest of the entry whose system was run again; "" for all others."""
+    """For a maintainers' run, the digest of the entry whose system was run; "" for all others."""
     flags: tuple[str, ...]
-    """Rules that flagged the entry, each once; among them `rerun.differs` if the maintainers' run does not agree."""
+    """Rules that flagged the entry, each once; `rerun.differs` is one if the maintainers' run does not agree."""
     pending: tuple[Finding, ...]
-    """Flags that require a keeper's decision before the entry has a rank; see `verify.findings.awaits_decision`."""
+    """Flags that a keeper must decide about before the entry has a rank; see `verify.findings.awaits_decision`."""
     rank: Rank | None
-    """None for a flagged entry that awaits a decision, a reference line, or a maintainers' run."""
+    """None for an entry with pending flags, a reference line, or a maintainers' run."""
     date: str
     """Date of acceptance: YYYY-MM-DD."""
     trials: int
@@ -77,7 +77,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The score of the reference as an answer: 1 by definition, which `colbench tasks validate` checks."""
+    """The score of an answer that equals the reference: 1 by definition (`colbench tasks validate` checks this)."""
 
     name: str = "reference"
     value: float = 1.0
@@ -86,7 +86,7 @@ class Ceiling(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """The entries of a track on the same tasks."""
+    """All entries of one track that were verified on the same tasks."""
 
     key: str
     """The board's name in URLs: track, domain and the first 16 digits of the tasks' hash, joined by hyphens."""
@@ -104,9 +104,9 @@ class Board(Struct, frozen=True, kw_only=True):
     """Unranked rows, the best first: the reference lines, and the maintainers' own runs."""
     ceiling: Ceiling
     least_detectable: float | None
-    """The smallest difference of two means that would be significant (two-sided, 5%) in 4 of 5 cases.
+    """The smallest true difference of two means that would be significant (two-sided, 5%) in 4 of 5 cases.
 
-    This is the median over all pairs of ranked entries; None for fewer than two entries."""
+    It is the median over all pairs of ranked entries; None if there are fewer than two."""
 
     @property
     def everyone(self) -> tuple[Row, ...]:
@@ -123,7 +123,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     accepted: Record
     """The last record that accepted the entry."""
     current: Record
-    """The record that names the current receipt: accepted, rescored or kept."""
+    """The record that names the current receipt; its decision is accepted, rescored or kept."""
     submission: Submission
     lock: Lock
     receipt: Receipt
@@ -131,7 +131,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Delta(Struct, frozen=True, kw_only=True):
-    """The effect of a rescoring; published with the entry."""
+    """How a rescoring changed an entry's scores; published with the entry."""
 
     record: int
     """Number of the log record about the rescoring."""
@@ -157,13 +157,13 @@ class Reported(Struct, frozen=True, kw_only=True):
 
 
 class Standings(Struct, frozen=True, kw_only=True):
-    """Everything that a store contains."""
+    """The boards, the entries and the log of a store, and the paper's table."""
 
     head: str
     """SHA-256 of the log's last line. Anyone who saves this hash can detect later changes to the log."""
     records: tuple[Record, ...]
     boards: tuple[Board, ...]
-    """The boards: the standard track before the open one, then by domain."""
+    """The boards of the standard track, then those of the open track; within a track, sorted by domain."""
     entries: dict[str, Entry]
     """The entries on all boards, by digest."""
     deltas: tuple[Delta, ...]

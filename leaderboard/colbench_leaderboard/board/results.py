@@ -1,4 +1,4 @@
-"""Results by task: the cells of every entry on a board, in compact arrays."""
+"""Results by task: the scores of every entry on a board, in compact arrays."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class TaskResult(Struct, frozen=True, kw_only=True):
 
 
 class Results:
-    """The cells of one board's entries; each entry has arrays of shape (tasks, trials)."""
+    """The results of the entries on one board; each entry has arrays of shape (tasks, trials)."""
 
     def __init__(self, tasks: tuple[str, ...], bounds: tuple[float, float]) -> None:
         self.tasks = tasks
         self.bounds = bounds
-        """The smallest and the largest possible value."""
+        """The smallest and the largest possible value of the domain's primary metric."""
         self._index = {task: index for index, task in enumerate(tasks)}
         self._cells: dict[str, dict[str, Floats]] = {}
 

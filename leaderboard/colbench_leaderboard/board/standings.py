@@ -53,8 +53,8 @@ RERUN_DIFFERS = Finding(
 def read_standings(store: Path, head: str | None = None) -> Standings:
     """Read the standings of a store from the log and from the files that the log names by hash.
 
-    `head`: a head of the log saved earlier. Raises DataError if the log is inconsistent, or a file is missing or does
-    not match its hash.
+    `head`: the hash of the log's last line at an earlier time. Raises DataError if the log is inconsistent or no longer
+    contains that line, or if a file is missing or does not match its hash.
     """
     log = read_log(store, head)
     first = {record.bundle: record for record in log.records if record.decision == "accepted"}
@@ -98,7 +98,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
 
 
 def _board(store: Path, entries: Sequence[Entry]) -> Board:
-    """Return the board of entries on the same tasks."""
+    """Return the board of these entries, which are of one track and on the same tasks."""
     first, domain = entries[0], entries[0].summary.domain
     results = read_results(store, domain, [(each.current, each.receipt) for each in entries])
     reruns = {each.accepted.reruns: each for each in entries if each.accepted.reruns}
@@ -165,13 +165,13 @@ def _trust(entry: Entry, rerun: Entry | None, results: Results) -> _Trust:
 
 
 def _order(row: Row) -> tuple[float, ...]:
-    """Return the sort key: place, value, success; ties keep the order of acceptance."""
+    """Return the key by which rows are sorted: place, value, success. Equal rows keep their order."""
     success = row.success.mean if row.success else 0.0
     return (row.rank.place if row.rank else 0, -row.value.mean, -success)
 
 
 def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float | None]:
-    """Return the places of entries, and the smallest detectable difference of a typical pair."""
+    """Return the ranks of these entries, and `Board.least_detectable`."""
     import numpy as np
 
     from colbench.stats import rounded

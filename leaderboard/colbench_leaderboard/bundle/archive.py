@@ -1,8 +1,8 @@
 """Bundles as `.tar.gz` archives: written reproducibly, and unpacked as a stream without trusting the content.
 
-Unpacking accepts archives from `write` and from common tools. An archive must be exactly one gzip stream of plain files
-with short names, without links, devices, sparse files or extended headers, and must not expand to more bytes than
-allowed.
+Unpacking accepts archives from `write` and from common tools. An archive must be exactly one gzip stream. It may
+contain only plain files with short names: no links, devices, sparse files or extended headers. Its unpacked size is
+limited.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def write(path: Path, files: Iterable[tuple[str, Path]], level: int = 9) -> None:
-    """Write an archive of files under the given names; the same contents give the same bytes on any machine.
+    """Write an archive of files, given as (name, path); the same contents give the same bytes on any machine.
 
     `level`: compression level, 1 to 9.
     """
@@ -131,7 +131,7 @@ class Expanded:
 
 
 def _members(stream: Expanded) -> Iterator[Header]:
-    """Yield the members in order; the content of each must be read with `_content` before the next.
+    """Yield the members in order; the caller must read each one's content with `_content` before the next.
 
     Raises Refused: `archive.kind`, `archive.link`, `archive.damaged`.
     """
@@ -165,7 +165,7 @@ def _header(block: bytes) -> Header:
     name = f"{prefix}/{name}" if prefix else name
     total = sum(block[:148]) + 8 * 32 + sum(block[156:])
     if _octal(block[148:156], name) != total:
-        raise Refused("archive.damaged", "a header's checksum is wrong", file=name)
+        raise Refused("archive.damaged", "its header has a wrong checksum", file=name)
     kind = block[156:157]
     if kind not in (b"0", b"\0", b"5"):
         what = KINDS.get(kind, "neither a plain file nor a folder")
@@ -174,7 +174,7 @@ def _header(block: bytes) -> Header:
         raise Refused(rule, f"it is {what}{hint}", file=name)
     size = _octal(block[124:136], name)
     if kind == b"5" and size:
-        raise Refused("archive.damaged", "a folder with content", file=name)
+        raise Refused("archive.damaged", "it is a folder, but has content", file=name)
     return Header(name, size, kind == b"5")
 
 
@@ -185,5 +185,5 @@ def _text(field: bytes) -> str:
 def _octal(field: bytes, name: str) -> int:
     digits = field.strip(b" \0")
     if not digits or any(digit not in b"01234567" for digit in digits):
-        raise Refused("archive.damaged", "a header with an invalid number", file=name)
+        raise Refused("archive.damaged", "its header has an invalid number", file=name)
     return int(digits, 8)

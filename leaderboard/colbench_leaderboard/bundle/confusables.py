@@ -1,4 +1,4 @@
-"""Unicode's complete table of confusable characters (UTS 39): the characters that each character looks like."""
+"""Unicode's complete table of confusable characters (UTS 39): which characters look like which others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources import files
 
 @cache
 def prototypes() -> Mapping[int, str]:
-    """Return the characters that each confusable code point looks like, as a table for `str.translate`."""
+    """Return a table for `str.translate` that replaces each confusable character by those it looks like."""
     table = files("colbench_leaderboard.bundle").joinpath("unicode", "confusables.txt.xz")
     lines = lzma.decompress(table.read_bytes()).decode("utf-8").splitlines()
     rows = (line.split(";") for line in lines if line and not line.startswith("#"))

@@ -1,4 +1,4 @@
-"""The draft of a bundle: the parts of a run to publish, and every reason why the run cannot be published."""
+"""The draft of a bundle: the parts of a run that would be published, or every reason why it cannot be."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from colbench_leaderboard.bundle.schema import Lock, LockedTasks, Submission
 from colbench_leaderboard.bundle.tracks import departures
 
 NAMED = 5
-"""Maximum number of cells that an error names."""
+"""Maximum number of missing dialogues that an error names."""
 
 
 class Draft(NamedTuple):
@@ -48,10 +48,10 @@ class Draft(NamedTuple):
 
 
 def draft(run: Path, submission: Submission) -> Draft:
-    """Draft the bundle of a run's folder.
+    """Return the draft of the bundle of a run's folder.
 
-    Raises UserError with all reasons if the run cannot be published: mixed configurations, an unfinished grid, a breach
-    of the track's rules.
+    Raises UserError, with all reasons, if the run cannot be published: it mixes configurations, lacks dialogues, or
+    breaks the track's rules.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -81,14 +81,14 @@ def draft(run: Path, submission: Submission) -> Draft:
 
 
 def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
-    """Yield the keys of the cells of a run by task and trial."""
+    """Yield the keys of a run's dialogues, in the order of tasks and trials."""
     for task in sorted(tasks, key=lambda task: task.id):
         for trial in range(record.config.trials):
             yield cell_key(task.id, task.hash, trial, record.digest)
 
 
 class _Held:
-    """The dialogues in a run's folder: their positions by key, and which are unfinished or do not match the run."""
+    """The dialogues in a run's folder: their positions by key, the unfinished ones, and a count of foreign ones."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
@@ -146,7 +146,7 @@ def _domain(tasks: Sequence[Task]) -> str:
 
 
 def _mixed(record: RunRecord, held: _Held) -> list[str]:
-    """Return descriptions of the ways in which the folder's configuration contradicts `run.json`."""
+    """Return a description of each way in which the folder's contents contradict each other."""
     flaws = []
     if digest(record.pins) != record.digest:
         flaws.append("run.json: its digest does not match its pins; the file was edited by hand")

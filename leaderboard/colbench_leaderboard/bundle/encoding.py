@@ -1,4 +1,4 @@
-"""Canonical JSON: exactly one encoding of each value, used for writing and required of submitted files."""
+"""Canonical JSON: exactly one encoding of each value. ColBench writes it, and submitted files must have it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return the rule and the message if a text is not valid JSON, independent of its schema; None if it is valid."""
+    """Return the rule and the message if a text is not valid JSON; None if it is, even if it breaks its schema."""
     flaw: tuple[str, str] | None = None
     try:
         json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)

@@ -1,4 +1,4 @@
-"""The files of a bundle in a folder: names, sizes, safe reading, and the manifest."""
+"""The files of a bundle in a folder: the allowed names and sizes, safe reading, and the manifest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZES = {
     TRAJECTORIES: 1024 * MIB,
     BLOBS: 8 * MIB,
 }
-"""The maximum size of a file in bytes, by its name or its folder."""
+"""The maximum size in bytes of the file with this name, or of each file in this folder."""
 FOLDERS = (TRAJECTORIES, BLOBS)
 NAMES = re.compile(
     "|".join(map(re.escape, (SUBMISSION, LOCK, MANIFEST)))
@@ -82,7 +82,7 @@ def read_file(folder: Path, name: str) -> bytes:
 
 
 def add_name(name: str, before: set[str]) -> None:
-    """Add a file's name to the set `before` of earlier names. Raises Refused: `archive.name`, `archive.files`."""
+    """Check a file's name, and add it to the names `before`. Raises Refused: `archive.name`, `archive.files`."""
     if not NAMES.fullmatch(name):
         raise Refused(
             "archive.name", f"not allowed in a bundle, which contains only {EXPECTED}", file=name
@@ -140,7 +140,7 @@ def require_manifest(folder: Path, digests: Mapping[str, str], names: set[str]) 
     for name, stated in digests.items():
         found = _file_hash(folder, name)
         if found != stated:
-            message = f"its SHA-256 is {found}, but {stated} in the manifest"
+            message = f"its SHA-256 is {found}, but the manifest says {stated}"
             raise Refused("manifest.digest", message, file=name)
         blob = name.partition("/")[2]
         if len(blob) == len(found) and blob != found:
@@ -155,7 +155,7 @@ def _file_hash(folder: Path, name: str) -> str:
 
 
 def _require_plain(name: str, found: os.stat_result) -> int:
-    """Return the size of a file. Raises Refused: `archive.link`, `archive.kind`, `archive.size`."""
+    """Check a file, and return its size. Raises Refused: `archive.link`, `archive.kind`, `archive.size`."""
     if stat.S_ISLNK(found.st_mode):
         raise Refused("archive.link", "it is a symbolic link", file=name)
     if not stat.S_ISREG(found.st_mode) and NAMES.fullmatch(name):

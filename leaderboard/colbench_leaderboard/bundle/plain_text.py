@@ -1,4 +1,4 @@
-"""Checks of text that strangers write and others read: no invisible characters, no look-alike names."""
+"""Checks of text by strangers, which must not deceive its readers: no invisible characters, no look-alike names."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ BLANK = re.compile(
 JOINERS = {"\u200c", "\u200d", "\ufe0e", "\ufe0f"}
 """Invisible characters that some scripts and emoji need; allowed in free text only."""
 ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
-"""Alphabets with letters that look like letters of another one of these alphabets."""
+"""Alphabets that must not be mixed in a word, because some of their letters look alike."""
 MOST_MARKS = 2
 """Maximum number of combining marks on one letter."""
 POINT = "·"
-"""The character that replaces any sign between two digits, as in 2.5."""
+"""The character that replaces a sign between two digits, such as the point in 2.5, before names are compared."""
 
 
 def require_plain(submission: Submission, file: str = SUBMISSION) -> None:
@@ -57,7 +57,7 @@ def name_flaw(text: str) -> str:
 
 
 def text_flaw(text: str, *, line: bool = False) -> str:
-    """Return a description of the flaw in a text, which must be a single line if `line`; "" if there is none."""
+    """Return a description of the flaw in a text; "" if it has none. With `line`, the text must be one line."""
     allowed = set() if line else {"\n", "\t", *JOINERS}
     marks = 0
     for char in text:
@@ -75,14 +75,15 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if a reader may confuse two names: as written, in lower case, or in upper case."""
+    """Return True if a reader may confuse two names, each as written, in lower case or in upper case."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 
 def skeleton(name: str) -> str:
-    """Return a form that is equal for names that look alike, by Unicode's table of confusable characters (UTS 39).
+    """Return a form of a name that is the same for all names that look alike.
 
-    Case, accents, spaces and signs are dropped, except a sign between two digits. `i` and `l` count as the same letter.
+    Confusable characters (UTS 39) are unified, and so are `i` and `l`. Case, accents, spaces and signs are dropped,
+    except a sign between two digits.
     """
     seen = re.sub(r"(?<=\d)[\W_]+(?=\d)", POINT, unicodedata.normalize("NFD", name))
     for _ in range(2):  # the character behind a compatibility form may be confusable, too
@@ -104,7 +105,7 @@ def is_time(text: str) -> bool:
 
 
 def _tells_apart(char: str) -> bool:
-    """Return True for letters, digits and signs that belong to them, such as Hindi vowel signs, but not accents."""
+    """Return True for letters, digits, `POINT`, and signs that are part of letters (Hindi vowel signs, not accents)."""
     is_sign = unicodedata.category(char)[0] == "M" and "COMBINING" not in unicodedata.name(char, "")
     return char.isalnum() or char == POINT or is_sign
 

@@ -51,11 +51,11 @@ Part = TypeVar("Part", Submission, Lock)
 MOST_LINE = 8 * MIB
 """Maximum number of bytes of a trajectory, without its blobs."""
 MOST_COUNTED = 1 << 40
-"""The largest accepted number of tokens or requests, trial number, and seed."""
+"""The largest accepted number in a trajectory: tokens, requests, trial and seed."""
 
 
 class Cell(NamedTuple):
-    """A dialogue of the bundle, unscored, with its position in the files."""
+    """A dialogue of the bundle, not scored yet, and its file and line."""
 
     file: str
     line: int

@@ -30,13 +30,13 @@ KEPT_BACK = (
     "clip_weights",
     "human_price",
 )
-"""Fields of the configuration that are not published at all."""
+"""Fields whose values are not published: a bundle has their defaults instead."""
 LEFT_OUT = ("scorers",)
-"""Fields that are left out of bundles because they select scores, which bundles do not contain either."""
+"""Fields that bundles do not have: they select scores, which bundles do not have either."""
 FILES = ("agent_prompt", "human_prompt")
 """Fields that name a file; only the hash of the file is published."""
 COMMAND = "command"
-"""The key of an agent's description that is not published."""
+"""The key in the agent's description of itself that is not published."""
 FILE_ENDS = (".py", ".jsonl", ".json", ".parquet", ".gz", ".txt", ".md")
 SECRETIVE = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 HARMLESS = {"max_tokens", "max_completion_tokens"}
@@ -55,7 +55,7 @@ SHAPES = {
 }
 SECRETS = {what: re.compile(shape) for what, shape in SHAPES.items()}
 SHORTEST = 12
-"""The minimum length at which the value of an environment variable is distinguishable from common words."""
+"""Minimum length of an environment variable's value that counts as a secret; a shorter one may be a common word."""
 
 
 class PublicRecord(Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class PublicRecord(Struct, frozen=True, kw_only=True):
 
 
 def public_record(record: RunRecord) -> PublicRecord:
-    """Return the public part of a run's record, with pins that match the redacted configuration."""
+    """Return the public part of a run's record; its pins agree with its redacted configuration."""
     left_out: list[str] = []
     config = _config(record.config, left_out)
     pins: dict[str, Any] = {

@@ -6,7 +6,7 @@
     blobs/SHA256            texts longer than `LONG` bytes, named by the SHA-256 of their UTF-8
     MANIFEST.sha256         `SHA256  PATH` of every other file, sorted; its own SHA-256 is the bundle's digest
 
-A bundle is a folder, or a `.tar.gz` archive of one. It contains no task text, tests, references or rewards.
+A bundle is a folder, or a `.tar.gz` archive of one. It contains no tests, references or rewards.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PER_FILE = 1000
 """Maximum number of trajectories in a file."""
 
 Track = Literal["standard", "open"]
-"""`standard`: a domain's test tasks, the prescribed human, 10 turns, a clean harness. `open`: no restrictions."""
+"""`standard`: a domain's test tasks, the keyless human, 10 turns, unmodified ColBench. `open`: no restrictions."""
 Text = Annotated[str, Meta(max_length=2000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Short = Annotated[str, Meta(max_length=120)]
@@ -45,7 +45,7 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Facts that a reader must know; all questions must be answered."""
+    """Facts that readers of the board must know; only `training_notes` may be omitted."""
 
     trained_on_colbench: bool
     """True if the system was trained on any task, dialogue or generator of ColBench, including non-test tasks."""
@@ -56,7 +56,7 @@ class Disclosures(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`submission.json`; before packing, the same keys in TOML."""
+    """The content of `submission.json`; people write it as a TOML file with the same keys."""
 
     schema: str = SCHEMA
     name: Line
@@ -76,12 +76,12 @@ class Submission(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class LockedTasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The grid of a run: each of these tasks, `trials` times."""
+    """The grid of a run: its tasks, with `trials` trials of each."""
 
     source: str
     count: int
     hash: str
-    """The hash in `run.json`."""
+    """The hash of the tasks in `run.json`."""
     domain: str
     trials: int
 
@@ -101,19 +101,19 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Digest of `pins`, equal to the digest in `run.json` unless private data was removed."""
     sandbox: str
     environment: str = field(name="browser")
-    """Version and settings of the tools that produced the scores, such as the browser, for which the key is named."""
+    """Version and settings of the tools that produced the scores, such as a browser; the key is `browser`."""
     tasks: LockedTasks
 
     @property
     def agent_process(self) -> str:
-        """The agent's kind of process, as pinned, such as "own process, isolated (bubblewrap)"; or "not stated"."""
+        """The kind of process that ran the agent, such as "own process, isolated (bubblewrap)", or "not stated"."""
         pinned = self.pins.get("agent")
         stated = pinned.get("process") if isinstance(pinned, dict) else None
         return shown(stated) if isinstance(stated, str) else "not stated"
 
     @property
     def domain_package(self) -> str:
-        """The distribution that provides the domain, and its version, as pinned; "" for a domain of ColBench itself."""
+        """The package that provides the domain, and its version, as pinned; "" for a domain of ColBench itself."""
         pinned = self.pins.get("domains")
         return shown(str(pinned.get(self.tasks.domain, ""))) if isinstance(pinned, dict) else ""
 

@@ -1,4 +1,4 @@
-"""`submission.toml`: the questions about a system, a template with them, and reading the answers."""
+"""`submission.toml`, which describes a system: its questions, a template with them, and reading the answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUESTIONS = {
     "disclosures.human_in_the_loop": "true if a person took part in its replies",
     "disclosures.tools": 'tools besides its model, such as search, or "none"',
 }
-"""The question behind each key."""
+"""The question that each key answers."""
 SCORES = {
     "acc",
     "accuracy",
@@ -97,7 +97,7 @@ def read_submission(path: Path) -> Submission:
 
 
 def submission_of(values: dict[str, Any], file: str) -> Submission:
-    """Build the submission from parsed values; raises errors as `read_submission` does."""
+    """Return the submission from parsed values. Raises errors as `read_submission` does; they name `file`."""
     if key := score_key(values):
         raise DataError(
             f"{file}: `{key}`: scores are not submitted; they are recomputed from the "
@@ -142,7 +142,7 @@ def keys(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def to_toml(values: dict[str, Any]) -> str:
-    """Return a submission's values as TOML, each after its question."""
+    """Return a submission's values as TOML, with each key's question as a comment."""
     lines: list[str] = []
     tables = {key: value for key, value in values.items() if key in ("models", "disclosures")}
     lines += _pairs("", {key: value for key, value in values.items() if key not in tables})

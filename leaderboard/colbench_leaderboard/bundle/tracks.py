@@ -1,4 +1,4 @@
-"""The rules of the standard track, which make sure that two entries differ only in the agent."""
+"""The rules of the standard track, which ensure that two entries of a domain differ only in the agent."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ MOST_FILLED = 64 * MIB
 MOST_SAID = 8192 * MIB
 """Maximum number of bytes of all dialogues with their blobs; a blob counts each time that it is used."""
 Write = Callable[[str, bytes], None]
-"""A function that receives the SHA-256 and the bytes of a long text."""
+"""A function that stores a long text, given its SHA-256 and its bytes."""
 Read = Callable[[Blob], str]
 
 
 def to_trajectory(rollout: Rollout, write: Write) -> Trajectory:
-    """Return the trajectory of a rollout, without scores, times and token ids; pass its long texts to `write`."""
+    """Return the trajectory of a rollout, without scores, times and token ids; store its long texts with `write`."""
 
     def words(text: str) -> Words:
         content = text.encode()
@@ -107,8 +107,8 @@ class BlobReader:
         total = 0
         for words in _texts(trajectory):
             size = len(words.encode()) if isinstance(words, str) else self._size(words)
-            if size < 0:
-                raise refused("blob.missing", f"missing from the bundle: the blob {words!r}")
+            if isinstance(words, Blob) and size < 0:
+                raise refused("blob.missing", f"missing from the bundle: the blob {words.blob}")
             if isinstance(words, str) and size > LONG:
                 raise refused(
                     "words.long", f"a text of {size} bytes; texts longer than {LONG} must be blobs"

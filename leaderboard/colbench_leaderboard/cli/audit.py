@@ -101,7 +101,10 @@ def _audit(args: argparse.Namespace) -> Audit:
 
 
 def _head(args: argparse.Namespace) -> str | None:
-    """Return the saved head. Raises DataError unless the log contains the head and only adds records after it."""
+    """Return the hash in `--head`, or in the file that it names; None without `--head`.
+
+    Raises DataError if the log lacks the head in the file or, in a store with keepers, no keeper signed the head.
+    """
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import read_keepers

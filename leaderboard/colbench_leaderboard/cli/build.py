@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment in which this machine renders pictures; "" if there are no pictures or no browser."""
+    """Return the environment in which this machine renders pictures; "" if no board has any or it has no browser."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)
@@ -124,7 +124,10 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of these sources, and of the boards' sources that installed domains provide; read no others."""
+    """Return the tasks of the given sources, and of those sources of the boards that installed domains provide.
+
+    Other sources of boards are not read, because strangers named them.
+    """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources
 

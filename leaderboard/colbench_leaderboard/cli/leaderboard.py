@@ -155,7 +155,7 @@ def init(args: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Verify a bundle, and accept or refuse it. Returns 1 if the receipt refuses it."""
+    """Verify a bundle, and record that it is accepted or refused. Returns 1 if it cannot be accepted."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
 

@@ -32,7 +32,7 @@ MEANS = (
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
 INTERVAL = 10.0
-"""Seconds between two lines of progress if there is no terminal."""
+"""Minimum number of seconds between two lines of progress if the output is not a terminal."""
 
 
 def say(line: str, style: str = "") -> None:
@@ -61,7 +61,7 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """Print how to decide about an entry that is not ranked because of its flags; nothing for other entries."""
+    """If an entry is not ranked because of its flags, print how to decide about them."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):
@@ -96,7 +96,7 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
 
 
 def aligned(fields: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each field, with the name and the value; values are aligned."""
+    """Yield a line for each field, with its name and its value; all values start in the same column."""
     width = max(map(len, fields))
     for name, value in fields.items():
         yield f"{name:<{width}}  {value}"
@@ -108,7 +108,7 @@ def as_json(outcome: Outcome) -> str:
 
 
 def refusal_as_json(refused: Refused) -> str:
-    """Return the reason why a bundle could not be read as JSON."""
+    """Return, as JSON, the reason why a bundle could not be read."""
     fields = {name: getattr(refused, name) for name in ("rule", "file", "line", "message")}
     return to_json({"receipt": None, "summary": None, "refusal": fields})
 

@@ -1,4 +1,4 @@
-"""Asking the questions about a submission one after another."""
+"""Asking the questions about a submission in the terminal, one after another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench_leaderboard.bundle.submission import QUESTIONS
 
 
 def ask() -> dict[str, Any]:
-    """Ask all questions, and return the values of a submission."""
+    """Ask all questions, and return the answers as the values of a submission."""
     values: dict[str, Any] = {
         "name": _line("name"),
         "organization": _line("organization"),

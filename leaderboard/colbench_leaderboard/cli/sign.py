@@ -22,7 +22,7 @@ HEAD = (
 
 
 def add_to(actions: Any) -> None:
-    """Add both actions."""
+    """Add the actions `sign` and `head`."""
     parser = actions.add_parser("sign", help="sign receipts and log", description=SIGN)
     parser.add_argument("store", metavar="STORE")
     add_key_flag(parser, required=True)
@@ -72,7 +72,7 @@ def finish(args: argparse.Namespace) -> None:
 
 
 def head(args: argparse.Namespace) -> int:
-    """Print or write the head."""
+    """Print the newest head, or write it to the file that `--out` names."""
     from colbench.console import errors
     from colbench_leaderboard.store.log import read_log
     from colbench_leaderboard.store.signatures import newest_head

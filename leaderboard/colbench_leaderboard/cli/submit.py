@@ -71,7 +71,7 @@ def _add_pack(actions: Any) -> None:
 
 
 def pack(args: argparse.Namespace) -> int:
-    """Draft the bundle, print its content, and write it."""
+    """Print what the bundle of a run contains, and write it unless `--dry-run` is given."""
     if args.template is not None:
         return _write_template(args.template)
     from colbench_leaderboard.bundle import pack as packing
@@ -104,7 +104,7 @@ def _write_template(file: str) -> int:
 
 
 def _meta(args: argparse.Namespace, folder: Path) -> Path:
-    """Return the file with the answers; with `--interactive`, write it first."""
+    """Return the path of the file with the answers; with `--interactive`, ask the questions and write it first."""
     if args.interactive:
         meta = Path(args.meta or folder / "submission.toml")
         _ask(folder, meta)
@@ -141,7 +141,7 @@ def _ask(folder: Path, meta: Path) -> None:
 
 
 def _write_new(path: Path, text: str, flag: str) -> None:
-    """Write a file that does not exist yet. Raises UserError that names the flag."""
+    """Write a new file. Raises UserError, which names the flag, if it exists or cannot be written."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -194,7 +194,7 @@ def _add_push(actions: Any) -> None:
 
 
 def push(args: argparse.Namespace) -> int:
-    """Create the branch, and push it or print how to do so."""
+    """Create a branch with the bundle; push it if `--to` is a URL, else print how to push it."""
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.store import branches
     from colbench_leaderboard.store.git import shown_url

@@ -68,7 +68,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify, write the receipt, and print it. Returns 1 if the bundle is refused."""
+    """Verify a bundle, write the receipt, and print the outcome. Returns 1 if the bundle is refused."""
     from colbench_leaderboard.bundle.read import read_bundle
     from colbench_leaderboard.bundle.refused import Refused
     from colbench_leaderboard.verify.verification import Settings, verify
@@ -98,9 +98,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
-    """Return the receiver's own tasks. Raises UserError if neither the receiver nor an installed domain has the tasks.
+    """Return the tasks of `source` or, if it is None, of the source that the bundle names.
 
-    A bundle may name an arbitrary source, so a bundle's source is resolved only if it belongs to an installed domain.
+    A stranger wrote the bundle, so its source is read only if an installed domain provides it. Raises UserError
+    otherwise.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown
@@ -131,7 +132,7 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Print why a bundle could not be read. There is no receipt, because the bundle's digest may be unknown."""
+    """Print why a bundle could not be read, and return the exit code. It gets no receipt: its digest may be unknown."""
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:

@@ -63,7 +63,7 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return one of the pages under a board's tabs; template and file have the same name."""
+    """Return one of the pages under a board's tabs. `name`: that of its file and, except for `index`, its template."""
     view = board_view(board)
     return Page(
         path=f"{view.folder}/{name}.html",
@@ -82,7 +82,7 @@ class Number(NamedTuple):
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """A row of the ranking."""
+    """A line of the ranking."""
 
     row: Row
     marks: tuple[str, ...]
@@ -90,7 +90,7 @@ class Line(Struct, frozen=True, kw_only=True):
     pass_k: float | None
     """Pass^k for the largest number of trials on the board."""
     numbers: Sequence[Number]
-    """Numbers for the columns that some boards lack."""
+    """Numbers for the columns of `COLUMNS` that the board has."""
 
 
 class _Column(NamedTuple):
@@ -169,12 +169,12 @@ def _number(row: Row, field: str) -> Number:
 
 
 def as_json(board: Board) -> bytes:
-    """Return everything that the board's pages show, as JSON."""
+    """Return a board with all of its rows as JSON."""
     return msgspec.json.format(msgspec.json.encode(board), indent=1) + b"\n"
 
 
 def as_csv(board: Board) -> str:
-    """Return a line for each entry, as CSV; reference lines and entries that await a decision have no place."""
+    """Return a line for each row of the board, as CSV; the column `place` of unranked rows is empty."""
     rows = [_cells(row) for row in board.everyone]
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()
@@ -213,5 +213,5 @@ def _estimate(name: str, value: Estimate | None) -> Iterator[tuple[str, object]]
 
 
 def _harmless(value: object) -> object:
-    """Return a text in a form that no spreadsheet interprets as a formula."""
+    """Return a value in a form that no spreadsheet interprets as a formula."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

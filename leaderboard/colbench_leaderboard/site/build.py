@@ -9,7 +9,7 @@
     gallery/               pictures of pages, if renders exist
     assets/                style and script, named by their hash
 
-Paths consist of digests and fixed words, never of submitted names. Each page is a template over plain data; see
+Paths consist of digests and fixed words, never of submitted names. Each page is a template filled with plain data; see
 `layout`.
 """
 
@@ -54,7 +54,7 @@ LEVEL = 2
 Known = Mapping[str, Task]
 """The tasks whose references are shown, by hash."""
 Scores = Sequence[tuple[Row, Sequence[CellScore]]]
-"""The scores of a board's rows and reference lines."""
+"""Each row of a board, ranked or not, with its scores."""
 
 
 class Built(Struct, frozen=True, kw_only=True):
@@ -78,8 +78,8 @@ def build(
     """Build the site of a store in a folder, replacing an earlier site.
 
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages, made in the environment `browser` or, if that is empty, in the one that an entry names. Raises UserError if
-    the folder contains something other than a site, DataError if a file does not match its hash.
+    pages; the site shows those made in the environment `browser` or, if it is empty, in that of the entry. Raises
+    UserError if the folder contains something other than a site, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -152,7 +152,7 @@ class Builder:
         return read_scores(self._store, entry.current, entry.receipt)
 
     def _compare(self, board: Board, scores: Scores) -> list[Future[tuple[str, str]]]:
-        """Start comparing each entry with the others; return the paths, and the pages as they become ready."""
+        """Write the page to choose entries, and return a future of the path and the HTML of each entry's comparison."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
         results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))
@@ -208,7 +208,7 @@ class Builder:
 
 
 class _SeenTasks:
-    """The requests and hashes of tasks by id, from the entries' dialogues, which agree on them."""
+    """The requests and hashes of tasks by id, from the first dialogue of each; all entries have the same ones."""
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST, LEAST = 1000, 5
-"""Maximum number of tasks on a page in total, to limit its size, and minimum number for each of the other entries."""
+"""Maximum number of tasks on a page, divided among the opponents, and the least maximum for each opponent."""
 
 
 class Task(NamedTuple):
@@ -39,7 +39,7 @@ class Task(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """The differences between two entries."""
+    """The tasks on which two entries differ."""
 
     tasks: Sequence[Task]
     """Tasks with the largest differences first; on a large board only some of them."""
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return the tasks on which the means of an entry and of each of the others differ by more than a tie."""
+    """Return, for each of the others, the tasks on which its mean and that of `mine` differ by more than a tie."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

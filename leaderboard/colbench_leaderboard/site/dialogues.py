@@ -29,7 +29,7 @@ from colbench_leaderboard.site.slugs import (
 from colbench_leaderboard.verify.receipt import CellScore
 
 FOLDED = 2000
-"""The length in characters above which only the beginning of a message, such as a web page, is shown at first."""
+"""Number of characters above which a message is folded: only its beginning is shown until a reader opens it."""
 BEGINNING = 200
 
 
@@ -96,7 +96,7 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
-    """Yield the pages of an entry's dialogues, which must be in the order of the scores; `tasks` are by hash."""
+    """Yield the pages of an entry's dialogues. `cells` must be in the order of the scores; `tasks` are by hash."""
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)
     trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))

@@ -31,7 +31,7 @@ DOWNLOADS = ("receipt.json", "summary.json", "scores.jsonl", "submission.json", 
 
 
 class Tile(Struct, frozen=True, kw_only=True):
-    """A number of an entry."""
+    """A box on the page with one number of an entry."""
 
     name: str
     shown: str

@@ -1,4 +1,4 @@
-"""A page and its frame: templates, style sheet and script, and a content security policy that allows nothing else."""
+"""Pages and what they share: templates, a style sheet, a script, and a content security policy for these only."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ def site_templates() -> Environment:
 
 
 def sort_key(value: float | None) -> str:
-    """Return the attribute by which the script sorts a table cell; cells without a value come last."""
+    """Return a cell's value of the attribute by which the script sorts tables; cells without a value come last."""
     return "" if value is None else f"{value:.6g}"

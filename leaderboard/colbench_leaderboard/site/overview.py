@@ -22,7 +22,7 @@ class BoardSummary(Struct, frozen=True, kw_only=True):
     entries: int
     """Number of ranked entries."""
     shown: Sequence[Row]
-    """The first ranked entries, or the first reference lines if nothing is ranked."""
+    """The first ranked entries or, if none is ranked, the first lines (see `Board.lines`)."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -20,11 +20,11 @@ STORE, TASKS = "STORE", "YOUR_TASKS"
 
 
 class Reproduction(Struct, frozen=True, kw_only=True):
-    """How to reproduce a receipt."""
+    """Instructions for reproducing a receipt."""
 
     command: str
     offered: Sequence[str]
-    """Digests of the other bundles that the command requires and the site offers."""
+    """Digests of the bundles that the command passes to `--against` and the site offers."""
     removed: bool
     """True if the command requires bundles that the site does not offer."""
     weights: bool

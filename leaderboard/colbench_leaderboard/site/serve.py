@@ -25,7 +25,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def server(site: Path, port: int) -> ThreadingHTTPServer:
-    """Return a server of a folder at 127.0.0.1, which is closed when its `with` block ends.
+    """Return an HTTP server for a folder at 127.0.0.1; the end of its `with` block closes the server.
 
     Raises UserError if the port is not valid or is in use.
     """

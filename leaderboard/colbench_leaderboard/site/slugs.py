@@ -13,7 +13,7 @@ LEAF = 25
 
 
 def digest_slug(digest: str) -> str:
-    """Return the first digits of a bundle's digest, which name its entry."""
+    """Return the first digits of a bundle's digest, which identify its entry on the site."""
     return digest[:ADDRESS]
 
 
@@ -39,20 +39,20 @@ def board_folder(key: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def task_slug(task_id: str) -> str:
-    """Return hexadecimal digits that identify a task; its ID is free text, and unique on its board."""
+    """Return the first digits of the hash of a task's ID; the ID itself is free text and unsafe in a path."""
     return sha256(task_id.encode()).hexdigest()[:DIGITS]
 
 
 def dialogue_anchor(task_id: str, trial: int) -> str:
-    """Return the id of a dialogue on its page."""
+    """Return the HTML id of a dialogue on its page."""
     return f"d-{task_slug(task_id)}-{trial + 1}"
 
 
 def leaf_name(number: int) -> str:
-    """Return the file name of a page of dialogues; the first is 1."""
+    """Return the file name of a page of an entry's dialogues; pages are numbered from 1."""
     return f"dialogues-{number:03d}.html"
 
 
 def dialogue_link(place: int, task_id: str, trial: int) -> str:
-    """Return the link, within its entry's folder, to the dialogue with this index (from 0) in the entry."""
+    """Return the link to a dialogue, relative to its entry's folder; `place` is its index in the entry, from 0."""
     return f"{leaf_name(place // LEAF + 1)}#{dialogue_anchor(task_id, trial)}"

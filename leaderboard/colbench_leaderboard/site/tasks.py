@@ -1,4 +1,4 @@
-"""The pages of a board's tasks: the results of each entry, and the reference."""
+"""The list of a board's tasks, and a page for each task with the entries' results and the reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 Attempts = Mapping[str, Sequence[Attempt]]
-"""Attempts by task ID, in the order of the board; those of reference lines come last."""
+"""The entries' attempts at each task, by task ID, in the order of the board with reference lines last."""
 
 
 class TaskLine(NamedTuple):
@@ -45,7 +45,7 @@ class TaskLine(NamedTuple):
     slug: str
     request: str
     value: float | None
-    """The mean over the ranked entries; None if there are none."""
+    """Mean score over the ranked entries; None if no entry is ranked."""
     solved: int
     """Number of ranked entries that solved the task in at least one trial."""
     turns: float | None
@@ -64,7 +64,7 @@ class Result(NamedTuple):
 
 
 def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, list[Attempt]]:
-    """Return the attempts of all entries by task, from the scores of each."""
+    """Return the attempts of all entries by task ID, given each entry's scores, sorted by task."""
     found: dict[str, list[Attempt]] = {}
     for row, cells in scores:
         start = 0
@@ -79,7 +79,7 @@ def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, lis
 
 
 def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
-    """Return the page with all tasks of a board; `requests` are by task id."""
+    """Return the page that lists all tasks of a board; `requests` contains their requests by task ID."""
     lines = [_line(task, each, requests.get(task, "")) for task, each in found.items()]
     return board_page(board, "tasks", "Tasks", lines=lines, ranked=len(board.rows))
 
@@ -87,7 +87,7 @@ def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
 def pages(
     board: Board, found: Attempts, requests: Mapping[str, str], tasks: Mapping[str, Task]
 ) -> Iterator[Page]:
-    """Yield a page for each task; `tasks` contains, by id, the tasks whose reference is shown."""
+    """Yield a page for each task; `tasks` contains, by ID, the tasks whose reference is shown."""
     view = board_view(board)
     trail = (*board_trail(view), (f"{view.folder}/tasks.html", "Tasks"))
     for task_id, each in found.items():

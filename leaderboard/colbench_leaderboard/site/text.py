@@ -18,19 +18,19 @@ LONGEST = 20_000
 
 
 def clean(value: object) -> object:
-    """Return a value without control characters and text-direction marks; this applies to every value on a page."""
+    """Return a value with control characters and text-direction marks replaced; applied to every value on a page."""
     return printable(value) if type(value) is str and not value.isprintable() else value
 
 
 def cut(text: str) -> str:
-    """Return a text; if it is very long, return its beginning with a note."""
+    """Return a text or, if it is too long, its first `LONGEST` characters and the number of the others."""
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in the bundle]"
 
 
 def beginning(text: str, most: int) -> str:
-    """Return the first words of a text, at most `most` characters."""
+    """Return a text or, if it has more than `most` characters, its first words and an ellipsis."""
     return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} …"
 
 

@@ -17,7 +17,7 @@ from colbench_leaderboard.site.slugs import entry_page
 NAMED = 4
 """Maximum number of ranked entries whose curves are highlighted and labeled."""
 MOST_TURNS = 50
-"""Maximum number of turns in the curves and their table; one long entry would compress the others."""
+"""Maximum number of turns in the curves and their table, so that one long curve does not compress the others."""
 COST = "Cost, reported"
 COSTS: tuple[tuple[str, str, Callable[[Row], float | None]], ...] = (
     ("Turns", "turns per dialogue", lambda row: row.turns.mean),
@@ -56,7 +56,7 @@ class ByTurn(Struct, frozen=True, kw_only=True):
     turns: int
     rows: Sequence[tuple[Row, Sequence[float | None]]]
     longest: int
-    """Number of turns of the longest curve before curves are cut."""
+    """Number of turns of the longest curve, before curves are cut to `MOST_TURNS`."""
 
 
 def page(board: Board) -> Page:

@@ -1,7 +1,7 @@
 """Auditing a store: everything in it must be consistent with its log.
 
-Every file that the log names must exist unchanged, and no other files may exist. With a verifier each bundle is also
-verified again, and the results must equal the stored files byte for byte.
+Every file that the log names must exist unchanged, and no other files may exist. With a verifier, the bundles of all
+current entries are also verified again, and the results must equal the stored files byte for byte.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from colbench_leaderboard.verify.transcripts import duplicated
 
 P = ParamSpec("P")
 Verifier = Callable[[Path, list[Path], Path], None]
-"""A function that verifies a bundle's folder against other bundles and writes the files of `verify.receipt`."""
+"""A function (bundle, others, out) that verifies a bundle against others and writes a receipt's files to `out`."""
 MARKS = {".gitkeep"}
 """Files in `entries/` that the log does not have to name."""
 
@@ -70,11 +70,11 @@ def audit(
     verifier: Verifier | None = None,
     seen: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
-    """Audit a store, starting at the first line of its log.
+    """Check that everything in a store is consistent with its log, and return the deviations.
 
-    `head`: a head of the log saved earlier. `signers`: an allowed-signers file whose keys are trusted instead of those
-    that the store names; the store must then be signed. `seen` is called with a stage, the number of finished entries
-    and the total. Raises DataError if the log itself is inconsistent.
+    `head`: a head saved earlier, which the log must still contain. `signers`: an allowed-signers file whose keys are
+    trusted instead of those that the store names; the store must then be signed. `seen` is called with a stage, the
+    number of finished entries and the total. Raises DataError if the log itself is inconsistent.
     """
     log = read_log(store, head)
     torn = (
@@ -114,7 +114,7 @@ def _faults(check: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> list
 
 
 def _check_record(store: Path, record: Record) -> None:
-    """Raise DataError unless the receipt of a record and the files that it names exist and agree with the record."""
+    """Raise DataError unless a record's receipt, and the files that the receipt names, exist and match the record."""
     if not record.receipt:
         return
     receipt = read_receipt(store, record)
@@ -138,7 +138,7 @@ def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
 
 
 def _check_summary(store: Path, record: Record) -> None:
-    """Raise DataError unless the summary follows from the scores, except for `undisclosed`."""
+    """Raise DataError unless the summary follows from the scores; only `undisclosed`, which does not, is skipped."""
     receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
     recomputed = summarize(
@@ -211,7 +211,7 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     against = verified_against(store, record)
     if len(against) < len(duplicated(read_receipt(store, record))):
         raise DataError(
-            f"{stored / RECEIPT}: the receipt names a bundle with the same transcripts that was "
+            f"{stored / RECEIPT}: the receipt reports transcripts shared with a bundle that was "
             f"deleted, so the receipt cannot be reproduced; `colbench leaderboard rescore --only "
             f"{record.bundle[:12]}` creates a receipt without that bundle"
         )

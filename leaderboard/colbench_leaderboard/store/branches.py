@@ -1,7 +1,8 @@
 """Entries as commits on branches of a leaderboard's repository: making a commit, and checking a pull request.
 
 A commit is built directly from git objects, so that no hook, filter or line-end setting can change a byte of the
-bundle, and no working tree is touched. Names in a pull request are untrusted: they are compared and never run.
+bundle, and no working tree is touched. File names in a pull request are untrusted: they must match a fixed pattern, and
+no shell ever sees them.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def commit_entry(bundle: Bundle, where: Path) -> Branch:
 
 
 def push(branch: Branch, to: str) -> None:
-    """Push a branch to a URL. Raises UserError with git's error message if that fails."""
+    """Push a branch to a URL. Raises UserError if the branch already exists there, or if git fails."""
     ref = f"refs/heads/{branch.name}"
     git = Git(branch.repository)
     if git("ls-remote", *half_at(to, "upload-pack"), "--", to, ref).strip():
@@ -93,10 +94,10 @@ def push(branch: Branch, to: str) -> None:
 
 
 def new_entries(repository: Path, base: str, head: str = "HEAD") -> list[str]:
-    """Return the digests of the entries that commit `head` adds since its branch left commit `base`.
+    """Return the digests of the entries that commit `head` adds to its common ancestor with commit `base`.
 
-    Raises Refused if the commits do anything other than add plain files of bundles: `change.kind`, `change.path`,
-    `change.mode`, `change.none`, `change.digest`; UserError if `base` or `head` is not a commit.
+    Raises Refused with one of the rules `change.…` if `head` does anything other than add bundles made of plain files,
+    UserError if `base` or `head` is not a commit.
     """
     if not (COMMIT.fullmatch(base) and (head == "HEAD" or COMMIT.fullmatch(head))):
         raise UserError(
@@ -177,7 +178,7 @@ def _changes(git: Git, base: str, head: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _require_digest(git: Git, head: str, digest: str) -> None:
-    """Raise Refused unless an entry's folder is named by the digest of its bundle."""
+    """Raise Refused unless the name of an entry's folder is the digest of its bundle."""
     path = f"{ENTRIES}/{digest}/{BUNDLE}/{MANIFEST}"
     name = f"{head}:{path}"
     size = git.attempt(("cat-file", "-s", name))

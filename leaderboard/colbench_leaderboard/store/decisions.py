@@ -99,8 +99,8 @@ def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | N
 def keep(store: Path, bundle: str, reason: str) -> Record:
     """Record that an entry keeps its place in spite of the flags of its current receipt, and why.
 
-    A later receipt requires a new decision, as does a later rerun with other results. Raises UserError unless the entry
-    has a flag or was rerun.
+    The decision holds until the entry gets another receipt, or a later rerun has other results. Raises UserError unless
+    the entry has a flag that needs a decision or was rerun.
     """
     require_reason(reason)
     with writing(store) as log:
@@ -155,7 +155,7 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
 
 
 def _keep_bundle(store: Path, bundle: Bundle) -> None:
-    """Copy the files of a bundle that was read safely, and check the copy."""
+    """Copy the files of an opened bundle into the store, and check the copy; if the store has them, copy nothing."""
     folder = bundle_folder(store, bundle.digest)
     if folder.exists():
         if (existing := read_bundle(folder).digest) != bundle.digest:
@@ -212,7 +212,7 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder. Raises an error unless it is complete and covers all dialogues of the bundle."""
+    """Return the receipt in a folder. Raises an error if it is for another bundle, covers a sample or lacks files."""
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
         raise UserError(
@@ -228,7 +228,7 @@ def _whole(verified: Path, bundle: str) -> Receipt:
 
 
 def _check(verified: Path) -> None:
-    """Raise DataError unless the files match the receipt; a refused bundle may have none."""
+    """Raise DataError unless scores and summary match the receipt; a refused bundle may have neither."""
     receipt = _receipt(verified)
     for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
         if digest or receipt.tier is not None:

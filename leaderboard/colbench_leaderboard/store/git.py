@@ -1,7 +1,7 @@
 """Running git safely in a stranger's repository: no hooks, no helpers from the repository's configuration, no shell.
 
-For a URL that begins with `file://`, git runs a second process in that repository on this machine. The second
-process does not inherit the settings of the first, so the settings are passed to it as well.
+For a URL that begins with `file://`, git starts a second process on this machine, in the repository at that URL. The
+second process does not inherit the settings of the first, so `half_at` passes them to it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ QUIET = (
     "receive.autogc=false",
     "receive.denyCurrentBranch=refuse",
 )
-"""Settings that override those of any repository, so that git runs no command of the repository: hooks, a file watcher,
-a lister of another repository's branches (replaced by the command `true`), a cleanup, filters of a checkout."""
+"""Settings that override those of any repository, so that git starts no program that the repository names (hooks, a
+file watcher, a command that lists another repository's branches, filters of a checkout) and no cleanup."""
 URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00-\x1f]+", re.ASCII)
 
 
@@ -72,7 +72,7 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that runs git's second process with the settings of `Git`; none unless the URL is `file://`.
+    """Return the option that runs git's second process at a `file://` URL with the settings `QUIET`; [] for other URLs.
 
     `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """

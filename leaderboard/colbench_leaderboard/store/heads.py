@@ -1,9 +1,9 @@
-"""Heads of the log as statements that keepers sign and publish: with a head, anyone can detect a rewritten log.
+"""Heads of the log (the hash of its last record), which keepers sign and publish so that a rewritten log is detected.
 
     STORE/heads/N.txt    the head after record N, and the signature of a keeper
 
-A signed head names the previous signed head, so that none can be removed from between two others. A head published
-where the store's keepers cannot change it also reveals if the end of the log was cut off.
+A signed head names the previous one, so that none between two others can be removed unnoticed. A head that was
+published where the store's keepers cannot change it also reveals that the end of the log was cut off.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Head(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The statement and its signature: the content of a file, or of a post."""
+        """The statement followed by its signature, in the form in which a head is stored and published."""
         return self.statement + self.signature
 
 
@@ -70,7 +70,9 @@ def read_head(path: Path) -> Head:
     text = read_plain(path, MOST_HEAD).decode("utf-8", "replace").replace("\r\n", "\n")
     found = TEXT.fullmatch(f"{text.strip()}\n")
     if found is None:
-        raise DataError(f"{path}: not a log head exactly as printed by `colbench leaderboard head`")
+        raise DataError(
+            f"{path}: not a log head; save the output of `colbench leaderboard head` unchanged"
+        )
     _, records, head, time, follows, signature = found.groups(default="")
     return Head(
         records=int(records), head=head, time=time, follows=int(follows), signature=signature
@@ -94,13 +96,15 @@ def read_heads(store: Path) -> list[Head]:
             raise DataError(f"{path}: not a head; `colbench leaderboard sign` writes N.txt")
         head = read_head(path)
         if head.records != int(name[1]):
-            raise DataError(f"{path}: contains the head after {head.records} records")
+            raise DataError(
+                f"{path}: contains the head after {head.records} records, unlike its name"
+            )
         heads.append(head)
     return sorted(heads, key=lambda head: head.records)
 
 
 def require_head(log: Log, head: Head, name: str) -> None:
-    """Raise DataError unless a log contains a head and only adds records after it; `name` is used in errors."""
+    """Raise DataError unless a log begins with the records that a head covers; `name`: the head's name in errors."""
     if head.records > len(log.records):
         raise DataError(
             f"{name}: the log had {head.records} records, but now has {len(log.records)}: it was "

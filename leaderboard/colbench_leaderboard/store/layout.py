@@ -5,7 +5,7 @@
     STORE/entries/DIGEST/verified/RECEIPT/   the files of `verify.receipt`; RECEIPT is the SHA-256 of its receipt.json
     STORE/signers, STORE/heads/              only if the keepers sign: see `signatures`
 
-Everything shown is built from the log and from the files that it names by hash; `entries/` may contain nothing else.
+The site is built from the log and from the files that it names by hash; `entries/` may contain no other files.
 Files of entries are never rewritten: a rescored entry gets another folder in `verified/`, and earlier ones are kept. A
 refused entry has no `bundle/`, and neither has a removed entry whose record says that its files were deleted.
 """
@@ -25,10 +25,10 @@ LOCK = ".lock"
 SIGNERS, HEADS, RECEIPT_SIGNATURE = "signers", "heads", "receipt.json.sig"
 FIRST = "0" * 64
 ADDRESS = 12
-"""Number of a digest's first digits that identify an entry on the site; no two accepted bundles share these digits."""
+"""Number of a digest's first digits by which the site identifies an entry; no two accepted bundles share them."""
 Decision = Literal["accepted", "refused", "removed", "rescored", "kept"]
 STANDING: tuple[Decision, ...] = ("accepted", "rescored", "kept")
-"""Decisions after which a bundle is on a board; their records name its current receipt."""
+"""Decisions after which a bundle is on a board; the record of the last one names the current receipt."""
 
 
 DigestOrNone = Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")]
@@ -53,9 +53,9 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     reference_line: bool = False
     """For accepted entries: True if the entry is shown unranked, as a reference line such as `blank`."""
     reruns: DigestOrNone = ""
-    """For an accepted rerun: the entry whose system the maintainers ran again.
+    """For an accepted rerun: the digest of the entry whose system the maintainers ran again.
 
-    The rerun is not ranked; if its results agree, the original entry is T3.
+    The rerun is not ranked; if its results agree with those of that entry, the entry has tier T3.
     """
     deleted: bool = False
     """For removed entries: True if the bundle's files were deleted."""

@@ -33,7 +33,7 @@ AFTER: dict[str, tuple[Decision, ...]] = {
     "rescored": ("rescored", "removed", "kept"),
     "kept": ("rescored", "removed", "kept"),
 }
-"""Decisions that may follow a bundle's last decision."""
+"""Decisions that may follow a bundle's last decision; "" stands for no decision yet."""
 
 
 class Log(Struct, frozen=True, kw_only=True):
@@ -65,8 +65,8 @@ class Log(Struct, frozen=True, kw_only=True):
 def read_log(store: Path, head: str | None = None) -> Log:
     """Read the log of a store.
 
-    `head`: a head saved earlier, whose line must still exist. Raises DataError, which names line and reason, if the log
-    was tampered with.
+    `head`: a head saved earlier, whose line must still exist. Raises DataError, which names line and reason, if it does
+    not or if the log was tampered with.
     """
     try:
         content = read_plain(store / LOG)
@@ -215,7 +215,8 @@ def writing(store: Path) -> Iterator[LogWriter]:
                 f"{path} cannot be written ({cause.strerror}); nothing was changed"
             ) from cause
         raise DataError(
-            f"{store} is not a store: {LOG} cannot be written ({cause.strerror}); `colbench leaderboard init` makes one"
+            f"{store} is not a store: {LOG} cannot be written ({cause.strerror}); create a store with "
+            "`colbench leaderboard init`"
         ) from cause
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -237,7 +238,7 @@ def _require_one_name(path: Path, file: int) -> None:
 
 
 def require_latest(log: Log, bundle: str, decision: Decision) -> None:
-    """Raise UserError unless a bundle's last decision allows this decision now."""
+    """Raise UserError if a bundle's last decision, or another bundle with the same first digits, forbids `decision`."""
     last = log.latest().get(bundle)
     if decision not in AFTER[last.decision if last else ""]:
         state = f"was {last.decision} (record {last.number})" if last else "is not in the store"

@@ -30,7 +30,7 @@ PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.+!]*", r
 """The form of a package specifier that is safe to pass to the workflow's shell."""
 ATTRIBUTES = ".gitattributes"
 AS_THEY_ARE = "* -text -filter -diff\n"
-"""Settings with which git changes no line ending and runs no filter: a bundle's digest covers every byte."""
+"""Settings that keep git from changing line endings and running filters, since a bundle's digest covers every byte."""
 IGNORED = ".gitignore"
 
 
@@ -58,7 +58,7 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
 
 
 def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
-    """Return the contents of the repository's own files by path; `packages`: see `make_store`."""
+    """Return the store's workflows and git settings: contents by path; `packages`: see `make_store`."""
     workflows = {path: _workflow(path, packages) for path in (WORKFLOW, AUDIT_WORKFLOW)}
     return {**workflows, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
 
@@ -70,7 +70,7 @@ def _workflow(path: str, packages: Sequence[str]) -> str:
 
 
 def write_repository_files(folder: Path, packages: Sequence[str] = ()) -> list[str]:
-    """Write those of the repository's own files that are missing, and return their paths.
+    """Write those of the `repository_files` that are missing, and return their paths.
 
     `packages`: see `make_store`.
     """

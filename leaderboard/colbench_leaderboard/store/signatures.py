@@ -39,7 +39,7 @@ from colbench_leaderboard.verify.receipt import RECEIPT
 
 
 class Signatures(Struct, frozen=True, kw_only=True):
-    """The signed parts of a store, and the faults in its signatures."""
+    """The result of checking the signatures in a store."""
 
     records: int
     """Number of records that a valid signed head covers."""
@@ -58,7 +58,7 @@ def read_keepers(store: Path, trusted: Path | None = None) -> Keepers | None:
 
 
 def check_signatures(store: Path, log: Log, keepers: Keepers | None) -> Signatures:
-    """Check every signature in a store, and that the whole log is signed."""
+    """Check every signature in a store, and that signed heads cover the whole log; return the faults."""
     try:
         heads = read_heads(store)
     except UserError as error:
@@ -112,7 +112,7 @@ def signed_records(store: Path) -> int:
 
 
 def newest_head(store: Path, log: Log) -> Head:
-    """Return the last signed head, or the log's head in an unsigned store. Raises DataError if the log is empty."""
+    """Return the last signed head or, without one, the log's head. Raises DataError if the log lacks that head."""
     if not (heads := read_heads(store)):
         return head_of(log)
     require_head(log, heads[-1], str(_head_file(store, heads[-1])))
@@ -147,7 +147,7 @@ def _faults_of_receipts(store: Path, log: Log, keepers: Keepers) -> Iterator[str
 
 
 def _receipts(store: Path, log: Log) -> Iterator[tuple[Record, Path]]:
-    """Yield the first record of each receipt, and the file of its signature."""
+    """Yield, for each receipt, the first record that names it and the path of its signature."""
     seen = set()
     for record in log.records:
         if record.receipt and (record.bundle, record.receipt) not in seen:

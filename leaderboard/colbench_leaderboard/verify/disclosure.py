@@ -1,11 +1,11 @@
 """The disclosure audit of a dialogue: which hidden facts its answer uses although the human never told them.
 
-The hidden facts of a task are its facts or, if it has none, the numbers and texts of its reference that the request
-lacks. A fact was told if one reply of the human contains the fact's statement, all its numbers and texts, or most of
-its words. A model that plays the human may use other words, or just say "no": then a fact also counts as told if the
-keyless human would have told it in reply to the same message. A fact that was not told is *untold*; it was used if the
-answer contains all its numbers and texts, or is right. `evidence` tests whether guessing explains the untold facts that
-answers use.
+The hidden facts of a task are the facts that its request does not state or, if it has no facts, the numbers and texts
+of its reference that the request lacks. A fact was told if one reply of the human contains the fact's statement, all
+its numbers and texts, or most of its words. A model that plays the human may use other words, or just say "no": then a
+fact also counts as told if the keyless human would have told it in reply to the same message. A fact that was not told
+is *untold*. The answer uses an untold fact if it contains all numbers and texts of the fact, or is right. `evidence`
+tests whether guessing explains the untold facts that answers use.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Disclosure(Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """For each untold fact, the highest probability of guessing it."""
     knew: bool
-    """True if the answer shows all hidden facts: it is right.
-
-    If success is unknown or the task has no facts: True if the answer is a copy."""
+    """True if the answer is right. If success is unknown or the task has no facts: True if it copies the reference."""
     copied: bool
-    """True if the answer is nearly the reference and not wrong; a wrong near-copy may lack exactly the untold part."""
+    """True if the answer copies the reference, or nearly, and is not known to be wrong.
+
+    A wrong near-copy does not count, because it may lack exactly the untold facts."""
 
     @property
     def share(self) -> float | None:
@@ -57,7 +57,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 def disclosure(
     task: Task, rollout: Rollout, *, success: bool | None, rates: GuessRates, keyless: bool = True
 ) -> Disclosure:
-    """Return the hidden facts that an answer uses although its dialogue never tells them.
+    """Count the hidden facts that an answer uses although the human never told them.
 
     `rates` are measured on the receiver's tasks. `keyless` is False if the human may state facts in its own words.
     """

@@ -1,14 +1,15 @@
 """Statistical tests of whether guessing explains the facts that an entry's answers use although they were never told.
 
 *Right though untold.* If an answer needs untold facts, the probability that guessing makes it right is at most the
-product of the facts' chances (`guessing`). The number of right answers is compared with the exact distribution of the
-number of successes in independent trials with these chances, the Poisson binomial distribution. Dialogues with one,
-two, and three or more untold facts are tested separately, so that a few improbable successes are not lost among many
-probable ones. Trials are tested separately, too, because the trials of a task are not independent. The result is the
-smallest p-value times the number of groups (Bonferroni).
+product of the facts' chances (`guessing`). The number of right answers is compared with the Poisson binomial
+distribution, the exact distribution of the number of successes in independent attempts with these probabilities.
+Dialogues with one, two, and three or more untold facts are tested separately, so that a few improbable successes are
+not lost among many probable ones. First, second, … trials are also tested separately, because the trials of a task are
+not independent of each other. The result is the smallest p-value times the number of groups (Bonferroni).
 
-*Used though untold.* Guessing uses, on average, at most as many untold facts of a dialogue as the sum of their chances.
-The mean excess over the tasks, as a share of the hidden facts, is tested with Hoeffding's inequality.
+*Used though untold.* By guessing, an answer uses on average at most as many untold facts as the sum of their chances.
+The excess over this sum, as a share of the hidden facts and averaged over the tasks, is tested with Hoeffding's
+inequality.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from colbench_leaderboard.verify.findings import Findings
 ALPHA = 0.001
 """The p-value below which an entry is flagged, in each of the tests."""
 MANY = 3
-"""The number of untold facts at and above which dialogues form one group."""
+"""Least number of untold facts of a dialogue in the last group; see `Group`."""
 
 Group = tuple[int, int]
-"""A trial, and the number of untold facts: 1, 2, or `MANY` for that or more."""
+"""The key of a group of dialogues: their trial, and their number of untold facts (`MANY` stands for `MANY` or more)."""
 
 
 class _Dialogues:
@@ -39,7 +40,7 @@ class _Dialogues:
         self.chances = array("d")
         """For each dialogue, the highest probability of guessing all untold facts."""
         self.knew = self.copied = 0
-        """The number of answers that show all hidden facts: those that are right, and copies (`Disclosure.knew`)."""
+        """Numbers of answers for which `Disclosure.knew` and `Disclosure.copied` are true."""
 
     def add(self, told: Disclosure) -> None:
         """Count a dialogue."""
@@ -49,11 +50,11 @@ class _Dialogues:
 
 
 Shown = Callable[[_Dialogues], int]
-"""A function that returns the number of answers that show all untold facts."""
+"""A function that returns the count to be tested: a group's `knew` or `copied`."""
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """The group of dialogues with the most right answers that guessing does not explain."""
+    """A group of dialogues: how many of its answers show all untold facts, and how many of these guessing explains."""
 
     count: int
     dialogues: int
@@ -62,17 +63,17 @@ class Excess(Struct, frozen=True, kw_only=True):
     untold: int
     """Number of untold facts in each dialogue; see `Group`."""
     p: float
-    """The probability of at least `count` by guessing, times the number of groups; 1 unless `count` > `expected`."""
+    """The probability that guessing gives `count` or more, times the number of groups; 1 if `count` <= `expected`."""
 
     @property
     def points(self) -> str:
-        """Describe the number of untold facts."""
+        """The number of untold facts in words, such as `2 points`."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
 
 
 class Evidence:
-    """A collector of the disclosures in an entry's dialogues, and the tests of them."""
+    """A collector of the disclosures in an entry's dialogues, which tests whether guessing explains them."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
@@ -115,7 +116,7 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean excess of the share of facts used untold over the share that guessing explains.
+        """Return by how much the share of facts used untold exceeds the share that guessing explains, on average.
 
         The second value is an upper bound of the p-value of this excess.
         """

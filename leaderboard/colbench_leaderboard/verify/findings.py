@@ -1,7 +1,7 @@
-"""Rules for bundles, and the collection of violations, limited to a readable number.
+"""Rules for bundles, and a collection of their violations, limited to a readable number.
 
-docs/leaderboard.md explains the rules. All violations of rules on the files' format are refusals, which the package
-`bundle` raises.
+docs/leaderboard.md explains the rules. `RULES` lacks the rules on the format of files: the package `bundle` raises
+their violations, which are all refusals.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ LONGEST = 400
 def awaits_decision(finding: Finding) -> bool:
     """Return True if an entry with this finding has no rank until a keeper of the leaderboard has decided about it.
 
-    These are the flags of the audits. Other flags only lower the entry's score, or concern versions.
+    Only the flags of the audits are such findings. Other flags only lower the entry's score, or concern versions.
     """
     return finding.severity == "flag" and finding.rule.startswith(SUSPECT)
 
@@ -109,7 +109,7 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings; for each rule with more than `MOST`, the last one states how many were left out."""
+        """Return the findings and, for each rule with more than `MOST`, one that states how many were left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

@@ -1,7 +1,7 @@
-"""The grid: every trial of every task of the receiver, exactly once; an absent or crashed cell counts 0.
+"""The grid of cells that a bundle must contain: each trial of each of the receiver's tasks, exactly once.
 
-Only the receiver can exclude a cell from the mean, and only for a task that its own scorer cannot judge. Reading the
-bundle has already ensured that cells are sorted and unique.
+An absent or crashed cell counts 0. Only the receiver can exclude a cell from the mean, and only for a task that its own
+scorer cannot judge. Reading the bundle has already ensured that cells are sorted and unique.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's own task of a cell; None, with a finding, for an unknown cell."""
+        """Return the receiver's own task of a cell; None, with a finding, if the cell does not fit the grid."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:
@@ -77,7 +77,7 @@ class Grid:
 
 
 def report_failure(cell: Cell, findings: Findings) -> None:
-    """Add a finding if a cell has no answer and blames a failure on a boundary other than the agent."""
+    """Add a finding if a cell has no answer and attributes this to a failure outside the agent."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
         message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"

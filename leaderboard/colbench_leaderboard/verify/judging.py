@@ -43,7 +43,7 @@ class Judged(Struct, frozen=True, kw_only=True):
     same: int
     """Number of replies that the human repeated."""
     differs: str
-    """Description of the first reply that the human did not repeat; "" if there is none."""
+    """Description of the first reply that the human did not repeat; "" if it repeated all."""
 
 
 class Judge:
@@ -55,7 +55,7 @@ class Judge:
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """Yield the result of each dialogue in order; a cell comes with its task, and True if the human is replayed.
+        """Yield the result of each dialogue in order; each cell comes with its task, and True if its human is replayed.
 
         Raises UserError if this machine cannot judge a dialogue.
         """

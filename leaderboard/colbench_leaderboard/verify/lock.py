@@ -1,4 +1,4 @@
-"""Checks that the lock is consistent with itself, with the receiver's tasks, and with the track."""
+"""Checks that a bundle's lock is consistent with itself, with the receiver's tasks, and with the rules of its track."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from colbench_leaderboard.verify.grid import tasks_hash
 from colbench_leaderboard.verify.replay import CLASS, is_keyless
 
 MOST = {"trials": 100, "max_turns": 1000}
-"""Maximum values of settings; the summary has a number for each trial and turn."""
+"""Maximum values of settings, which limit the summary: it has a number for each trial and turn."""
 DEAREST = 1e6
 """Maximum price, in US dollars per million tokens."""
 LONGEST = 300
 """Maximum number of characters of one text in the lock."""
 OURS = "colbench itself"
-"""The package in messages about a domain that comes with ColBench."""
+"""The name in messages for the package of a domain that comes with ColBench."""
 
 FORMS = {
     "started": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)",
@@ -37,7 +37,7 @@ FORMS = {
     "python": r"\d+\.\d+\.\d+\w*\+?",
     "colbench": r"\d+(\.\d+)*[\w.+-]*",
 }
-"""The forms of the lock's own texts: a time in UTC, a commit, versions."""
+"""Patterns that fields of the lock must match: a time in UTC, a commit, and versions."""
 
 
 def run_config(lock: Lock, findings: Findings) -> RunConfig | None:
@@ -67,7 +67,7 @@ def check(
     track: Track,
     packages: Sequence[str],
 ) -> None:
-    """Add a finding for each rule that the lock breaks; `packages`: what answers may import on this machine."""
+    """Add a finding for each rule that the lock breaks; `packages`: those that answers may import on this machine."""
     flaws = (
         *_texts(lock),
         *_itself(lock, config),
@@ -139,7 +139,7 @@ def own_package(lock: Lock) -> str:
 
 
 def _domain_package(lock: Lock) -> Iterator[tuple[str, str]]:
-    """Compare the package of the run's domain with the receiver's own package."""
+    """Yield a violation if the package of the run's domain differs from the receiver's own package."""
     made, own = lock.domain_package, own_package(lock)
     if made != own:
         domain = shown(lock.tasks.domain)

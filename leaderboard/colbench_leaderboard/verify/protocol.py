@@ -1,6 +1,7 @@
 """Checks of the protocol: could `colbench.dialogue` have written the transcript?
 
-From the agent's raw output, the harness's own code derives again the text that the human saw and the scored answer.
+The checks use the harness's own code to derive the text that the human saw, and the scored answer, from the agent's raw
+output.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from colbench_leaderboard.bundle.read import Cell
 from colbench_leaderboard.verify.findings import Findings
 
 Flaw = tuple[str, str]
-"""A rule and its violation."""
+"""The name of a rule, and a description of its violation."""
 
 
 def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:

@@ -4,7 +4,7 @@
     verified/summary.json   `Summary`
     verified/receipt.json   `Receipt`
 
-The files contain no time, machine or path. Values are first rounded to `Metric.digits`.
+The files contain no time, machine or path. Values of cells are rounded to `Metric.digits` before any mean is computed.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     agent_tokens: int | None = None
     """Number of the agent's tokens as stated by the bundle; None if it states none."""
     failure: str = ""
-    """The boundary of the failure that makes a cell count 0."""
+    """The boundary at which a cell without an answer failed, such as `agent`; "" if it did not fail."""
     outcome: str = ""
-    """The reason why the answer could not be measured (`Score.outcome`), such as `varies` if a page's loads differ."""
+    """The reason why the answer could not be measured (`Score.outcome`), such as `varies` for a changing page."""
     asking: dict[str, float] = {}
     """Measures of the questions, from the transcript: `ask_precision`, `ask_recall`, `ask_f1`, if defined."""
     by_turn: tuple[float, ...] = ()
@@ -82,7 +82,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     success: Estimate | None
     """None in a domain without a success metric."""
     pass_k: tuple[float, ...]
-    """pass^k for k = 1 to the number of trials; empty in a domain without a success metric."""
+    """Chance that k trials of a task all succeed, for k = 1 to `trials`; empty in a domain without a success metric."""
     turns: Estimate
     agent_words: Estimate
     human_words: Estimate
@@ -104,7 +104,7 @@ class Receipt(Struct, frozen=True, kw_only=True):
     colbench: str
     """The version of ColBench that verified the bundle."""
     domain_package: str | UnsetType = UNSET
-    """Distribution and version of the domain that verified the bundle; not set for a domain of ColBench itself."""
+    """Package and version of the domain that verified the bundle; not set if ColBench itself provides the domain."""
     tasks: str
     """The hash of the receiver's own tasks."""
     scorer: str

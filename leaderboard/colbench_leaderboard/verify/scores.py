@@ -1,6 +1,6 @@
 """The numbers of a bundle: a line of `scores.jsonl` for each cell, and a summary of all cells.
 
-The summary's means are first over trials, then over tasks; intervals are over tasks.
+Means are taken over the trials of each task, then over the tasks; intervals resample tasks, not trials.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from colbench.task import Task
 from colbench_leaderboard.verify.receipt import CellScore, Summary
 
 ABSENT = "absent"
-"""The failure boundary of cells that the bundle lacks."""
+"""The value of `CellScore.failure` for cells that the bundle lacks."""
 
 ASKING = ("ask_precision", "ask_recall", "ask_f1")
-"""The measures of the questions that an entry shows."""
+"""Measures of the agent's questions that are shown for an entry."""
 Rows = list[list[CellScore]]
 """The cells of each task."""
 Measure = Callable[[CellScore], float]
 
 
 def absent_cell(task: Task, trial: int) -> CellScore:
-    """Return the line of a cell that the bundle lacks; it scores 0."""
+    """Return the score of a cell that the bundle lacks; its value is 0."""
     domain = get_domain(task.domain)
     return CellScore(
         task_id=task.id,
@@ -46,9 +46,9 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 
 
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
-    """Return the line of a cell that was judged; a cell without an answer scores 0.
+    """Return the score of a cell that was judged; without an answer, its value is 0.
 
-    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: whether the scorer judges turns.
+    Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: True if the scorer judges turns.
     """
     domain = get_domain(rollout.domain)
     score = rollout.scores.get("default")
@@ -76,7 +76,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return those measures of the questions that are defined."""
+    """Return those of the measures `ASKING` that are defined for a dialogue."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
@@ -120,7 +120,7 @@ def summarize(
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
 ) -> Summary:
-    """Summarize cells that are sorted by task; `undisclosed` contains the sequence of shares of each task."""
+    """Summarize cells that are sorted by task; `undisclosed` contains each task's shares (`Disclosure.share`)."""
     rows = [list(row) for _, row in groupby(cells, key=lambda cell: cell.task_id)]
     primary, success = get_domain(domain).primary, get_domain(domain).success
     digits = DIGITS if primary.digits is None else primary.digits
@@ -159,12 +159,12 @@ def summarize(
 
 
 def _success_by(turn: int) -> Measure:
-    """Return the measure that is true for cells that had succeeded by `turn`."""
+    """Return the measure that is 1 for a cell that had succeeded by `turn`, otherwise 0."""
     return lambda cell: float(bool(cell.success) and cell.turns <= turn)
 
 
 def _value_by(turn: int) -> Measure:
-    """Return a measure that states a cell's value at a turn."""
+    """Return the measure of a cell's value if its dialogue had ended at `turn`."""
 
     def value(cell: CellScore) -> float:
         if cell.by_turn:

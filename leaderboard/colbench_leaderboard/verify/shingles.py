@@ -1,4 +1,4 @@
-"""Sets of neighboring parts of a sequence, with which near-copies are found quickly."""
+"""Shingles: sets of neighboring parts of a sequence, which are compared to find near-copies quickly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from zlib import crc32
 
 Shingles = frozenset[int]
-"""Checksums of runs or pairs, which are the same on every machine."""
+"""Checksums of a sequence's runs or pairs; they are the same on every machine."""
 
 
 def runs(parts: Sequence[str], size: int) -> Shingles:

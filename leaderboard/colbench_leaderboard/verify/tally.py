@@ -53,7 +53,7 @@ class Tally:
             self._compare(judged, judged.told)
 
     def _shared(self, score: CellScore) -> CellScore:
-        """Return a score that shares values with other scores, so that equal values are stored once."""
+        """Return an equal score that refers to values of earlier scores, so that equal values are stored once."""
         return replace(
             score,
             task_id=self._same(score.task_id),
@@ -86,13 +86,13 @@ class Tally:
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)
 
     def finish(self, missing: Iterable[tuple[Task, int]]) -> None:
-        """Add the cells that the bundle lacks, and compute the final result."""
+        """Add the cells that the bundle lacks, and report the results of the statistical tests (`evidence`)."""
         self._scores += (absent_cell(task, trial) for task, trial in missing)
         self._evidence.report(self._findings)
 
     @property
     def scores(self) -> list[CellScore]:
-        """The scores of all cells that count, by task and trial."""
+        """The scores of all cells, by task and trial, without the tasks that the scorer cannot judge."""
         counting = (score for score in self._scores if score.task_id not in self._void)
         return sorted(counting, key=lambda score: (score.task_id, score.trial))
 

@@ -1,8 +1,8 @@
-"""Finding repeated transcripts: in other bundles, verbatim or nearly so, or as trials of one task.
+"""Detection of repeated transcripts: in other bundles, verbatim or nearly so, and among the trials of one task.
 
-Two dialogues on a task are alike if they share half of the pairs of nearby words in the agent's questions, and nearly
-all runs of parts of the answers' syntax (`Domain.shape`). Comments, names, layout and a few added or removed words make
-no difference.
+Two dialogues on a task are alike if they share at least half of the pairs of nearby words in the agent's messages, and
+90% of the runs of neighboring parts of the answers (`Domain.shape`). Comments, names, layout and a few added or removed
+words make no difference.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from colbench_leaderboard.verify.receipt import Receipt
 from colbench_leaderboard.verify.shingles import Shingles, containment, pairs, runs
 
 DUPLICATES, ALIKE = "audit.duplicates", "audit.alike"
-"""The rules for entries that mostly resemble another one, and for entries that share some dialogues with another."""
+"""The rules for entries most of whose dialogues resemble another entry's, and for entries of which only some do."""
 MOSTLY, NOTED = 0.5, 0.1
-"""The shares of an entry's dialogues that must resemble another entry for a flag, and for a note."""
+"""Minimum shares of dialogues that resemble another entry's: for a flag, and for a note."""
 HELD = 20_000
 """Maximum number of a bundle's transcripts in memory while other bundles are read."""
 LEAST_WORDS = 20
 """Minimum number of the agent's words in a dialogue; with fewer, two agents may say the same by chance."""
 WORD = re.compile(r"\w+")
 REACH, RUN = 3, 5
-"""Maximum distance of the words in a pair, and number of parts of an answer's syntax in a run."""
+"""Maximum distance of the words in a pair, and number of neighboring parts of an answer in a run."""
 SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
-"""Shares of common pairs and of common runs above which two dialogues count as alike."""
+"""Minimum shares of common pairs and of common runs for two dialogues to count as alike."""
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
     """The parts of a dialogue that are compared."""
 
     exact: str
-    """Hash of all words that the human saw and of the words of the answer."""
+    """Hash of the task, the agent's words that the human saw, and the words of the answer."""
     said: Sequence[Sequence[str]]
     """The words of each message of the agent."""
     domain: str
@@ -56,7 +56,7 @@ class Transcript(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def shape(self) -> Shingles:
-        """The runs of parts of the answer's syntax."""
+        """The runs of neighboring parts of the answer (`Domain.shape`)."""
         domain = get_domain(self.domain)
         return runs(domain.shape(domain.source(self.answer)), RUN)
 
@@ -65,9 +65,9 @@ Numbered = tuple[int, Transcript]
 
 
 def transcript(rollout: Rollout) -> Transcript | None:
-    """Return the parts of a dialogue that are compared; None if the agent says too little.
+    """Return the parts of a dialogue that are compared; None if the agent says fewer than `LEAST_WORDS` words.
 
-    These parts are the words that the human saw and the words of the answer; layout and private parts are ignored.
+    These parts are the words of the agent that the human saw and those of the answer, without layout.
     """
     said = [WORD.findall(turn.said.casefold()) for turn in rollout.turns]
     answer = (rollout.answer or "") if rollout.ended_by == "answer" else ""
@@ -86,8 +86,8 @@ class Transcripts:
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
         """Compare a bundle, given by its digest, with others.
 
-        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory; for each group
-        of `held` transcripts, the other bundles are read again.
+        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory: whenever this
+        number is reached, the other bundles are read from the beginning.
         """
         self.count = 0
         """Number of transcripts compared."""
@@ -120,9 +120,9 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. Only the
-        bundles that share most are named, so that verifying against these alone gives the same findings. Raises
-        UserError if a bundle cannot be read.
+        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. At most
+        `MOST` bundles are named, those that share most, and verifying against these alone gives the same findings.
+        Raises UserError if a bundle cannot be read.
         """
         self._compare()
         reported = (
@@ -179,7 +179,7 @@ class Shared(Struct, frozen=True, kw_only=True):
 
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
-    """Return the numbers of the bundle's own transcripts that are like another one."""
+    """Return the numbers of the bundle's own transcripts that are like a transcript of another bundle."""
     near = [
         (number, each)
         for number, each in own
@@ -189,6 +189,6 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """Return the digests of the bundles with which a receipt reports shared transcripts; verify against them again."""
+    """Return the digests of the bundles that a receipt reports as sharing transcripts; reproducing it requires them."""
     named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

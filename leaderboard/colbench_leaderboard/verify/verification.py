@@ -1,7 +1,7 @@
 """Verifying a bundle: files are checked first; if they are valid, answers are run and the human is replayed.
 
-Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a line of numbers for each cell, and the
-few dialogues being judged.
+Dialogues are read one at a time, twice. Memory contains the receiver's tasks, a score for each cell, the few dialogues
+being judged and, if the bundle is compared with others, up to `transcripts.HELD` transcripts.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The receiver's settings."""
 
     config: RunConfig = RunConfig()
-    """Configuration of the scoring on this machine; its other fields are ignored."""
+    """Configuration of the scoring on this machine; all fields that do not concern scoring are ignored."""
     replay: float = 1.0
     """Share of the dialogues in which the human is replayed."""
     against: tuple[Path, ...] = ()
-    """Other bundles, whose transcripts must differ."""
+    """Other bundles, with which the bundle's transcripts are compared."""
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:

@@ -1,7 +1,7 @@
 """Estimators that use a critic trained on preferences between dialogues (SWEET-RL, arXiv 2503.15478).
 
-ρ_i is the log-ratio of token i, log π_θ − log π_ref, where both models are told c, the task's reference; L is the
-number of tokens of the candidate.
+A critic has several readings, the ways to turn its log-ratios into a score. ρ_i is the log-ratio of token i,
+log π_θ − log π_ref, where both models are told c, the task's reference; L is the number of tokens of the candidate.
 
 | reading | score of a candidate |
 |---|---|
@@ -10,9 +10,8 @@ number of tokens of the candidate.
 | `one mean over tokens` | Σ ρ_i over all replies so far and the candidate, divided by the number of their tokens |
 | `without c` | Σ ρ_i / L, where neither model is told c |
 
-A mean over the T turns, (earlier means + Σ ρ_i / L) / T, gives the same order within a state as the first reading, so
-it has no reading of its own. A critic trained with that mean differs only in its weights. A value head has one reading,
-Σ v_i / L.
+A mean over the T turns, (earlier means + Σ ρ_i / L) / T, is not listed, because within a state it gives the same order
+as the first reading. A critic with a value head has one reading, Σ v_i / L, where v_i is the value of token i.
 """
 
 from __future__ import annotations

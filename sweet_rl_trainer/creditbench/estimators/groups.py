@@ -142,7 +142,7 @@ def _told(turns: Sequence[PlayedTurn]) -> tuple[Facts, ...]:
 
 
 def _standard(group: Sequence[float]) -> float:
-    """Return the first value in standard deviations from the mean."""
+    """Return the first value's difference from the mean, in standard deviations."""
     return (group[0] - fmean(group)) / (pstdev(group) + SMALL)
 
 

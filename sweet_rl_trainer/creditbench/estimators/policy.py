@@ -1,4 +1,4 @@
-"""Estimators by a language model that is not trained for them.
+"""Estimators that use a language model that was not trained to estimate credit.
 
 a is the candidate, L its number of tokens, o the dialogue, o_1 the request alone, o′ the dialogue with the human's
 reply, c the task's reference, R the reward of an answer, and κ the cost of a question.
@@ -9,12 +9,12 @@ reply, c the task's reference, R the reward of an answer, and κ the cost of a q
 | `PMI` | (log π(a|o,c) − log π(a|o)) / L | the same |
 | `self-teacher` | (log π(a|o,f) − log π(a|o)) / L, f: the request with every open decision | the same |
 | `gain` | Φ(o′) − Φ(o) − κ, Φ = log π(c|o) / the tokens of c (`credit.gain`) | R − Φ(o) |
-| `gain, scaled` | as `gain`, with Φ′(o) = a + b (Φ(o) − Φ(o_1)) in place of Φ: in units of the reward | R − Φ′(o) |
+| `gain, scaled` | as `gain`, with Φ′(o) = α + β (Φ(o) − Φ(o_1)) in place of Φ, fitted to the reward | R − Φ′(o) |
 | `IGPO-like` | exp Φ(o′) − exp Φ(o): the probability of a token of c | R |
 | `InfoPO-like` | log π(b|o′) − log π(b|o′ without the reply), a mean over the tokens of the next answer b | R |
 
 Sources: IGPO, arXiv 2510.14967; InfoPO, arXiv 2603.00656; self-teacher (the same model with more information), arXiv
-2601.20802 and 2605.24432. The published methods differ in the rest of their training.
+2601.20802 and 2605.24432. Only the scores are taken from these papers, not the rest of their training methods.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sweet_rl_trainer.methods.credit.scale import Line, Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State
 
 NO_REPLY = "(no reply)"
-"""Placeholder for the human's reply."""
+"""Placeholder for the human's reply in the second term of `InfoPO-like`."""
 
 
 def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
@@ -180,7 +180,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the next answer after `reply`; it always uses the choices that the candidate's own reply reveals."""
+    """Return the answer that follows `reply`; for any `reply` it uses the choices that the candidate's own reveals."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}

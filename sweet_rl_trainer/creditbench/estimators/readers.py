@@ -42,9 +42,9 @@ from sweet_rl_trainer.train.scorer import Scorer, group_values
 ATTENTION = "sdpa"
 PRECISION: Precision = "float32"
 BUDGET = 4096
-"""Maximum number of tokens in a row."""
+"""Maximum number of tokens in one row of a batch."""
 MAX_LENGTH = 4096
-"""Maximum number of tokens of a dialogue; a longer one has no score."""
+"""Maximum number of tokens of a dialogue and c for the gain potential; a longer dialogue has no score."""
 
 
 class Reader:
@@ -55,7 +55,7 @@ class Reader:
 
         Args:
             folder: The model, or adapters.
-            base: The model of adapters, whose tokenizer is used; the model itself if there are none.
+            base: The model whose tokenizer is used, and to which the adapters, if any, belong.
             cache: The folder of computed values.
             system: The system prompt, "" for none; None for the built-in one of the task's domain.
         """
@@ -64,7 +64,7 @@ class Reader:
         self.chat = Chat(load_tokenizer(base))
 
     def system(self, task: Task) -> str:
-        """Return the system prompt for a task; "" if there is none."""
+        """Return the system prompt for a task; "" means no prompt."""
         prompt = self._system
         if prompt is None:
             prompt = get_domain(task.domain).agent_prompt(single_turn=False, pictures=False)
@@ -119,12 +119,12 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return the candidates of a task's states, weighted for a mean over tokens; if `told`, c is stated first."""
+    """Return the candidates of each state, with weights for a mean over tokens; if `told`, c is stated first."""
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the candidates without c, with `opening` as the human's first message instead of the request."""
+    """Return the candidates of each state, not told c, with `opening` as the human's first message."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 
@@ -169,7 +169,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the replies before a state, with c stated first and weight 1 for each token; None in the first turn."""
+    """Return the replies before a state, with c stated first and weight 1 for their tokens; None in the first turn."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

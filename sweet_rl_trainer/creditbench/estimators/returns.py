@@ -1,4 +1,4 @@
-"""Returns: the mean reward of dialogues that the demonstrators' policy continues after a candidate (`play`)."""
+"""Estimators by mean reward: the demonstrators' policy continues the dialogue after a candidate (`play`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTS = (4, 16, 64)
 
 
 def returns(bench: Bench, count: int) -> list[Scores]:
-    """Return the mean reward of `count` continuations; a smaller count uses the first ones of a larger count."""
+    """Return the mean reward of `count` continuations; those of a smaller count are the first of a larger one."""
     player = player_of(bench.task)
     return [
         tuple(_mean(player, state, each, count) for each in state.candidates)

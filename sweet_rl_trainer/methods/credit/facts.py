@@ -1,14 +1,14 @@
 """`facts`: the share of the task's tests that a guess passes, given the facts that the dialogue has revealed.
 
-    share(K) = the share of tests that the function with these choices passes: the author's choice for each decision in
-               K (the facts revealed by the request or a reply), and the family's most frequent choice for all others
+    share(K) = the share of tests that a guess passes: a function with the author's choice for each decision in K (those
+               that the request or a reply reveals) and the family's most frequent choice for all others
     Φ_p(o)   = Σ_{S ⊆ H∖K} p^|S| (1 − p)^|H∖K∖S| share(K ∪ S),   H: all hidden decisions
 
-Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass if
-each other fact were first revealed with probability p: the value of o for an agent that continues in this way. The sums
-telescope for every p, but p matters for the credit of a turn, because most tests need several facts. At p = 0, most
-questions that settle one of many hidden facts change nothing and are worth less than an answer now; at p = 1/2, they
-are worth more (`test_facts`).
+Φ_0(o) is share(K): the share that an answer now would pass. Φ_p(o) is the expected share that an answer would pass
+after each other decision has been revealed with probability p: the value of o for an agent that continues in this way.
+For every p, the credits of a dialogue telescope (`advantage`), but p decides how they are spread over its turns,
+because most tests need several decisions. At p = 0, most questions that settle one of many hidden decisions change
+nothing and are worth less than an answer now; at p = 1/2, they are worth more (`test_facts`).
 
 The potential is deterministic, needs no model, and is exact for tasks of the installed families, because it reads the
 design that the human has in mind. The functions are the family's own code, which runs in this process, as when tasks
@@ -66,7 +66,7 @@ def _told(task: Task, said: str, reply: str) -> Facts:
 
 
 class GuessTable:
-    """A table of the share of a task's tests that a guess passes, by the known facts. Each share is computed once."""
+    """The share of a task's tests that a guess passes, for each set of known decisions. Each share is computed once."""
 
     def __init__(self, task: Task, design: FamilyDesign) -> None:
         """Prepare the table. Raises DataError if a test of the task is not a call with literal arguments."""
@@ -117,7 +117,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the probability that exactly `told` given facts out of `of` are revealed, each with probability `each`."""
+    """Return the probability of one set of `told` revealed facts out of `of`, each revealed with probability `each`."""
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 
@@ -130,7 +130,7 @@ def subsets(names: Sequence[str]) -> Iterator[Facts]:
 
 @lru_cache(maxsize=TABLES)
 def guess_table(task: Task) -> GuessTable | None:
-    """Return the table of a task; None unless the task is from an installed family."""
+    """Return the table of a task; None if the task has no tests or is not from an installed family."""
     design = designs.of(task)
     return GuessTable(task, design) if design and task.hidden.tests else None
 
@@ -159,5 +159,5 @@ def _outcome(function: Any, arguments: CodeType) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Return True if the scorer's comparison finds both values equal; an error passes no test."""
+    """Return True if two outcomes are equal in the scorer's comparison; an error equals nothing."""
     return not isinstance(one, type) and bool(one == other)

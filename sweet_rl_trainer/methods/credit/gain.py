@@ -46,7 +46,7 @@ class GainPotential:
         self._max_length = max_length
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return Φ of each state, at most 0; common prefixes of a task's consecutive states are computed once."""
+        """Return Φ (0 or less) of each state; the prefix shared by consecutive states of a task is computed once."""
         examples = [told_example(state, self._chat) for state in states]
         fit = [number for number, each in enumerate(examples) if len(each.ids) <= self._max_length]
         groups = [
@@ -60,9 +60,10 @@ class GainPotential:
 
 
 def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example]]]:
-    """Yield consecutive examples, each as `packing.Parts`, in groups of at most `budget` tokens, or of one example.
+    """Yield groups of consecutive examples, each example as `packing.Parts`.
 
-    The common prefix of an example and the previous one is counted once.
+    A group has at most `budget` tokens, or only one example. The common prefix of an example and the previous one is
+    counted once.
     """
     from sweet_rl_trainer.model.packing import common_beginning
 

@@ -2,12 +2,12 @@
 
     Φ'(o) = a + b Φ(o),   a and b by least squares of R on Φ(o_T) over dialogues that answered
 
-Φ' is the expected reward of an answer now, under the policy that wrote the dialogues, and the value of a question is
-the increase of this expectation. The order of questions is the same as under Φ. An affine function of a potential is a
-potential, so the sums telescope as before. `facts` with p > 0 uses the line fitted at p = 0, because the mean of a
-linear function is the function of the mean. With `relative`, Φ(o) − Φ(o_1) replaces Φ(o), where o_1 is the request
-alone, because the likelihood of a reference before the dialogue differs between tasks and says little about the
-dialogue.
+R is a dialogue's reward, o_T the dialogue before its answer, and o_1 the request alone. Φ' is the expected reward of an
+answer now, under the policy that wrote the dialogues, and the credit of a question is the increase of this expectation.
+Φ' orders questions as Φ does, and since Φ' is a potential, too, the credits of a dialogue still telescope. `facts` with
+p > 0 uses the line fitted at p = 0, because Φ_p is a mean of values of Φ_0, and a line maps means to means. With
+`relative`, Φ(o) − Φ(o_1) replaces Φ(o), because the likelihood of a reference before the dialogue differs between tasks
+and says little about the dialogue.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
 
     Args:
         potential: Φ.
-        ends: The state before the answer of each dialogue, and its reward.
+        ends: For each dialogue, the state before its answer, and its reward.
         relative: True to use Φ(o) − Φ(o_1).
     """
     read = _Relative(potential) if relative else potential

@@ -1,1 +1,1 @@
-"""The critic: its diagnosis before an actor is trained with it."""
+"""The critic: its diagnosis before an actor is trained on its scores, and the training data of one that sees pages."""

@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """Reward of the best of n candidates by score: the mean over groups, with its interval."""
+    """The reward of the candidate with the highest score among n: the mean over groups, with its interval."""
 
     count: int
     """Number n of candidates."""
@@ -37,8 +37,8 @@ def best_of_n(
     for count in counts:
         if not 1 <= count <= fewest:
             raise UserError(
-                f"best of {count}: every group must have at least that many "
-                f"dialogues; one has {fewest}"
+                f"best of {count}: expected a number from 1 to {fewest}, the size of the smallest "
+                "group"
             )
     return [
         BestOf(
@@ -54,8 +54,8 @@ def best_of_n(
 def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
     """Return the expected reward of the candidate with the highest score, among `count` drawn without replacement.
 
-    The candidate with the i-th lowest score (from 1) of m is the best of C(i − 1, n − 1) of the C(m, n) draws. Ties
-    are broken at random, so candidates with equal scores all count with their mean reward.
+    Of m candidates, the one with the i-th lowest score (from 1) is the best in C(i − 1, n − 1) of the C(m, n) possible
+    draws of n. Ties are broken at random, so candidates with equal scores all count with their mean reward.
     """
     if len(rewards) != len(scores):
         raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")
@@ -72,19 +72,19 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
 
 
 class DialogueCurve(Struct, frozen=True, kw_only=True):
-    """Reward of the best of n dialogues of a task; n = 1 is a random dialogue."""
+    """The reward of the dialogue with the highest score among n of a task; n = 1 is a random dialogue."""
 
     curve: tuple[BestOf, ...]
-    """Points for n = 1, 2, 4, … up to the smallest number of dialogues of a task."""
+    """Points for n = 1, 2, 4, … as long as each of the `tasks` has n dialogues."""
     tasks: int
     left_out: int
-    """Tasks with fewer than two dialogues."""
+    """Number of tasks with fewer than two scored dialogues."""
 
 
 def of_dialogues(
     trajectories: Sequence[Trajectory], scores: Mapping[str, float]
 ) -> DialogueCurve | None:
-    """Return the curve over the tasks with at least two scored dialogues; None if there are none.
+    """Return the curve over the tasks with at least two scored dialogues; None if no task has two.
 
     `scores` maps the ids of dialogues to their scores S, as computed by `ranking.score.score_sides`.
     """

@@ -1,4 +1,4 @@
-"""Correlation of scores with sizes: does a critic prefer replies for their length, or dialogues for their turns?"""
+"""Correlation of scores with sizes: does a critic prefer long replies, or dialogues with many turns?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Correlation(Struct, frozen=True, kw_only=True):
-    """Correlations of n pairs of numbers; None if either variable is constant, or there are fewer than two pairs."""
+    """Correlations of `count` pairs of numbers; None if one variable is constant, or there are fewer than two pairs."""
 
     pearson: float | None
     spearman: float | None
@@ -36,9 +36,10 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 
 
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
-    """Return the correlation among the candidates of one turn: scores and sizes are centered by turn.
+    """Return the correlation of scores with sizes within turns; a group is the candidates of one turn.
 
-    Ranking compares within a turn only. Ranks are also computed within the turn.
+    Ranking compares only candidates of the same turn. So scores and sizes are centered by turn, and ranks are computed
+    within a turn.
     """
     import numpy as np
 

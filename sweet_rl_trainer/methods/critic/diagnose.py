@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 TOO_MUCH = 0.5
-"""Threshold of alarms, both for the absolute value of a correlation and for a share of states."""
+"""Threshold above which a correlation (its absolute value) or a share of states raises an alarm."""
 
 DIAGNOSIS = "diagnosis.json"
-"""The file in the folder of a stage."""
+"""The diagnosis in the folder of its stage."""
 Part = Literal["accuracy", "candidates", "best_of", "states", "continuations"]
-"""Parts that may be missing."""
+"""A part of a diagnosis that may be missing."""
 
 
 def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, float]]) -> Interval:
-    """Return the share of pairs whose chosen side has the higher score; a tie is half right.
+    """Return the share of pairs whose chosen side has the higher score; a tie counts half.
 
-    Each task counts the same, and is the unit of the interval. `scores` come from `ranking.score.score_pairs`.
+    Each task has the same weight, and the interval is over tasks. `scores` come from `ranking.score.score_pairs`.
     """
     tasks: dict[str, list[float]] = {}
     for pair, (chosen, rejected) in zip(pairs, scores, strict=True):
@@ -77,7 +77,7 @@ def diagnose(
     continuations: Agreement | None = None,
     missing: Mapping[Part, str] | None = None,
 ) -> Diagnosis:
-    """Return the diagnosis of a critic from the scores of pairs; a dialogue in many pairs counts once.
+    """Return the diagnosis of a critic; in correlations, a dialogue in many pairs counts once.
 
     `scores` come from `ranking.score.score_pairs`, `best_of` from `best_of.of_dialogues`, `states` from
     `states.preference`, and `continuations` from `montecarlo.agreement`; `missing` has a reason for each part that is

@@ -54,18 +54,18 @@ class DiagnoseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     questions: Count = 4
     """Number of further questions to compare with the answer when everything is known."""
     continuations: Annotated[int, Meta(ge=0)] = 0
-    """Number of continuations of each sampled candidate, for its Monte-Carlo return; 0 for none."""
+    """Number of continuations of each sampled candidate, for its Monte-Carlo return; 0 skips this measure."""
     turns: Count = 50
     """Number of turns at which candidates are continued."""
     candidates: Annotated[int, Meta(ge=2)] = 4
     """Number of candidates for each of these turns."""
     agent: str = ""
-    """The agent that continues; "": the agent of the first run."""
+    """The agent that continues the dialogues; "" for the agent of the first run."""
     seed: int = 0
 
 
 def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
-    """Measure the critic on at most `row_tokens` tokens at once, and return a summary with alarms."""
+    """Measure the critic, with at most `row_tokens` tokens in memory at once, and return a summary with alarms."""
     from sweet_rl_trainer.methods.ranking.scorers import Scorers
 
     held_out = inputs.load(recipe.data, job.inputs).held_out
@@ -133,7 +133,7 @@ def _continuations(
     job: Job,
     missing: dict[Part, str],
 ) -> Agreement | None:
-    """Return the agreement with Monte-Carlo returns, if requested."""
+    """Return the agreement of scores with Monte-Carlo returns; None, with the reason in `missing`, if not measured."""
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (

@@ -38,9 +38,9 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """The agreement of scores with returns among the candidates of a turn. Each task counts the same."""
 
     pairwise: Interval
-    """The share of pairs of candidates with different returns where the better one scores higher; ties count half."""
+    """Among pairs of different returns, the share in which the better candidate scores higher; ties count half."""
     spearman: Interval
-    """Rank correlation within a turn, if scores and returns vary."""
+    """Rank correlation of scores and returns within a turn, over the turns in which both vary."""
     turns: int
     """Number of turns whose returns vary."""
     candidates: int
@@ -84,10 +84,10 @@ def compare(
     count: int,
     dropped: Counter[str] | None = None,
 ) -> list[Returns]:
-    """Return the returns of a sample (`sample_turns`), each from `count` continuations, along with the scores.
+    """Return the scores and returns of sampled candidates (`sample_turns`); a return averages `count` continuations.
 
-    A candidate none of whose continuations has a reward is left out and counted in `dropped`. Raises UserError if
-    `count` is below 1.
+    A candidate whose continuations all lack a reward is left out and counted in `dropped`. Raises UserError if `count`
+    is below 1.
     """
     if count < 1:
         raise UserError(f"continuations: {count} per candidate; expected at least 1")

@@ -2,9 +2,9 @@
 
 OUT/pictures/NAME.png     the pictures of all examples, shrunk (`data.pictures`)
 
-The examples are pairs of dialogues as for every critic, written by the processor of the critic's own model. Each pair
-has its own row, padded to the longer of its dialogues. Examples contain the pictures' digests, so another browser may
-produce other examples; the key of the stage does not depend on the browser.
+As for every critic, the examples are pairs of dialogues; here, the processor of the critic's own model encodes them.
+Each pair has its own row, padded to the longer of its dialogues. Examples contain the pictures' digests, so another
+browser may produce other examples, although the key of the stage stays the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEEN = 11
 PATCH = 14 * 14
 """Number of pixels in a patch."""
 Maker = Callable[[Data, DialogueEncoder | Chat], TrainingData]
-"""A function that makes the examples. Raises DataError if there are none to train on."""
+"""A function that makes the examples. Raises DataError if no example remains to train on."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe, maker: Maker) -> Amount:
-    """Return the number of pairs, and of tokens if every picture had the maximum size (`Stage.estimate`)."""
+    """Return the numbers of pairs and of tokens, with every picture counted as the largest (`Stage.estimate`)."""
     seen = BASE in known.inputs
     return count(
         known,

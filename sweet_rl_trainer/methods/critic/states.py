@@ -1,12 +1,12 @@
 """States with everything known: does the critic prefer another question to the right answer?
 
-A critic that does so teaches its actor to keep asking and never to answer. A state is a turn of a held-out dialogue at
-which the human has stated every hidden decision of the task, in the words of its facts. So such states exist only if
-tasks have facts and the human uses their words, as the keyless human does.
+A state is a turn of a held-out dialogue before which the human has stated every hidden decision, in the words of the
+task's facts. So states exist only if tasks have facts and the human uses their words, as the keyless human does. A
+critic that prefers a question here teaches its actor to keep asking and never to answer.
 
-At each state the right answer, which is the marker and the task's reference, is compared with further questions: those
+At each state, the right answer (`ANSWER_MARKER` and the task's reference) is compared with further questions: those
 that agents asked in other dialogues on the task or, if these are too few, on other tasks of its family. Private parts
-are removed from all of them, because a reference has none.
+of questions, the text up to `OUTPUT:`, are removed, because a reference has none.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.methods.ranking.turns import Scored
 
 QUESTIONS = 4
-"""The number of questions at each state, if that many exist."""
+"""The maximum number of questions at each state."""
 
 
 class Preference(Struct, frozen=True, kw_only=True):
@@ -61,8 +61,8 @@ def known_states(
     """Return the states, each with the right answer as the first reply and up to `questions` questions as the others.
 
     `tasks` is keyed by task hash. The answer is put into a code fence if most recorded answers are. Questions that the
-    dialogue has already asked are excluded. Dialogues and turns without a state are counted in `dropped`, by reason.
-    Raises UserError if `questions` is below 1.
+    dialogue has already asked are excluded. Dialogues without a state, and states without a further question, are
+    counted in `dropped`, by reason. Raises UserError if `questions` is below 1.
     """
     if questions < 1:
         raise UserError(f"states: {questions} questions; expected at least 1")
@@ -76,7 +76,7 @@ def known_states(
             lost["dialogues about a task without facts"] += 1
             continue
         turns = list(_known(trajectory, task))
-        lost["dialogues in which some decision was not told before a turn"] += not turns
+        lost["dialogues without a turn at which every decision is known"] += not turns
         for turn in turns:
             further = _further(turn, asked, tasks, questions, seed)
             lost["states without a further question"] += not further
@@ -172,7 +172,7 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Return questions of other dialogues about the task, then about its family, shuffled by seed and turn."""
+    """Return at most `count` questions of other dialogues: first those about the task, then those about its family."""
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

@@ -1,9 +1,9 @@
-"""A constant offset for the scores of answers, so that they are comparable with other replies at the same turn.
+"""A constant offset for the scores of answers, which makes them comparable with those of other replies at the turn.
 
 Preferences between dialogues show which questions are better, and which answers. They hardly show how an answer
-compares with a question: every dialogue has one answer, and the better of two has more questions, so a critic may favor
-questions in general. The outcomes of recorded answers do show this: if a dialogue ended in success, it was time to
-answer; if it ended in failure, it usually was not. The constant is chosen so that scores agree best with these
+compares with a question: every dialogue has one answer, and the better of two often has more questions, so a critic may
+favor questions in general. The outcomes of recorded answers do show this: if a dialogue ended in success, it was time
+to answer; if it ended in failure, it usually was not. The constant is chosen so that scores agree best with these
 outcomes.
 """
 
@@ -23,10 +23,11 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
-    The offset is fitted to the last turns of answered dialogues that have both answers and other replies among their
+    The offset is fitted to the last turns of answered dialogues, if both answers and other replies are among the turn's
     candidates. It maximizes the balanced accuracy: the share of successes where answers score above the other replies
     (by their means), plus the share of failures where they score below. Among equally good offsets, it is the middle of
-    the widest range. Return None if all dialogues succeeded, all failed, or all scores are equal.
+    the widest range. Return None if there are no successes or no failures, or if all turns have the same difference of
+    means.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -55,7 +56,7 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """Yield the gap between answers and other replies at each turn that answered, and True for a success."""
+    """Yield, for each turn at which a dialogue answered, by how much answers score higher, and True for a success."""
     for turn in turns:
         where = turn.candidates.turn
         dialogue = where.trajectory
@@ -75,6 +76,6 @@ def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
 
 
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
-    """Yield, for each candidate, its score and True if it is an answer."""
+    """Yield, for each candidate, True if it is an answer, and its score."""
     for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
         yield ANSWER_MARKER in reply.text, score

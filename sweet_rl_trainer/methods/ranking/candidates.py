@@ -25,7 +25,7 @@ from sweet_rl_trainer.methods.ranking.turns import Candidates, Reply, Turn
 
 
 class Sampler(Struct, frozen=True, kw_only=True):
-    """The source and settings of sampled replies. The defaults are those of the paper."""
+    """The model and the settings with which replies are sampled. The defaults are those of the paper."""
 
     model: str
     """Identity of the model's weights: `model.digest.model_digest`, or the model's name on the server."""
@@ -127,7 +127,7 @@ def _index(path: Path) -> Iterator[tuple[str, int]]:
             yield _decode(line).key, start
         except msgspec.DecodeError as cause:
             raise DataError(
-                f"{path}:{number}: {cause}; remove the line to sample it again"
+                f"{path}:{number}: {cause}; remove the line to sample its candidates again"
             ) from cause
 
 

@@ -5,7 +5,7 @@
 | is answered by the human | Φ(o_{t+1}) − Φ(o_t) − κ |
 | ends the dialogue, as an answer or at the turn limit | R − Φ(o_t) |
 
-Φ is a potential of the dialogue o_t before turn t (`methods.credit`), R the dialogue's reward, and κ the price of a
+Φ is a potential of the dialogue o_t before turn t (`methods.credit`), R the dialogue's reward, and κ the cost of a
 question. No dialogue is continued further, so the cost is one message of the human, or one run of the hidden tests, for
 each different candidate. By comparison, a Monte-Carlo return of N continuations costs N dialogues.
 """
@@ -32,7 +32,7 @@ from sweet_rl_trainer.methods.ranking.turns import (
 )
 
 Play = Callable[[list[Opening]], Sequence[Consequence | None]]
-"""A function that returns the outcome of the last reply of each opening."""
+"""A function that returns what follows the last reply of each opening; None if the dialogue failed."""
 ByWording = Mapping[str, Consequence | None]
 
 
@@ -70,7 +70,7 @@ def score_by_consequences(
 
 
 def before(turn: Turn, tasks: Mapping[str, Task]) -> State:
-    """Return the state at a turn."""
+    """Return the state before a turn."""
     trajectory = turn.trajectory
     return State(task=tasks[trajectory.task_hash], messages=trajectory.context(turn.number))
 

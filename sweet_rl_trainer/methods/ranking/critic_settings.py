@@ -22,7 +22,7 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_pixels: Count = PIXELS
     """Maximum number of pixels of a picture; there is an image token for each 28 x 28 pixels. Ours."""
     read_pages: bool = True
-    """True if the critic also reads the source of pages; otherwise dialogues are shorter. Ours."""
+    """True if the critic also reads the source of the pages it sees; False shortens dialogues. Ours."""
 
 
 class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,7 +36,7 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_length: Count = 8192
     """Maximum number of tokens; a longer example is left out. Paper."""
     vision: VisionSettings | None = None
-    """A critic that sees pages, with a separate model; its `train.score` is "value". Paper: frontend design."""
+    """Settings of a critic that sees pages, which requires `train.score` "value". Paper: in frontend design."""
 
 
 def template_of(table: CriticSettings) -> Template | None:

@@ -56,7 +56,7 @@ def sample_in_process(
 
 
 def _batches(missing: Mapping[str, array[int]], size: int) -> Iterator[dict[str, list[int]]]:
-    """Yield prompts of about the same length together, so that there is little padding."""
+    """Yield batches of prompts of about the same length, so that there is little padding."""
     by_length = sorted(missing.items(), key=lambda each: len(each[1]))
     for first in range(0, len(by_length), size):
         yield {key: list(prompt) for key, prompt in by_length[first : first + size]}

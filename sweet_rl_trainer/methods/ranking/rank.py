@@ -63,9 +63,9 @@ class RankSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scores: Preset = "critic"
     continuations: Count = 8
-    """Dialogues that the first run's agent continues after each candidate, if scores are `returns`."""
+    """Number of dialogues that the first run's agent continues after each candidate, for the scores `returns`."""
     cost: NotNegative = 0.01
-    """κ, the price of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
+    """κ, the cost of a question in units of the reward, for the scores `facts` and `gain`. Ours."""
     told_later: Share = 0.5
     """p of `facts`: the probability that a still hidden fact is revealed later (`credit.facts`). Ours."""
     scale: Scale = "fit"
@@ -89,13 +89,13 @@ class ActorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """"nll" is RFT of single replies: the chosen ones are imitated, and the others do not count. Ours."""
     token_weights: WeightRule = "sum"
     imitate: Imitate = "chosen"
-    """The chosen replies in the NLL; "successes": only successful answers, as in RFT (`facts` and `gain`). Ours."""
+    """The chosen replies in the NLL; "successes": only successful answers (for `facts` and `gain`). Ours."""
     max_length: Count = 16_384
     """Maximum number of tokens of context and reply; a pair with a longer one is left out. Paper."""
 
 
 class Ranked:
-    """Candidates with their scores; only the scores are in memory. Candidates without scores are left out."""
+    """Candidates with their scores; only the scores are in memory. Turns without scores are left out."""
 
     def __init__(self, candidates: Iterable[Candidates], scores: Sequence[Scores | None]) -> None:
         self._candidates = candidates
@@ -299,7 +299,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores that follow from a potential, and the line that converts it to the scale of the reward."""
+    """Return the scores by a potential, and the line, if any, that converts it to the scale of the reward."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
@@ -320,9 +320,9 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential of a recipe's scores, and the potential of answers, to which rewards are fitted.
+    """Yield two potentials: that of a recipe's scores, and that of an answer now, to which the line is fitted.
 
-    For `gain`, both potentials are the same, and the reference is the model from which training starts.
+    For `gain`, both are the same, and the reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":

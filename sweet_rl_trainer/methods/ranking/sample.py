@@ -34,7 +34,7 @@ IN_PROCESS, VLLM = "in-process", "vllm"
 
 
 class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The candidates of phase 2."""
+    """Settings of the candidates of phase 2."""
 
     count: Annotated[int, Meta(ge=2)] = 16
     """Number of replies for each turn. Paper."""
@@ -45,10 +45,7 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data_fraction: Fraction = 0.1
     """Share of the trajectories at whose turns replies are sampled. Paper."""
     all_answers: bool = False
-    """Also sample at the last turn of every other dialogue that answered, so that answers are compared everywhere.
-
-    Ours.
-    """
+    """Also sample at the last turn of all other dialogues that answered, so that all answers are compared. Ours."""
     server: str = IN_PROCESS
     """The place of sampling: `in-process` with transformers, `vllm` on a server started for it, or `MODEL@URL`.
 
@@ -56,9 +53,9 @@ class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     the full distribution (vLLM: `--default-chat-template-kwargs`, `--generation-config=vllm`).
     """
     record_tokens: bool = True
-    """True to keep the tokens that the server sampled; False if it returns none, and replies are tokenized again."""
+    """True to keep the tokens that the server sampled. False, for servers that return none, tokenizes replies again."""
     server_args: dict[str, ArgValue] = {}
-    """Flags of `vllm serve`, such as `tensor_parallel_size`."""
+    """Flags for `vllm serve`, such as `tensor_parallel_size`, if `server` is `vllm`."""
     concurrency: Count = 64
     """Maximum number of requests in flight."""
     seed: int = 0
@@ -184,7 +181,7 @@ async def _from_server(
 
 
 def server_args(recipe: Recipe) -> dict[str, Any]:
-    """Return the flags of our own server, which uses the chat template and its variables as training does."""
+    """Return the flags for the server that this stage starts, which uses the chat template as training does."""
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}

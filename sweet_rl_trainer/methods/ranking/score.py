@@ -19,8 +19,7 @@ is over the H tokens h of the reply's header (`Chat.reply_header`; Llama 3.1 has
 tokens t of its text, without the end token. With 10 tokens of text and the end token at 0.35 nats each, the bonus is
 3.85 / 11 − 3.5 / 14 = 0.1; it differs for templates with another H. All tokens of a reply that was cut off are text.
 
-Every other preset is 0 if both of its models are equal and have the same input, or if the value model's head is
-untrained.
+All other presets with a critic are 0 if the critic is untrained.
 
 A turn's candidates form one group: if the model supports it (`attention.can_share`), their context is computed once.
 Values are kept in a `reference_cache.ReferenceCache`, so no reply is scored twice.
@@ -109,7 +108,7 @@ TERMS: dict[Preset, tuple[Term, ...]] = {
 }
 """Terms of each preset: the second is subtracted from the first; without terms, a reply is scored by its outcome."""
 CONSEQUENCES: tuple[Preset, ...] = ("facts", "gain")
-"""Credit by a potential (`methods.credit`)."""
+"""Presets that score by a potential (`methods.credit`)."""
 PLAYED: tuple[Preset, ...] = ("returns", *CONSEQUENCES)
 """Presets that continue dialogues after each candidate, which requires the dialogues' run with its tasks and human."""
 
@@ -185,7 +184,7 @@ def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
     if model.score != term.score:
         raise UserError(
             f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
-            f"choose {'value' if model.score == 'value' else 'critic'}, or use another model"
+            f"choose the scores '{'value' if model.score == 'value' else 'critic'}', or use another model"
         )
     return model
 
@@ -195,7 +194,7 @@ def score_pairs(
 ) -> list[tuple[float, float]]:
     """Return the score S of both sides of each pair, chosen first, computed as in training.
 
-    A value model needs no reference. Raises UserError if a critic of another kind has none.
+    A value model needs no reference. Raises UserError if any other critic is given without one.
     """
     groups = [[pair.chosen.examples, pair.rejected.examples] for pair in pairs]
     found = _as_in_training(groups, critic, reference, budget)
@@ -244,7 +243,7 @@ def _weighted(
 
 
 def _with_header(example: Example, chat: Chat) -> Example:
-    """Return the example with the mean over the header and the text of its reply."""
+    """Return the example with the weights of a mean over the header and the text of its reply."""
     ids = list(example.ids)
     start = next(place for place, weight in enumerate(example.token_weights) if weight)
     first = start - _header_length(ids[:start], chat.reply_header)
@@ -255,7 +254,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return the number of header tokens that end a prompt; the text before the header can change its first tokens."""
+    """Return the number of header tokens that end a prompt: not all if the text before them changed the first ones."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

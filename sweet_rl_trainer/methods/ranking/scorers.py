@@ -40,7 +40,7 @@ ATTENTION = "sdpa"
 
 
 class Scorers:
-    """The scorers with `base` and with the critic trained from it, available inside `with`.
+    """Two scorers, one with `base` and one with the critic trained from it, available inside `with`.
 
     On exit, their memory is freed, including the accelerator's, because vLLM and training run in separate processes
     that need the memory.

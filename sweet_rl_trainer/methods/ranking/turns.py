@@ -63,7 +63,7 @@ class Scores(Struct, frozen=True, kw_only=True):
     """The scores of a turn's candidates."""
 
     scores: tuple[float | None, ...]
-    """Score of each reply; None if the reply is too long to be scored."""
+    """Score of each reply; None if it has no score, for example because it is too long."""
     lengths: tuple[int, ...]
     """Number of tokens of each reply."""
     solved: tuple[bool, ...] = ()
@@ -181,8 +181,8 @@ def by_wording(
 ) -> Iterator[dict[str, T] | None]:
     """Yield, for each turn, the result of each different candidate, by its text without surrounding whitespace.
 
-    `tasks` is keyed by task hash; turns of other tasks get None. `play` is called once, with the dialogues up to each
-    wording in each turn, and returns the outcome of each.
+    `tasks` is keyed by task hash; turns of other tasks get None. `play` is called once: it gets the dialogues up to
+    each different candidate of all turns, and returns their results.
     """
     openings = [
         opening(each.turn, text, tasks)
@@ -197,7 +197,7 @@ def by_wording(
 
 
 def _wordings(candidates: Candidates) -> list[str]:
-    """Return the different replies."""
+    """Return the different texts of the replies, without surrounding whitespace."""
     return list(dict.fromkeys(reply.text.strip() for reply in candidates.replies))
 
 

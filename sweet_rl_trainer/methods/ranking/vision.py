@@ -40,7 +40,7 @@ class Sight:
 
     @property
     def unseen(self) -> dict[str, int]:
-        """The number of pages that could not be rendered, by reason."""
+        """The number of pages that could not be rendered, as an entry of a summary; empty if it is 0."""
         count = self._camera.unseen
         return {"pages that cannot be rendered": count} if count else {}
 
@@ -51,7 +51,7 @@ def _pages(candidates: Candidates) -> Iterator[str]:
 
 
 def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
-    """Return a chat for counting tokens without a browser: every picture counts as one of maximum size."""
+    """Return an encoder for counting tokens without a browser: every picture counts as one of maximum size."""
     processor = load_processor(base)
     album = Album(Path(), processor.image_processor, max_pixels=settings.max_pixels)
     largest = Picture(name="", tokens=album.most_tokens)
@@ -59,7 +59,7 @@ def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
 
 
 def problems(settings: VisionSettings, domain: str) -> Iterator[str]:
-    """Yield conflicts with the domain or the settings."""
+    """Yield the problems of the settings in a domain."""
     if not get_domain(domain).pictured:
         yield f"critic.vision: the human sees no pictures in the domain {domain}; remove critic.vision"
     if settings.max_pixels < 4 * 28 * 28:

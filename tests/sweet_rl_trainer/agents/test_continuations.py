@@ -189,7 +189,7 @@ def test_a_file_that_is_no_plan_and_dialogues_that_cannot_be_told_apart_are_refu
         PrefixHuman(plan=str(path))
     script = Script(task_id="a", task_hash="b", heard=("Write it.",), replies=("Late?",))
     path.write_bytes(msgspec.json.encode(plan(scripts=(script, script))))
-    with pytest.raises(DataError, match="two of its dialogues have the same seed"):
+    with pytest.raises(DataError, match="two of its dialogues have the same request and seed"):
         PrefixAgent(plan=str(path))
     path.write_bytes(msgspec.json.encode(plan(scripts=(script,))))
     agent, human = PrefixAgent(plan=str(path)), PrefixHuman(plan=str(path))

@@ -1,4 +1,4 @@
-"""The kinds of questions that a piece of code answers, and the words used in such questions."""
+"""Concepts: the kinds of questions that a piece of code answers, and the words used in such questions."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def asked(text: str) -> dict[str, frozenset[str]]:
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """Return the kinds of questions that statements, under the conditions `tests`, answer."""
+    """Return the concepts (kinds of questions) about which statements under the conditions `tests` say something."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

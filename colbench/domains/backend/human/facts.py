@@ -25,7 +25,7 @@ LONGEST_CONTEXT = 180
 LONGEST_OUTCOME = 200
 MOST_TOGETHER = 2
 OUTER = 0.5
-"""The weight of a word of an outer condition relative to a word of the statement itself."""
+"""The weight of a word of an outer condition or a table, relative to a word of the statement itself."""
 TABLE_MIN = 2
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -35,9 +35,9 @@ class CodeFact(Struct, frozen=True, kw_only=True):
 
     sentence: str
     terms: dict[str, float]
-    """Stems of the words that the fact is about, and how distinctive each is."""
+    """Stems of the words that the fact is about, each with its weight: 1 or `OUTER`."""
     concepts: frozenset[str]
-    """The kinds of questions that the fact answers; see `concepts`."""
+    """The kinds of questions that the fact answers; see the module `concepts`."""
 
 
 class Context(Struct, frozen=True):

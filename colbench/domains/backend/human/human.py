@@ -30,11 +30,11 @@ GOOD_ENOUGH = 0.4
 """Minimum share of a question that a fact must match to answer it."""
 FOREIGN = 0.8
 IN_REQUEST = 0.25
-"""Weights of an unmatched word of a question: for a word unknown to the task, and for a word of the request."""
+"""Weights of a word of a question that no fact contains: `IN_REQUEST` if the request has the word, else `FOREIGN`."""
 BY_SYNONYM = 0.6
 BY_CONCEPT = 0.7
 AGREEMENT = 0.05
-"""Bonus for each further matching concept word, to distinguish facts that otherwise match equally well."""
+"""Bonus for each concept word that a fact matches, to distinguish facts that otherwise match equally well."""
 OFF_CONCEPT = 0.4
 """Factor on a match if the question asks for a specific concept that the fact does not concern."""
 OFF_TOPIC = 0.5
@@ -42,7 +42,7 @@ OFF_TOPIC = 0.5
 SHAPE_UNASKED = 0.5
 """Factor on a match with a parameter's format if the question does not ask about formats."""
 USED = re.compile(r"\b(?:affect|impact|influence|contribute|use|happen|matter)", re.IGNORECASE)
-"""Pattern of questions about behavior instead of definitions."""
+"""Pattern of questions about how an input is used, as opposed to its format."""
 ABOUT_INPUT = frozenset({"type", "input", "default", "table", "label"})
 NEUTRAL = frozenset(
     map(stem, ("final", "overall", "actual", "main", "desired", "expected", "accurate", "compare"))
@@ -52,7 +52,7 @@ LONGEST_HEARD = 20_000
 MOST_QUESTIONS = 20
 """Maximum number of questions of a message that are considered."""
 NAME_LENGTH = 60
-"""Maximum number of characters of the sentence that names a decision."""
+"""Maximum number of characters in the name of a decision, which is the beginning of its sentence."""
 
 
 class CodeHuman:
@@ -70,7 +70,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return the human's reply to a message: one fact per question, at most two, or that the human does not know."""
+    """Return the human's reply to a message: one fact per question, at most two; a stock phrase if no fact matches."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -138,7 +138,7 @@ class _Matcher:
         self._kinds = Counter(concept for fact in facts for concept in fact.concepts)
 
     def best(self, question: str) -> CodeFact | None:
-        """Return the fact that a question is about, or None if there is none; on a tie, the earlier fact."""
+        """Return the fact that a question is about (on a tie, the earlier one); None if no fact matches well enough."""
         kinds = self._asked(question)
         words = self._words(question)
         plain = (word for word in words if word in self._spread or word not in CONCEPTS)
@@ -153,7 +153,7 @@ class _Matcher:
         """Return the words of a question that stand for concepts, each with its concepts.
 
         A word that names something in this reference does not count, unless its concept is in `SPECIFIC`. A question
-        about how the result is calculated asks for the formula, if there is one, and not for the kind of result.
+        about a calculation asks for the formula if the reference has one, else for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {
@@ -212,6 +212,6 @@ class _Matcher:
         return max((BY_CONCEPT * self._rarity(self._kinds[kind]) for kind in shared), default=0.0)
 
     def _rarity(self, spread: int) -> float:
-        """Return a weight: 1 for a word that only one fact has, down to a third for a word that all facts have."""
+        """Return a weight: 1 for a word that only one fact has, and less for a word that more facts have."""
         total = len(self._facts)
         return math.log(1 + total / max(spread, 1)) / math.log(1 + total) if total > 1 else 1.0

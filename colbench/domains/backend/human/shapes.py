@@ -10,7 +10,7 @@ from colbench.domains.backend.human.words import Speaker
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Shape = tuple[str, tuple[ast.AST, ...], frozenset[str]]
-"""A clause, the nodes that it describes, and the concepts that it answers."""
+"""A clause, the nodes that it describes, and the kinds of questions (concepts) that it answers."""
 TEXT_METHODS = ("lower", "upper", "strip", "split", "startswith", "endswith", "replace", "encode")
 METHOD_KINDS = {
     **dict.fromkeys(TEXT_METHODS, "a text"),
@@ -62,7 +62,7 @@ def outputs(function: Function) -> Iterator[Shape]:
 
 
 def _in_order(function: Function) -> list[ast.AST]:
-    """Return the nodes of a function in source order."""
+    """Return the expressions and statements of a function in source order, followed by the loops of comprehensions."""
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.expr | ast.stmt)]
     loops = [node for node in ast.walk(function) if isinstance(node, ast.comprehension)]
     return [*sorted(nodes, key=lambda node: (node.lineno, node.col_offset)), *loops]

@@ -18,7 +18,7 @@ from colbench.errors import UserError
 from colbench.pages.store import RenderStore, render_key
 
 NAME = 24
-"""Number of hexadecimal digits of a render's key in its file name."""
+"""Number of hexadecimal digits of a render's key that appear in the file name of a picture."""
 LOST = (
     "This page has no picture: rendering took too long or crashed the browser, or the render was "
     "lost. `colbench score {run}` renders the pages of finished dialogues again."
@@ -42,8 +42,8 @@ class Shot(Struct, frozen=True, kw_only=True):
 class Album:
     """The pictures of one run's pages, in the default viewport.
 
-    `folder`: the run's folder, whose subfolder `gallery/` contains the pictures. `environment`: as recorded in
-    `run.json`.
+    `folder`: the run's folder, whose subfolder `gallery/` contains the pictures. `environment`: the environment of
+    the renders, as recorded in `run.json`.
     """
 
     def __init__(self, folder: Path, store: RenderStore, environment: str) -> None:
@@ -63,10 +63,10 @@ class Album:
         return made or all(self._store.get(key) for key in keys)
 
     def take(self, pages: Iterable[str], pairs: Iterable[Pair]) -> None:
-        """Create the pictures of these pages, and pictures of the differences of these pairs of target and page.
+        """Create a picture of each page, and a picture of the difference in each pair of a target and a page.
 
-        The album then returns only these pictures, not those of earlier calls. All cores are used. Raises UserError if
-        the pictures cannot be written.
+        Later, `page` and `difference` return only these pictures, not those of earlier calls. All cores are used.
+        Raises UserError if the pictures cannot be written.
         """
         keys = set(map(self._key, pages))
         both = {(self._key(target), self._key(page)) for target, page in pairs if target != page}

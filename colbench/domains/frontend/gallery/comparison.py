@@ -26,7 +26,7 @@ class PageComparison:
         self._album = Album(folder, renders, environment)
 
     def can_compare(self, task: Task, page: str) -> bool:
-        """Return True if the target and a page have pictures or renders."""
+        """Return True if the pictures of the target and a page exist or can be created from stored renders."""
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:
@@ -41,7 +41,7 @@ class PageComparison:
         )
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return target, render and difference of an answer, as far as renders exist."""
+        """Return the pictures of target, answer and difference that exist or can be created from stored renders."""
         found = self.compare(task, None if answer is None else extract_page(answer))
         return [each for each in (found.target, found.shown, found.difference) if each.file]
 

@@ -62,7 +62,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     steps: Sequence[Step] = ()
     heads: Sequence[str] = ()
     rows: Mapping[str, Sequence[str]] = {}
-    """The metrics of the final page and of trivial pages."""
+    """The metrics of the final page and of trivial pages, by the page's name; `heads` names the metrics."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):

@@ -13,13 +13,13 @@ WIDTH = 640
 ENCODING: dict[str, Any] = {"quality": 70, "method": 2}
 """WebP options; see Pillow's manual."""
 FADING = 0.6
-"""Share by which the gray target is faded to white, so that the colors of the difference stand out."""
+"""Share of white that is mixed into the gray target, so that the colors of the difference stand out."""
 CONTRAST = 3
 """Factor by which a difference is amplified for display."""
 NEAR = 4
 """Radius in pixels of the surroundings with which a point is compared."""
 DETAIL = 8
-"""Number of gray levels by which one page must stand out more than the other for a difference to be assigned to it."""
+"""Minimum lead of one page over the other, in the gray levels of `_detail`, for a difference to get its color."""
 TARGET, FINAL, BOTH = (0, 128, 145), (214, 52, 40), (207, 190, 235)
 """Colors of areas that only the target has, that only the final page has, and that differ in color."""
 
@@ -34,7 +34,7 @@ def difference(target: bytes, final: bytes) -> bytes:
 
     Points are pale gray where both pages agree. Elsewhere the color is `TARGET` if something stands out only on the
     target, `FINAL` if only on the final page, and `BOTH` if it stands out equally on both, as in an area of another
-    color. Below its end, a page counts as white.
+    color. The shorter page is extended with white.
     """
     from PIL import Image, ImageChops
 

@@ -1,4 +1,4 @@
-"""Pictures of a dialogue's pages, which are rendered when first viewed."""
+"""Pictures of a dialogue's pages, which are created when first viewed."""
 
 from __future__ import annotations
 

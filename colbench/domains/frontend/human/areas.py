@@ -7,7 +7,7 @@ from math import sqrt
 
 from colbench.domains.frontend.human.colors import distance, name
 from colbench.domains.frontend.human.match import Pair
-from colbench.domains.frontend.human.page import Page, area_of, holds, middle, weight
+from colbench.domains.frontend.human.page import SCREEN, Page, area_of, holds, middle, weight
 from colbench.domains.frontend.human.places import vertical
 from colbench.domains.frontend.human.scene import PAGE, Difference, Scene, identify
 from colbench.domains.frontend.human.things import wanted
@@ -19,7 +19,7 @@ JUST_SEEN = 2.5
 _STRIKING = 30.0
 _OWN_GROUND = ("button", "input", "picture")
 _WIDE = 0.5
-"""Share of the page's width from which an area is described by its place, as in "the top part"."""
+"""Minimum width, as a share of the page's width, of an area that is called by its place, as in "the top part"."""
 _BAND_HEIGHT = 60
 _SAME_AREA = 0.4
 
@@ -42,7 +42,7 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """Return the name of the wanted color; `a little lighter` or `darker` if the current color has the same name."""
+    """Return the wanted color's name, or `a little lighter` or `a little darker` if the current color has that name."""
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"
@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Return True if both areas have the color of their page's background, which is reported separately."""
+    """Return True if both blocks have their page's background color; that difference is reported for the whole page."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background
@@ -91,11 +91,11 @@ def _on_picture(pair: Pair, scene: Scene) -> bool:
 
 def _share(area: float, page: Page) -> float:
     """Return the square root of the area's share of a window, at most 1."""
-    return min(1.0, sqrt(area / (max(1, page.width) * 720)))
+    return min(1.0, sqrt(area / (max(1, page.width) * SCREEN)))
 
 
 def _empty_areas(scene: Scene) -> Iterator[Difference]:
-    """Yield differences in areas that are empty on one page, whatever they contain on the other page."""
+    """Yield differences in the empty areas of the target, and empty areas that only the agent's page has."""
     mine = list(scene.mine.areas)
     for area in scene.theirs.areas:
         near = max(mine, key=lambda other: _overlap(area, other), default=None)

@@ -25,7 +25,7 @@ NAMES = {"black": "#000000", "white": "#ffffff", "brown": "#92613a"} | {
 }
 """The color of each name; the hues are Tailwind's, which most pages use."""
 _GREYISH, _GREY = 0.06, 0.005
-"""Slope and offset of the chroma limit below which a color is called gray; the limit is higher for dark colors."""
+"""Chroma below which a color is called gray: `_GREYISH * (1 - lightness) + _GREY`, which is higher for dark colors."""
 _GREYS = ("black", "white", *(name for name in NAMES if name.endswith("grey")))
 
 Lab = tuple[float, float, float]
@@ -55,7 +55,7 @@ def distance(one: str, other: str) -> float:
 
 @lru_cache(maxsize=4096)
 def oklab(color: str) -> Lab:
-    """Convert `#rrggbb` (sRGB) to Oklab: L from 0 to 1, a, b (B. Ottosson 2020; CSS Color 4)."""
+    """Convert `#rrggbb` (sRGB) to Oklab coordinates: lightness, 0 to 1, and a and b (B. Ottosson 2020; CSS Color 4)."""
     red, green, blue = (_linear(int(color[at : at + 2], 16) / 255) for at in (1, 3, 5))
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)

@@ -23,9 +23,9 @@ _REST = 0.3
 
 
 def differences(target: Render, made: Render) -> list[Difference]:
-    """Return the differences that a person would mention about the agent's page; none if both pages look the same.
+    """Return the differences that a person would mention, the most noticeable first; empty if the pages look the same.
 
-    Of related differences only the first is reported. The height of the page is reported only if nothing else differs.
+    Only the first of related differences is returned. The page's height is compared only if nothing else differs.
     """
     theirs, mine = take_in(target), take_in(made)
     scene = Scene(theirs, mine, match(theirs, mine))

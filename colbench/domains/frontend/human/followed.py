@@ -12,7 +12,7 @@ from colbench.pages.render import Render
 from colbench.rollout import Followed
 
 WORSE = 1.1
-"""Ratio of severities above which a difference counts as worse; a smaller change may come from its surroundings."""
+"""Factor by which a severity must grow to count as worse; a smaller growth may come from changes nearby."""
 
 Outcome = Literal["fixed", "kept", "worse"]
 
@@ -20,10 +20,11 @@ Outcome = Literal["fixed", "kept", "worse"]
 def all_followed(
     target: Render, pages: Sequence[Render | None], replies: Sequence[str | None]
 ) -> list[Followed | None]:
-    """Return, for each turn, the outcomes of the differences that the reply to its page names word for word.
+    """Return, for each turn, the outcomes of the differences that the human's reply names word for word.
 
-    `pages` has the page of each turn, None for a turn without a page. The result is None for a turn whose reply names
-    no difference or is not followed by a page. If the following page cannot be rendered, every outcome is `worse`.
+    `pages` has the page of each turn, None for a turn without a page. The outcome of a difference depends on the next
+    page, and is `worse` if that page cannot be rendered. The result is None for a turn whose reply names no difference,
+    or after which there is no page.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -50,9 +51,9 @@ def _followed(
 
 
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
-    """Return the outcome of a difference, given the remaining differences.
+    """Return the outcome of a difference, given the differences `left` on the next page.
 
-    If the subject of the difference is now missing altogether, the outcome is `worse`.
+    If the block that it concerns is now missing, the outcome is `worse`.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

@@ -32,8 +32,8 @@ _AGAIN = 0.6
 class PageHuman:
     """A human who reports the most noticeable differences between the agent's page and the target, four at a time.
 
-    The replies are deterministic. Differences that were mentioned before and remain get a lower priority each time, so
-    that the human also reports the others. docs/frontend.md lists the forms of the sentences.
+    The replies are deterministic. Each mention of a difference lowers its priority for later replies, so that the human
+    also reports the others. docs/frontend.md lists the forms of the sentences.
     """
 
     def __init__(self) -> None:

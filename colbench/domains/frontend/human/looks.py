@@ -17,14 +17,14 @@ _TEXT_SEEN = 5.0
 _LARGER = 1.06
 _MUCH_LARGER = 1.6
 _SAME_SIZE = 0.06
-"""Share of its width or height by which a picture may differ unnoticed; fields and buttons may differ by more."""
+"""Maximum unnoticed difference in a picture's width or height, as a share; fields and buttons may differ by more."""
 _SAME_FIELD = 0.3
 _BEFORE = 2
 """Number of words that are quoted before a difference."""
 
 
 def look_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield the differences in looks of each pair, in the order of the target."""
+    """Yield the differences in looks between the blocks of each pair, in the order of the target."""
     matching = scene.matching
     for at, band in enumerate((*matching.bands, matching.moved, matching.backdrops)):
         for pair in band:
@@ -120,7 +120,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Yield differences in size of pictures, fields and buttons; a button's size depends mostly on its text."""
+    """Yield size differences of pictures, fields, and those buttons whose text and font size are right."""
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):
         return

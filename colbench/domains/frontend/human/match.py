@@ -1,4 +1,7 @@
-"""The matching of the agent's page with the target, block by block."""
+"""The matching of the agent's page with the target, block by block.
+
+A band is a group of blocks side by side. A backdrop is a picture with text on it.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +59,12 @@ class Matching(Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs."""
+        """All pairs except backdrops."""
         return tuple(pair for band in self.bands for pair in band) + self.moved
 
 
 def match(target: Page, made: Page) -> Matching:
-    """Match bands from top to bottom, then blocks within aligned bands, then the remaining blocks by their text."""
+    """Match bands from top to bottom, then blocks within matched bands, then the remaining blocks by their text."""
     partner = dict(_align(target, made))
     bands: list[tuple[Pair, ...]] = []
     for at, band in enumerate(target.bands):
@@ -107,7 +110,7 @@ def _parts(text: str, words: bool) -> Counter[str]:
 
 
 def _align(target: Page, made: Page) -> list[tuple[int, int]]:
-    """Return the pairs of bands, in order, that agree best in total (Needleman and Wunsch 1970)."""
+    """Return the alignment of bands with the best total agreement, as pairs of indexes (Needleman and Wunsch 1970)."""
     rows, columns = len(target.bands), len(made.bands)
     gain = [[_agreement(a, b, target, made) for b in made.bands] for a in target.bands]
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
@@ -128,7 +131,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """Return how well two bands match, by their blocks' best scores and equal texts; less if one is further down."""
+    """Return how well the blocks and texts of two bands match; less if one band is further down its page."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -157,7 +160,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how close two blocks are horizontally, 0 to 1, by the closest of left edges, middles and right edges."""
+    """Return how close two blocks are horizontally, 0 to 1: the best of left edges, middles and right edges."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
@@ -183,7 +186,7 @@ def _nth(band: Band, at: int) -> tuple[str, int]:
 
 
 def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: Page) -> list[Pair]:
-    """Pair blocks outside aligned bands by similar text; pair pictures by size and position."""
+    """Pair blocks that have no partner yet: texts by similar words, pictures by size and position."""
     scored = (
         (-_score(a, b, target, made), abs(a.y - b.y), i, j)
         for i, a in enumerate(left)
@@ -195,7 +198,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if the agent's block is near its target position, relative to the nearest pair in `found`."""
+    """Return True if a pair's blocks are about equally far down, given the shift of the nearest pair in `found`."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -221,7 +224,7 @@ def _backdrops(
 def _greedy(
     scored: Iterable[tuple[float, int, int, int]], theirs: Sequence[Block], mine: Sequence[Block]
 ) -> list[Pair]:
-    """Return the pairs in order of increasing score, each block once."""
+    """Return pairs of blocks, chosen in order of increasing score; each block is chosen at most once."""
     pairs: list[Pair] = []
     rows, columns = set(), set()
     for _, _, i, j in sorted(scored):

@@ -15,7 +15,7 @@ SCREEN = 720
 MOST_BLOCKS = 400
 """Maximum number of blocks that are compared; of a page with more, the largest are used."""
 _OVERLAP = 0.3
-"""Share of the smaller height by which two blocks must overlap vertically to be side by side."""
+"""Minimum vertical overlap of blocks that are side by side, as a share of the smaller height."""
 
 
 class Page(Struct, frozen=True, kw_only=True, dict=True):
@@ -48,7 +48,7 @@ class Page(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def last(self) -> Block | None:
-        """The text that is alone in the last band, such as a footer; None if that band holds anything else."""
+        """The text in the last band, such as a footer, if the band has no other block; else None."""
         end = self.bands[-1] if self.bands else ()
         return end[0] if len(end) == 1 and end[0].kind == "text" else None
 

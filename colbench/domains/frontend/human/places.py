@@ -10,16 +10,16 @@ from colbench.pages.render import Block
 
 _NEAR_BESIDE = 260
 _NEAR_BELOW = 260
-"""Maximum distance in pixels between two blocks for one to be described as next to or below the other."""
+"""Maximum distance in pixels between two blocks of which one is described as next to or below the other."""
 _WIDE = 0.6
 _EDGE = 120
 """Distance in pixels within which a block counts as being at the top or the bottom of the page."""
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Describe where a block is: next to an anchor; at the top; below or above a near anchor; else one of nine places.
+    """Describe where a block is: next to an anchor, at the top, below or above an anchor, or as one of nine places.
 
-    The anchors are blocks of the same page whose text also occurs on the other page.
+    The first of these that fits is used. The anchors are blocks of this page whose text also occurs on the other page.
     """
     others = [anchor for anchor in anchors if anchor is not block and anchor.text]
     if block.width < _WIDE * page.width:

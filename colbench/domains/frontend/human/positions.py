@@ -1,4 +1,4 @@
-"""Differences in position: blocks that moved together, different alignment, and gaps."""
+"""Differences in position: moved blocks, different alignment, and different gaps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIGNED = {"center": "centred", "left": "left-aligned", "right": "right-aligned
 
 
 def position_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences in the positions of pairs: other places, alignments across the page, gaps between bands."""
+    """Yield differences in the positions of paired blocks: moved blocks, horizontal alignment, gaps between bands."""
     for pair in scene.matching.moved:
         yield _difference(scene, pair, scene.wanted_place(pair.theirs), _FAR, "")
     for at, band in enumerate(scene.matching.bands):
@@ -108,7 +108,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield bands too close to the band above or too far from it, if nothing is missing or surplus in between."""
+    """Yield bands too close to the band above or too far from it, unless a missing or surplus block explains it."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}

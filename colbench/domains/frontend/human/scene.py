@@ -21,17 +21,17 @@ class Difference(Struct, frozen=True, kw_only=True):
     """One difference that a person would mention."""
 
     severity: float
-    """Measure of how noticeable the difference is; about 1 for half a window."""
+    """Measure of how noticeable the difference is; about 1 for a missing block that fills half a window."""
     sentence: str
     aspect: Aspect
     subjects: frozenset[str]
-    """The difference's blocks, named by `identify`: blocks of the target or, if surplus, of the agent's page."""
+    """Names of the blocks that differ: blocks of the target or, if they are surplus, of the agent's page."""
     group: str = ""
-    """The group of the difference. Differences of one group belong together, and only the first is mentioned."""
+    """Name of a group of related differences, of which only the first is mentioned; "" for a group of its own."""
     rewords: str = ""
-    """The text that should be replaced with another one."""
+    """The agent's text, if it should be replaced; the reply then omits less urgent differences about this text."""
     about: str = ""
-    """The text that the difference concerns."""
+    """The agent's text that the difference concerns."""
 
 
 class Scene:
@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """The pairs whose text identifies a position on both pages: the same text, once on each page."""
+        """The pairs with equal text that occurs once on each page, so that it identifies a position on both."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair

@@ -15,7 +15,7 @@ from colbench.pages.render import Block
 MOST_IN_ROW = 6
 _PLURALS = {"link": "links", "button": "buttons", "text": "texts"}
 _FIRST = 0.05
-"""Bonus in priority for the top of the page over its end."""
+"""Severity added for a missing block at the top of the page; it falls to 0 at the end of the page."""
 _FEW = 3
 _SHORT = 30
 """Maximum number of characters of a text that can be part of a row."""
@@ -23,7 +23,7 @@ _CLOSE = 40
 _SEEN = 5.0
 _DARK = 25.0
 _MISSING, _ROW, _SURPLUS = 0.25, 0.2, 0.12
-"""Severities of a missing block, of a missing row of blocks, and of a surplus block."""
+"""Base severity of a missing block, the addition for a row or a heading, and base severity of a surplus block."""
 
 Where = Callable[[Block], str]
 
@@ -84,7 +84,7 @@ def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 
 
 def _parted(row: list[Block]) -> Iterator[list[Block]]:
-    """Split a row into parts wherever a gap is far larger than the others."""
+    """Yield the parts of a row, split at gaps that are far larger than the others."""
     gaps = [right.x - left.x - left.width for left, right in pairwise(row)]
     widest = 20 + 3 * sorted(gaps)[len(gaps) // 2] if len(row) > _FEW else inf
     start = 0

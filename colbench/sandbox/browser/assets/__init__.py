@@ -1,7 +1,7 @@
 """Assets that a page gets from this package instead of the network: Tailwind, pictures, fonts.
 
-`prepare` prepares a page for the browser, `respond` answers the page's requests, and `fonts_environment` restricts the
-browser to the vendored fonts. See docs/frontend.md.
+`prepare` changes a page before the browser loads it, `respond` answers the page's requests, and `fonts_environment`
+restricts the browser to the vendored fonts. See docs/frontend.md.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 - Tailwind's stylesheet, versions 0 to 2, from any host: the response is version 2.2.19. Later versions have no
   stylesheet to link, so such a link fails as it would on the web.
-- Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3). There is no official
-  package of the latter. The npm package `tailwindcss-cdn` has a copy of what its URL serves, so that pages look as
-  their authors saw them; version 4 has other defaults and colors. Any `?plugins=` gets the build with all four plugins.
+- Tailwind's scripts: `@tailwindcss/browser` (version 4) and `cdn.tailwindcss.com` (version 3, which has other defaults
+  and colors). Version 3 has no official package, so the response is the copy of that script in the npm package
+  `tailwindcss-cdn`. If the URL contains `?plugins=`, the response is the build with all four plugins.
 - Pictures of placeholder services, which are drawn here: see `pictures`.
-- Google's font stylesheets: the response is empty, so the page falls back to the vendored fonts.
+- Google's font stylesheets: the response is empty, so the page uses the vendored fonts.
 
 Everything else is refused, including Bootstrap and icon fonts, which none of the released pages uses.
 """

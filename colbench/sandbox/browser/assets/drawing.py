@@ -1,7 +1,7 @@
 """Drawn pictures: landscapes that replace photos, and labeled boxes.
 
 The same arguments give the same pixels: only integers and a hash are used, and neither a clock nor random numbers.
-Pictures have a palette, which is several times faster to draw and compress than true color.
+The pictures use a palette because they are then drawn and compressed several times faster than in true color.
 """
 
 from __future__ import annotations

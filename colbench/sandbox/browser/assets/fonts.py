@@ -1,8 +1,8 @@
 """Fonts available to a browser: only the vendored ones, so that pictures do not depend on the machine.
 
 These are Liberation Sans, Serif and Mono (with the widths of Arial, Times New Roman and Courier New), Twemoji in color,
-and DejaVu's arrows, stars and other symbols. Letters in none of these fonts (Chinese, Japanese, Korean, Arabic,
-Devanagari) occupy space but remain blank.
+and DejaVu's arrows, stars and other symbols. Letters that are missing in all of these fonts (Chinese, Japanese, Korean,
+Arabic, Devanagari) occupy space but remain blank.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SHARPNESS = (
     '<edit name="autohint"><bool>false</bool></edit><edit name="hintstyle"><const>hintnone</const></edit>'
     '<edit name="rgba"><const>none</const></edit></match>\n'
 )
-"""Settings that give the same outlines in every build of the browser."""
+"""Settings with which letters have the same outlines in every build of the browser."""
 _DEFAULT = '<match><edit name="family" mode="append_last"><string>Liberation Sans</string></edit></match>\n'
 """Rule for the empty family name, which Chromium requests if a page uses `system-ui`."""
 

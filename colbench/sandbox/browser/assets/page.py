@@ -1,9 +1,10 @@
-"""A page prepared for the browser: only the CSS that it can use, inline, and a policy for what it may load.
+"""Preparation of a page for the browser: changes to its HTML, and a policy that limits what it may load.
 
-A link to Tailwind's stylesheet becomes a style element in the same place, which keeps the order of the cascade. A
-Tailwind script is requested from a canonical URL. A refresh that stays on the same page is removed, and frames get a
-sandbox in which nothing refreshes, because a refresh might occur before or after the picture is taken. Everything else
-in the page is unchanged. Links in comments and in text (`<textarea>`, `<script>`) do not count as links.
+A link to Tailwind's stylesheet becomes a style element with the rules that the page can use, in the same place, which
+keeps the order of the cascade. A Tailwind script is requested from a canonical URL. A page that refreshes itself might
+do so before or after the picture is taken. Therefore, a refresh to a position on the same page is removed, and frames
+are sandboxed so that nothing in them refreshes. Everything else in the page is unchanged. What looks like a link in a
+comment or in text (`<textarea>`, `<script>`) does not count.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ SCRIPT_READY = """new Promise(resolve => {
 """A JavaScript expression: a promise that resolves when the Tailwind script has created its styles, or after one second
 without styles.
 
-A script that fails (`@apply` of an unknown class) creates no styles, and the page remains unstyled, as on the web.
+A script that fails, as with `@apply` of an unknown class, creates no styles. The page remains unstyled, as on the web.
 """
 
 _POLICY = (
@@ -50,27 +51,27 @@ _MARKUP = re.compile(
     """,
     re.I | re.S | re.X,
 )
-"""Parts that may contain or be a link or a script.
+"""Links, scripts and meta elements; also comments and elements with raw text, so that links in them do not match.
 
-Each alternative ends at the end of the page at the latest, so matching takes linear time.
+An unclosed part extends to the end of the page, so matching takes linear time.
 """
 _MOST_INLINED = 4
-"""Maximum number of links that become styles. Further links are kept, so that pages do not grow a thousandfold."""
+"""Maximum number of links that become styles. Further links remain, so that a page cannot grow a thousandfold."""
 _MOST_CONFIGS = 8
-"""Maximum number of configuration scripts that may run; one is usual, and each takes space in a header."""
+"""Maximum number of scripts with Tailwind's configuration that may run. Most pages have one; each adds to a header."""
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>][^\s>]*))?""")
 _CONFIG = re.compile(
     r"""(?:\s|//[^\n\u2028\u2029]*+|/\*.*?\*/)*+(?:window\s*\.\s*)?tailwind\s*\.\s*config\s*=\s*\{
     (?:"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n\u2028\u2029]*+|/\*.*?\*/|[\w\s$.,:;{}\[\]-])*+""",
     re.S | re.X,
 )
-"""A configuration that contains only data: without parentheses, backticks and another `=`, it calls and sets nothing.
-"""
+"""A script that only sets Tailwind's configuration to data. It can do nothing else, because it has neither parentheses
+nor backticks nor a second `=`."""
 
 
 _FRAME = re.compile(r"\A<iframe", re.I)
 _SANDBOXED = r'\g<0> sandbox="allow-same-origin"'
-"""A frame's tag with a sandbox in which nothing refreshes itself, also in nested frames.
+"""The start of a frame's tag with a `sandbox` attribute, which forbids refreshes in this frame and in nested frames.
 
 The attribute comes first because the first of several attributes with the same name counts.
 """
@@ -112,7 +113,7 @@ def prepare(page: str) -> Prepared:
 
 
 def _tailwind_media(link: str) -> str | None:
-    """Return the media of a link with these attributes ("" for all); None unless it loads Tailwind's stylesheet."""
+    """Return the `media` attribute of a link to Tailwind's stylesheet ("" if it has none); None for any other link."""
     attributes = _attributes(link)
     kinds = attributes.get("rel", "").lower().split()
     if "stylesheet" not in kinds or "alternate" in kinds or "disabled" in attributes:
@@ -134,7 +135,10 @@ def _stays_here(meta: str) -> bool:
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
-    """Return the element for a Tailwind script, whose URL is added to `scripts`; add a configuration to `configs`."""
+    """Return the new element for a Tailwind script, and add its URL to `scripts`; None for any other script.
+
+    If the script contains Tailwind's configuration, add its hash to `configs`.
+    """
     source = _attributes(match["attributes"]).get("src")
     if source is None:
         script = match["script"].replace("\r\n", "\n").replace("\r", "\n")

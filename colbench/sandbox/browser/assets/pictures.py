@@ -29,7 +29,7 @@ _PHOTOS = {
     "www.fillmurray.com": (400, 300),
     "i.pravatar.cc": (150, 150),
 }
-"""Hosts of photos with the size in the path, and the default size."""
+"""Hosts of photos whose URLs give the size in the path, with the default size."""
 _STOCK = {
     "images.unsplash.com": (1080, 720),
     "plus.unsplash.com": (1080, 720),
@@ -37,7 +37,7 @@ _STOCK = {
     "cdn.pixabay.com": (1280, 853),
     "randomuser.me": (128, 128),
 }
-"""Hosts of photos with the size, if any, in the query."""
+"""Hosts of photos whose URLs may give the size in the query, with the default size."""
 _BOXES = {
     "via.placeholder.com": ("#cccccc", "#969696"),
     "placeholder.com": ("#cccccc", "#969696"),
@@ -83,7 +83,7 @@ def _found_size(found: re.Match[str] | None) -> tuple[int, int] | None:
 
 
 def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
-    """Parse a size such as `w=300&h=200`; if one of the two is missing, the photo is 3:2."""
+    """Parse a size such as `w=300&h=200`. If one of the two is missing, the photo is 3:2; if both are, return None."""
     size = [0, 0]
     for name, value in query.items():
         if name in _SIZE_NAMES and re.fullmatch("[0-9]{1,5}", value):

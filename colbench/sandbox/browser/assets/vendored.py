@@ -18,7 +18,7 @@ def unpacked(name: str) -> bytes:
 
 
 def content_hash(folder: Path, pattern: str = "*", *, without: str = "") -> str:
-    """Return a hash of the names and contents of the files in a folder whose names match the pattern.
+    """Return a hash of the names and contents of all files in a folder that match the pattern.
 
     Compiled files and the subfolder `without` are left out.
     """

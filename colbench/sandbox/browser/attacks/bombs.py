@@ -1,4 +1,4 @@
-"""Large, nested or binary parts of hostile pages, by their placeholders in `sources/`."""
+"""Large, nested or binary parts of hostile pages. Placeholders stand for them in `sources/`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def moving_picture(kind: str) -> str:
 
 
 def _levels(start: str, content: str, end: str) -> str:
-    """Return nine definitions, each of which consists of several copies of the previous one."""
+    """Return nine definitions, each of which uses the previous one several times."""
     level = start + content + end
     return "".join(level.replace("{next}", str(n + 1)).replace("{n}", str(n)) for n in range(9))
 

@@ -1,7 +1,7 @@
-"""The execution of the corpus: every hostile page is rendered like any other page, followed by a good page.
+"""A test of the renderer: every hostile page of the corpus is rendered like any other page, followed by a good page.
 
-The attacks run in a few lanes, each with its own canary, on one renderer: while a page attacks in one lane, good pages
-are rendered in the others.
+Two lanes render pages concurrently with one renderer, so that good pages are also rendered during attacks. Each lane
+has its own canary: targets that no page must reach.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Limits above which an attack counts as a success."""
 
     seconds: float = 60.0
-    """Maximum time for one page: the renderer's limit for each browser that the page may crash, plus waiting."""
+    """Maximum time for one page. The renderer may try the page in several browsers, each with its own limit."""
     memory_bytes: int = 3 << 30
-    """Maximum total memory of all processes below this one."""
+    """Maximum total memory of all descendants of this process."""
 
 
 class PageFinding(Finding, frozen=True, kw_only=True):
     """The result of one hostile page or control."""
 
     outcome: str
-    """The outcome of the render, or "" if the renderer failed. For the finding about all processes, the peak memory."""
+    """The outcome of the render, or "" if the renderer failed. In the finding about processes: the peak memory."""
     seconds: float
 
     @property
@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Render the whole corpus or a selection with this renderer, which is opened and closed here."""
+    """Attack a renderer, which `opening` opens and closes, with the pages in `chosen`, by default the whole corpus."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -96,13 +96,13 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 def _good() -> str:
-    """Return a good page, whose text is always different and whose picture is always the same."""
+    """Return a good page whose picture never changes. Its text does, so that its render is never in the store."""
     with Canary() as canary:
         return page_controls()[0].page(canary, token_hex(8))
 
 
 class _Lane:
-    """A renderer, the targets of a page, and a good page's render from before all attacks."""
+    """A renderer, the targets that pages must not reach, and the render of a good page from before all attacks."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
@@ -141,7 +141,7 @@ class _Lane:
         )
 
     async def _render(self, attack: PageAttack) -> Render:
-        """Return the render as a store returns it. Raises an error if a value does not have its declared type."""
+        """Return the render after encoding and decoding it, as the store does. Raises an error if a type is wrong."""
         page = attack.page(self._canary, token_hex(8))
         render = await self._renderer.render(page)
         return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)
@@ -186,7 +186,7 @@ def _where(one: bytes, other: bytes) -> str:
 
 
 class _MemoryWatch:
-    """A monitor of the maximum total memory of the processes below this one."""
+    """A monitor of the maximum total memory of all descendants of this process."""
 
     def __init__(self) -> None:
         self.peak = 0

@@ -2,8 +2,8 @@
 
 A file begins with a line that describes its class. Each page follows a line `#### aim: name`, where the aim is what the
 page achieves in an unprotected browser that opens it as a file. In the text, `⟦9: <p>№⟧` means `<p>0` to `<p>8` (such
-repeats may be nested), and capital words stand for a `Canary`'s targets, for pieces from `bombs.py`, and for the number
-of the visit.
+repeats may be nested). Words in capitals are placeholders for a `Canary`'s targets, for pieces from `bombs.py`, and for
+a text that is different in each visit.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from colbench.sandbox.browser.attacks.canary import Canary
 
 Aim = Literal["network", "file", "denial", "height", "next", "vary", "trace", "honest"]
-"""`network`: a server outside is reached.
+"""Aim of a page: the harm that it does in an unprotected browser.
 
-`file`: a file of the machine is in the picture. `denial`: there is no picture in time, because the browser hangs, dies
-or uses up the machine's memory. `height`: the picture is shorter or taller than the page. `next`: the next page looks
-different or is not rendered. `vary`: the page looks different when it is rendered again. `trace`: a window or a saved
-file is left behind. `honest`: none of these.
+`network`: it reaches a server outside. `file`: a file of the machine is in the picture. `denial`: there is no picture
+in time, because the browser hangs, dies or uses up the machine's memory. `height`: the picture is shorter or taller
+than the page. `next`: the next page looks different or is not rendered. `vary`: the page looks different when it is
+rendered again. `trace`: a window or a saved file is left behind. `honest`: none of these; the page is a control.
 """
 HEIGHT = 3000
 """Expected height in pixels of pages whose aim is `height`."""

@@ -29,10 +29,10 @@ _BUTTONS = frozenset(("submit", "button", "reset"))
 _WORDLESS = frozenset(("checkbox", "radio", "range", "color"))
 _LINE = 20
 _LINES = 0.6
-"""Share of a text's height by which its middle must move for a new line to begin."""
+"""Share of a text's height by which the middle of the next text must be higher or lower to count as a new line."""
 _BOLD = 600
 _NARROWEST_LETTER = 0.3
-"""Width of the narrowest letter as a share of the font size; a field shows only the text that fits."""
+"""Width of the narrowest letter as a share of the font size. It limits how much text a field can show."""
 _LARGEST_BUTTON = (600, 100)
 _ALIGNS: dict[str, Align] = {
     "center": "center", "-webkit-center": "center", "right": "right", "end": "right", "-webkit-right": "right",
@@ -48,7 +48,7 @@ def blocks_of(snapshot: Mapping[str, Any], picture: bytes) -> tuple[str, tuple[B
 
 
 class _Looker:
-    """A converter of items into the blocks that are visible in the picture."""
+    """A converter of the items of a layout into the blocks that are visible in the picture."""
 
     def __init__(self, items: list[Item], canvas: Canvas, ink: Ink) -> None:
         self._items = items
@@ -146,7 +146,7 @@ class _Looker:
             yield looks.block("box", seen)
 
     def _has_area(self, item: Item) -> bool:
-        """Return True if a visible element of at least the minimum size is in the item's place."""
+        """Return True if the item is large enough, is not covered, and stands out in the picture."""
         seen = item.seen
         if min(seen.width, seen.height) < _SMALLEST or self._canvas.covered(
             seen, item.paint_key, 1.0, 5
@@ -156,7 +156,7 @@ class _Looker:
         return self._ink.varies(seen, behind)
 
     def _looks(self, item: Item) -> _Looks:
-        """Return an item's own colors."""
+        """Return the appearance of an item in its own text color, on its own background."""
         behind, _ = self._canvas.behind(*item.seen.middle, item.paint_key)
         return _Looks(item, read_color(item.style["color"]), fill(item).over(behind))
 
@@ -188,7 +188,10 @@ class _Looks(Struct, frozen=True):
 
 
 def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
-    """Yield texts in document order, grouped by heading, link, button or paragraph."""
+    """Yield each heading, link, button or paragraph with its texts, in document order.
+
+    In a row of links, the texts between the links are left out if they are only separators.
+    """
     found = list(found)
     prose = {
         id(_container(words.item))
@@ -211,7 +214,7 @@ def _runs(found: Iterable[Words]) -> Iterator[tuple[Item, list[Words]]]:
 
 
 def _owner(item: Item, container: Item, in_prose: bool) -> Item:
-    """Return a text's owner: a button, else a heading, else a link outside prose, else the text's block."""
+    """Return the element that a text belongs to: its button, else heading, else link outside prose, else block."""
     if item.button or item.heading:
         return item.button or item.heading or container
     link = item.link
@@ -244,7 +247,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """Join lines and collapse white space; the lines of one text may be broken at spaces or within words."""
+    """Join texts and collapse white space. A text on a new line, or after a gap, is separated by a space."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:

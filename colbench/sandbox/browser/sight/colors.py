@@ -1,4 +1,4 @@
-"""CSS colors as computed by the browser, with parsing and compositing."""
+"""CSS colors: parsing of the browser's computed values, and compositing."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def read_color(text: str) -> Color:
 
 
 def _oklab(lightness: float, a: float, b: float, alpha: float) -> Color:
-    """Convert Oklab to sRGB, clipped, with the matrices of CSS Color 4 (B. Ottosson)."""
+    """Convert Oklab to sRGB, with the matrices of CSS Color 4 (B. Ottosson); channels are clipped."""
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3

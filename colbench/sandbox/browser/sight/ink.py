@@ -21,7 +21,10 @@ TEXT_CONTRAST = 20
 """Contrast in levels of a channel (0 to 255) below which text counts as unreadable."""
 AREA_CONTRAST = 6
 _NEAR = 0.55
-"""Maximum distance of thin strokes from their color, as a share of the contrast."""
+"""Maximum distance between the color of a text and its nearest pixel, as a share of the contrast.
+
+Thin strokes are blended with the background and do not reach the text's color.
+"""
 _NEAR_ON_PICTURE = 60
 _SAMPLE = 64
 _RING = 3
@@ -66,7 +69,7 @@ class Ink:
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Return True if another color begins somewhere right outside the area, or if the picture ends on all sides."""
+        """Return True if another color is somewhere right outside the area, or if the area fills the whole picture."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))
@@ -108,7 +111,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return how far the nearest pixel is from the color: its largest difference in any channel."""
+    """Return how much the pixel closest to a color differs from it, in the channel that differs most."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

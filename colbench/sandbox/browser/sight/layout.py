@@ -1,7 +1,7 @@
-"""The browser's layout: its snapshot as a tree of items, each with the effects of its ancestors.
+"""The browser's layout: a tree of items, each with the effects of its ancestors, such as clipping and opacity.
 
-The snapshot is the browser's own (CDP `DOMSnapshot.captureSnapshot`): no code runs in the page, so the page can neither
-tamper with the snapshot nor shadow a property.
+The tree is read from a snapshot that the browser takes (CDP `DOMSnapshot.captureSnapshot`). No code runs in the page,
+so the page can neither tamper with the snapshot nor shadow a property.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Item:
         self.link: Item | None = None
         self.button: Item | None = None
         self.hidden = False
-        """True if the item is inside something that is drawn as a whole."""
+        """True if the item is inside a drawing (`<svg>`) or a field, which counts as a single item."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
         """Set the attributes, and inherit heading, link and button from the ancestors."""
@@ -159,7 +159,7 @@ class Item:
 
     @property
     def inline(self) -> bool:
-        """True if the item flows in the lines of its parent."""
+        """True if the item is laid out within the lines of its parent."""
         return self.display in ("inline", "contents")
 
     @property
@@ -268,7 +268,7 @@ class _Reader:
         return self._option(node) if name == "SELECT" else ""
 
     def _option(self, node: int) -> str:
-        """Return the text of the selected option below this node."""
+        """Return the text of the selected option of this `<select>`."""
         parents, kinds = self._nodes["parentIndex"], self._nodes["nodeType"]
         for child in range(node + 1, len(parents)):
             if parents[child] < node:

@@ -18,15 +18,15 @@ Key = tuple[int, int, int]
 
 PICTURES = frozenset(("IMG", "VIDEO", "CANVAS", "IFRAME", "EMBED", "OBJECT", "svg"))
 _SHAPES = frozenset(("rect", "path", "polygon", "circle", "ellipse", "image", "foreignObject"))
-"""Parts of a drawing that may hide what is below them; they are treated as filling their bounding box."""
+"""Parts of a drawing (`<svg>`) that may hide what is below them. Each is treated as if it filled its bounding box."""
 _OPAQUE = 0.9
 _FAINTEST = 0.1
 """Opacity below which something is invisible."""
 _LEAST_THROUGH = 1 / 256
 _CELL = 8
-"""Cell size in pixels of the map that records which area covers a point."""
+"""Size in pixels of the cells of a `Raster`."""
 _MOST = 3000
-"""Maximum number of areas; only the largest areas are used."""
+"""Maximum number of painted areas; of more areas, only the largest are used."""
 _STRIPE = 64.0
 _SHADOW = re.compile(r"((?:rgba?|color|oklab|oklch)\([^()]*\))((?: -?[\d.]+px)+)")
 
@@ -83,7 +83,7 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """The page as cells, each with the number of the area painted on it last; 0 if there is none."""
+    """The page as cells. Each cell contains the number of the topmost opaque area, or 0 if nothing covers the cell."""
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
@@ -110,7 +110,7 @@ class Raster:
 
 
 class Canvas:
-    """All painted areas, by stripes of the page, with lookups of points."""
+    """All painted areas of a page, with lookups of what is painted at a point."""
 
     def __init__(self, items: Iterable[Item], width: int, height: int) -> None:
         items = list(items)
@@ -128,7 +128,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at this point below the element painted at `key`, and True if a picture is in between."""
+        """Return the color at this point behind the element painted at `key`, and True if a picture is behind it."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -163,7 +163,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing that an element is part of, so that the element does not cover the drawing."""
+    """Return the drawing or field that an item is part of, which the item must not cover; else the item itself."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

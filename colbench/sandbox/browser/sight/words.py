@@ -1,4 +1,4 @@
-"""The visible text of a page, line by line, with the element to which a person would assign each line."""
+"""The visible text of a page, line by line, with the position and the colors of each line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Words(Struct, frozen=True, kw_only=True):
 
 
 def visible_words(items: Iterable[Item], canvas: Canvas, ink: Ink) -> list[Words]:
-    """Return the readable words, in document order."""
+    """Return the readable lines of all texts, in document order."""
     found = (words for item in items for words in _words(item, canvas, ink))
     return _without_overprinted(list(islice(found, _MOST_LINES)))
 
@@ -78,7 +78,7 @@ def _color(item: Item) -> Color:
 
 
 def _without_overprinted(found: list[Words]) -> list[Words]:
-    """Keep only the topmost of overlapping texts."""
+    """Return the texts without those that are mostly below another text."""
     taken: dict[tuple[int, int], list[Rect]] = defaultdict(list)
     kept = []
     for words in sorted(found, key=lambda words: words.key, reverse=True):

@@ -56,9 +56,7 @@ def test_many_candidates_are_no_trouble():
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_more_than_there_are_cannot_be_drawn(count):
-    with pytest.raises(
-        UserError, match=f"best of {count}: every group must have at least that many dialogues"
-    ):
+    with pytest.raises(UserError, match=f"best of {count}: expected a number from 1 to 2"):
         best_of_n([([1.0, 0.0], [0.0, 1.0]), ([1.0] * 9, [0.0] * 9)], [1, count])
 
 

@@ -84,7 +84,7 @@ def test_a_state_is_a_turn_before_which_every_hidden_fact_was_said():
     assert [each.turn.name for each in states] == ["whole, turn 3", "whole, turn 4", "twin, turn 4"]
     assert dropped == {
         "dialogues about a task without facts": 1,
-        "dialogues in which some decision was not told before a turn": 2,
+        "dialogues without a turn at which every decision is known": 2,
     }
 
 

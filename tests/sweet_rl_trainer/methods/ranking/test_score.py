@@ -398,7 +398,10 @@ def test_values_and_log_probabilities_of_the_same_model_are_kept_apart(
 
 @pytest.mark.parametrize(
     ("preset", "value", "words"),
-    [("critic", True, "has a value head; choose value"), ("value", False, "has no value head")],
+    [
+        ("critic", True, "has a value head; choose the scores 'value'"),
+        ("value", False, "has no value head"),
+    ],
 )
 def test_a_critic_of_the_other_kind_is_refused(
     preset, value, words, candidates, byte_model, make_value_scorer, make_scorer, chat
