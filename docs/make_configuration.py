@@ -24,8 +24,8 @@ A setting can be given in four places, in order of precedence:
 
 `colbench.evaluate(max_turns=5)` takes the same keys. In flags and variables, commas separate the items of a list
 (`--task-ids a,b`). Arguments of the agent and the human are the keys `agent_args` and `human_args`: tables in files,
-repeated flags (`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables with spaces
-(`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`); all places are combined.
+repeated flags (`--agent-arg temperature=0.7 --agent-arg seed=1`), or variables in which spaces separate the arguments
+(`COLBENCH_AGENT_ARGS="temperature=0.7 seed=1"`). The arguments from all places are combined.
 
 ```toml
 agent = "openai:my-model@http://localhost:8000/v1"
@@ -35,11 +35,13 @@ agent_price = [0.15, 0.60]
 temperature = 0.7
 ```
 
-Unknown keys and flags are errors, and so are misspelled variables, such as `COLBENCH_AGNET`.
+Unknown keys and flags are errors, and so are `COLBENCH_…` variables whose names look misspelled, such as
+`COLBENCH_AGNET`.
 
-**Pinned** settings (†) can change a number: a run is resumed only if they are unchanged (prompt files: their content).
+Settings marked † are **pinned**, because they can change a result: a run is resumed only if they are unchanged. Of a
+prompt file, the content must be unchanged.
 The address of a model server and these arguments are not pinned: {unpinned}.
-Settings that select dialogues (+) may change to extend a run, all others at any time.
+Settings marked + select the dialogues, and can be changed to extend a run. All other settings can change at any time.
 """
 MARKS = {"pinned": "†", "selection": "+", "execution": ""}
 OTHERS = """

@@ -31,16 +31,16 @@ TRACKERS: Mapping[Tracker, tuple[str, ...]] = {
     "wandb": ("wandb",),
     "trackio": ("trackio",),
 }
-"""Packages for each tracker; transformers needs one of them."""
+"""Packages that provide each tracker; one of them must be installed."""
 
 
 def trackers(names: Sequence[Tracker] | Tracker) -> tuple[Tracker, ...]:
-    """Return the names of trackers as a tuple, even if given as a single string."""
+    """Return the names of trackers as a tuple; a single name may be given as a string."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def not_installed(names: Sequence[str]) -> str:
-    """Return the packages to install for these trackers; "" if all are installed."""
+    """Return a message with the command that installs the missing trackers; "" if all are installed."""
     lacking = [
         name
         for name in names
@@ -65,7 +65,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     likelihood_weight: NotNegative = 0.01
     """λ, the weight of NLL⁺ relative to the preference loss. Paper."""
     likelihood_over: Literal["replies", "everything"] = "replies"
-    """Tokens in the mean NLL; "everything" adds system and human messages, as in the released actor. Ours: replies."""
+    """Tokens in the mean NLL: "everything" adds system and human messages, as in the released actor. Ours: replies."""
 
     learning_rate: Positive = 2e-7
     """The peak learning rate. Paper, for full fine-tuning; LoRA needs about 1e-5 or more."""
@@ -87,7 +87,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     epochs: Count = 4
     """Number of passes over the examples. Paper; 1 for the actor, 8 for the frontend."""
     max_steps: Count | None = None
-    """Stop after this many optimizer steps; the schedule has the same length. Ours: at the end of the epochs."""
+    """Stop after this many optimizer steps, where the schedule ends, too. Ours: no limit besides the epochs."""
     row_tokens: Count = 16_384
     """Maximum number of tokens in a packed row, which determines memory use; a longer pair has its own row. Ours."""
     share_beginnings: bool = False
@@ -139,7 +139,7 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     targets: tuple[str, ...] = ()
     """Suffixes of the names of the linear layers to adapt; by default, all layers except the output layer."""
     quantize: Quantize | None = None
-    """Storage format of the base weights, if not their own precision: QLoRA (arXiv 2305.14314)."""
+    """Format to which the base weights are quantized (QLoRA, arXiv 2305.14314); by default, they are not."""
 
 
 class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -42,7 +42,7 @@ MEASURES = (
     _share(
         "ask_recall",
         "ask recall",
-        "hidden decisions told before the answer",
+        "hidden decisions revealed before the answer",
         lambda asking: asking.ask_recall,
     ),
     _count("questions", "questions", "asked in a dialogue", lambda asking: asking.questions),
@@ -70,13 +70,13 @@ MEASURES = (
     _count(
         "guessed_decisions",
         "guessed decisions",
-        "never told, but right in the answer",
+        "never revealed, but right in the answer",
         lambda asking: len(asking.guessed),
     ),
     _count(
         "ignored_decisions",
         "ignored decisions",
-        "told, but contradicted by the answer",
+        "revealed, but contradicted by the answer",
         lambda asking: len(asking.ignored),
     ),
 )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PORT = 8642
 FORMATS = ("csv", "jsonl")
-COLUMNS = ("task", "trial", "failed", "turns", "score", "never told")
+COLUMNS = ("task", "trial", "failed", "turns", "score", "never revealed")
 """Columns of the list of dialogues."""
 LONGEST = 20_000
 """Maximum number of characters shown of one message or answer; the run folder has all of it."""

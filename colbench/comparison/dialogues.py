@@ -138,7 +138,7 @@ class SideBySide:
             [fact.name for fact in self._domain.decisions(task) if not fact.stated] if task else []
         )
         if untold := [name for name in hidden if name not in told]:
-            yield f"Never told: {_names(untold)}"
+            yield f"Never revealed: {_names(untold)}"
         if asking.guessed:
             yield f"Guessed right: {_names(asking.guessed)}"
         if asking.ignored:
@@ -159,7 +159,7 @@ def _messages(rollout: Rollout, domain: Domain) -> Iterator[Message]:
             decisions=f"asks for {_names(turn.asked)}" if turn.asked else "",
         )
         if turn.human is not None:
-            told = f"tells {_names(turn.told)}" if turn.told else ""
+            told = f"reveals {_names(turn.told)}" if turn.told else ""
             yield Message(role="human", who="Human", text=_cut(turn.human), decisions=told)
 
 

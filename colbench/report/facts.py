@@ -40,8 +40,8 @@ CLASS_NOTES = {
     "no_answer": "no answer before the turn limit",
     "crashed": "the agent failed, or its answer did not run on any test",
     "guessed": "answered while decisions were open",
-    "ignored": "all decisions were told, but the answer contradicts one",
-    "wrong_code": "all decisions were told, but the code is wrong",
+    "ignored": "all decisions were revealed, but the answer contradicts one",
+    "wrong_code": "all decisions were revealed, but the code is wrong",
 }
 RAREST = 5
 """Number of rarely asked decisions to name."""
@@ -297,7 +297,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         shown = " ".join(f"{100 * share:.0f}" for share in asking.recall_by_turn)
         note = f"{shown}%"
         turns = f"1 to {len(asking.recall_by_turn)}"
-        hint = "hidden decisions told so far"
+        hint = "hidden decisions revealed so far"
         yield Fact(label="recall by turn", value=turns, note=note, hint=hint)
     if asking.estimated:
         note = "the tasks have no facts; decisions were derived from the references"

@@ -135,7 +135,7 @@ def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[Decision
 
 
 def _became(row: DecisionReport) -> str:
-    counts = {"guessed right": row.guessed, "told and ignored": row.ignored}
+    counts = {"guessed right": row.guessed, "revealed but ignored": row.ignored}
     return ", ".join(f"{n:,} {name}" for name, n in counts.items() if n)
 
 

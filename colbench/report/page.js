@@ -36,13 +36,13 @@ const COLUMNS = [
   { name: "Request", key: null, cell: (task) => make("td", { class: "request" }, task.request) },
   { name: "Outcome", key: (task) => task.success, cell: (task) => make("td", { class: "outcome" }, marks(task)) },
   { name: "Score", key: (task) => task.value, cell: (task) => number(percent(task.value)) },
-  { name: "Told", key: (task) => task.told, cell: (task) => number(toldOf(task), "wider") },
+  { name: "Revealed", key: (task) => task.told, cell: (task) => number(toldOf(task), "wider") },
   { name: "Other mode", key: (task) => task.other, cell: (task) => number(percent(task.other), "wider") },
   { name: "Turns", key: (task) => task.turns, cell: (task) => number(plain(task.turns), "wider") },
   { name: "Human words", key: (task) => task.words, cell: (task) => number(plain(task.words), "wider") },
 ];
 const FAILED = {
-  no_answer: "no answer", crashed: "crashed", guessed: "guessed", ignored: "told and ignored", wrong_code: "wrong code",
+  no_answer: "no answer", crashed: "crashed", guessed: "guessed", ignored: "revealed but ignored", wrong_code: "wrong code",
 };
 const FILTERS = {
   "succeeded in every trial": (task) => task.success === 1,
@@ -311,7 +311,7 @@ const names = (decisions) => decisions.map((name) => name.replaceAll("_", " ")).
 
 /** Decisions that were never told, guessed, or ignored. */
 function decisions(rollout) {
-  const lines = [["Never told", rollout.untold], ["Guessed right", rollout.guessed], ["Told and ignored", rollout.ignored]];
+  const lines = [["Never revealed", rollout.untold], ["Guessed right", rollout.guessed], ["Revealed but ignored", rollout.ignored]];
   const shown = lines.filter(([, found]) => found.length);
   return shown.length ? make("p", { class: "missed" },
     ...shown.flatMap(([title, found], n) => [n ? make("br") : "", make("b", {}, `${title}: `), names(found)])) : "";

@@ -138,7 +138,7 @@ def _leads(domain: Domain, report: DomainReport) -> Iterator[Tile]:
             value=percent(asked.mean),
             note=percent_range(asked),
             hint="harmonic mean of the share of useful questions and the share of hidden "
-            "decisions told",
+            "decisions revealed",
             lines=[("", parts)],
             kind="lead",
             bar=_bar(asked),

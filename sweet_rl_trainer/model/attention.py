@@ -1,11 +1,11 @@
-"""Attention masks of packed rows, in the form that each attention implementation of transformers needs.
+"""Model inputs that isolate the sequences of a packed row, for each attention implementation of transformers.
 
-| the row | attention | how |
+| content of the row | attention | what isolates the sequences |
 |---|---|---|
 | sequences side by side | sdpa, eager, flex | positions that restart, from which transformers makes each layer's mask |
-| sequences side by side | flash | the same, and the variable lengths themselves (`cu_seq_lens_q` …) |
-| sequences with pictures | any | a padded batch, not a row (`vision.padded`) |
-| shared prefixes | sdpa, eager | a mask of our own, where every layer attends to everything before (`can_share`) |
+| sequences side by side | flash | positions that restart, and the bounds of the sequences (`cu_seq_lens_q` …) |
+| sequences with pictures | any | a padded batch instead of a row (`vision.padded`) |
+| shared prefixes | sdpa, eager | our own mask (`tree_mask`); every layer must see all earlier tokens (`can_share`) |
 
 `check_isolation` verifies that the sequences of a row do not affect each other.
 """
@@ -25,9 +25,9 @@ from sweet_rl_trainer.model.vision import padded
 
 
 def model_inputs(row: Row, config: Any) -> dict[str, Any]:
-    """Return the model inputs for running a row: a batch of one, or a padded batch if the row has pictures.
+    """Return the inputs with which a model runs a row: a batch of one, or a padded batch if the row has pictures.
 
-    Raises ValueError if the row has shared prefixes, which the model's attention does not support.
+    Raises ValueError if the row has shared prefixes and the model's attention does not support them.
     """
     from transformers.utils.generic import is_flash_attention_requested
 
@@ -52,9 +52,9 @@ def model_inputs(row: Row, config: Any) -> dict[str, Any]:
 
 
 def tree_mask(row: Row) -> Tensor:
-    """Return the Boolean attention mask [1, 1, T, T]: the second to last dimension attends to the last one.
+    """Return the Boolean attention mask [1, 1, T, T], where [0, 0, i, j] is True if token i attends to token j.
 
-    A token is visible from its own position to the end of the sequences that contain it.
+    Token j is visible from its own index in the row to the end of the last sequence that contains it.
     """
     places = torch.arange(len(row.ids), device=row.ids.device)
     seer = places[:, None]
@@ -96,7 +96,8 @@ class _Probe(Struct, frozen=True):
 def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> None:
     """Raise UserError if a sequence can change what the model computes for the next sequence in its row.
 
-    The check runs two short rows that differ only in their first sequence, or first branch.
+    The check runs two short rows that differ only in their first sequence (after a common prefix if `share` is true),
+    and compares the hidden states of the second sequence.
     """
     size = config.get_text_config().vocab_size
     device = next(model.parameters()).device
@@ -115,6 +116,6 @@ def check_isolation(model: nn.Module, config: Any, *, share: bool = False) -> No
     if not (first - second).abs().max() <= rounding:
         raise UserError(
             f"{config.model_type} with {implementation(config)} attention lets sequences packed "
-            "into one row attend to each other; turn packing off, or choose another attention "
+            "into one row attend to each other; use another model, or another attention "
             "implementation"
         )

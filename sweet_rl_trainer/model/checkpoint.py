@@ -1,6 +1,6 @@
 """Checkpoints and their tokenizers, found by name: a folder, or an ID on the Hugging Face Hub.
 
-OWNER/NAME             the newest version, or the one in the cache
+OWNER/NAME             the newest version; the one in the cache if the Hub cannot be reached
 OWNER/NAME@REVISION    a branch, tag or commit
 FOLDER                 written by `save_pretrained`
 """
@@ -19,7 +19,7 @@ from sweet_rl_trainer.model.digest import WEIGHT_FILES, is_whole
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 FILES = ("*.json", "*.txt", "*.jinja", "*.model", WEIGHT_FILES[0], ADAPTER_WEIGHTS)
-"""Files to download, without duplicates of the weights in other formats."""
+"""Patterns of the files to download; copies of the weights in other formats do not match."""
 ADAPTERS = "adapter_config.json"
 HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[^@\s]+)?")
 

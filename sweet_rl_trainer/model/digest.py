@@ -1,7 +1,7 @@
 """Digests of files and of checkpoints. The digest of a checkpoint identifies a model.
 
-A process hashes a checkpoint once. The digest is cached under the files' names, inodes, sizes and times. It is not
-cached if a file was changed very recently, because a later change might leave all of these as they are.
+A process hashes a checkpoint only once: it caches the digest under the names, inodes, sizes and times of the files.
+If a file was changed very recently, the digest is not cached, because another change might leave all of these the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from colbench.errors import UserError
 
 WEIGHT_FILES = ("model*.safetensors", "pytorch_model*.bin")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
-"""Names of a single file with all weights; weights in several files are listed in NAME.index.json."""
+"""Names of a file that contains all weights. If there are several files, NAME.index.json lists them."""
 
 SETTLED = 2.0
 """Seconds after which a change of a file is visible in its timestamp, on any file system."""
@@ -34,9 +34,9 @@ class _Index(Struct, frozen=True):
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 over the configuration and the weights of a checkpoint: their names and bytes.
+    """Return the SHA-256 of a checkpoint: of the names and bytes of its configuration and weights.
 
-    Raises UserError if the folder contains no checkpoint.
+    Raises UserError if the checkpoint is not complete.
     """
     if not is_whole(folder):
         raise UserError(

@@ -1,9 +1,9 @@
 """Replies from a transformers model in this process, in batches, each with its own seed.
 
-A reply is drawn by the Gumbel-max trick: noise from the reply's own generator is added to the logits divided by the
-temperature, and the token with the largest sum is taken, which is a sample from their softmax. So a reply depends on
-its prompt and seed, and on the rest of the batch only through rounding; sampling settings of the checkpoint (top-k, a
-penalty …) are ignored. Replies that have ended leave the batch: most are short, few are long.
+Tokens are drawn by the Gumbel-max trick: the logits are divided by the temperature, noise from the reply's own random
+generator is added, and the token with the largest sum is taken. This token is a sample from the softmax. So a reply
+depends only on its prompt and seed; the rest of the batch affects only rounding. Sampling settings of the checkpoint
+(top-k, a penalty …) are ignored. Finished replies leave the batch, because most replies are short and a few are long.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ def generate(
     max_tokens: int,
     prefixes: Prefixes | None = None,
 ) -> list[list[int]]:
-    """Return sampled replies as tokens, each with the token of `ends` that ends it; temperature 0 is greedy.
+    """Return sampled replies as tokens, including the token of `ends` that ends a reply; temperature 0 is greedy.
 
-    Each prompt gets as many replies as there are seeds for it, in order. Every prompt is computed once; if it continues
-    a prompt cached in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
+    There is one reply for each seed, and every prompt gets the same number of replies, which follow each other. A
+    prompt is computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises
+    RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
@@ -60,7 +61,7 @@ def _ended(reply: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 class _Batch:
-    """Cached state of each row: its keys and values, and the mask of the left padding."""
+    """A batch of replies in progress: each row's last token, cached keys and values, and mask of the left padding."""
 
     def __init__(
         self, model: Any, prompts: Sequence[Sequence[int]], count: int, prefixes: Prefixes
@@ -75,7 +76,7 @@ class _Batch:
         last = torch.tensor([[prompt[-1]] for prompt in prompts])
         self._last = last.to(model.device).repeat_interleave(count, 0)
         self.rows = list(range(len(prompts) * count))
-        """The number of each row's reply; a few rows may already have ended."""
+        """The index of each row's reply; the replies of a few rows may have ended."""
 
     def logits(self) -> Tensor:
         """Return the logits after the last tokens: (rows, vocabulary)."""
@@ -90,9 +91,9 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row.
+        """Append a token to each row, and remove finished rows once there are enough of them (`CROWDED`).
 
-        Finished rows are removed several at a time, because each removal copies the other rows.
+        Rows are not removed one at a time, because each removal copies the other rows.
         """
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]

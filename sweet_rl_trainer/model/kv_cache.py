@@ -24,7 +24,10 @@ def cache_argument(model: Any) -> str:
 
 
 class Prefixes:
-    """Keys and values of the most recent prompts, up to `tokens` tokens in total, for prompts that continue them."""
+    """A cache of the keys and values of recent prompts, so that prompts that continue them are computed faster.
+
+    It holds at most `tokens` tokens, and drops the oldest prompts first.
+    """
 
     def __init__(self, tokens: int) -> None:
         self._capacity = tokens
@@ -34,8 +37,8 @@ class Prefixes:
     def read(self, model: Any, prompts: Sequence[Sequence[int]]) -> list[Layers]:
         """Return the keys and values of each prompt.
 
-        The model processes only the tokens after a prompt's longest cached prefix. Equal prompts are read once. Prompts
-        with a similar number of tokens to read are batched.
+        The model processes only the tokens after a prompt's longest cached prefix, and equal prompts only once. Prompts
+        with a similar number of tokens to process share a batch.
         """
         wanted = list(map(tuple, prompts))
         lengths = sorted({*map(len, self._cached)}, reverse=True)
@@ -68,7 +71,7 @@ class Prefixes:
 def _chunks(
     prompts: Sequence[tuple[int, ...]], lengths: Sequence[int]
 ) -> Iterator[list[tuple[int, ...]]]:
-    """Yield the prompts in batches of at most `TOGETHER` tokens, or of one prompt; `lengths` must be ascending."""
+    """Yield batches of prompts with at most `TOGETHER` tokens, or with one longer prompt; `lengths` must ascend."""
     chunk: list[tuple[int, ...]] = []
     for ids, length in zip(prompts, lengths, strict=True):
         if chunk and (len(chunk) + 1) * length > TOGETHER:
@@ -80,7 +83,7 @@ def _chunks(
 
 
 def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) -> list[Layers]:
-    """Return the keys and values of `known` and of the tokens read after them; rows have different lengths."""
+    """Return the keys and values of each row: those in `known`, then those of the tokens in `rows`."""
     lengths = [layers[0][0].shape[2] if layers else 0 for layers in known]
     before, after = max(lengths), max(map(len, rows))
     ids = torch.tensor([[*row, *[0] * (after - len(row))] for row in rows])

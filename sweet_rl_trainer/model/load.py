@@ -1,9 +1,9 @@
 """Models from checkpoints.
 
 `load_model` loads a whole checkpoint; `load_trained` loads what `train.run.train` saved, which may be adapters. With 4
-bits (QLoRA, arXiv 2305.14314), the linear layers except the output layer are quantized: NF4, with double quantization.
-The other weights and the products have the precision `dtype`. No further preparation is needed: peft freezes the
-weights, and `Trainer` enables gradient checkpointing.
+bits (QLoRA, arXiv 2305.14314), all linear layers except the output layer are quantized to NF4 with double quantization.
+The other weights and the matrix products have the precision `dtype`. peft's `prepare_model_for_kbit_training` is not
+needed: `get_peft_model` freezes the weights, and `Trainer` enables gradient checkpointing.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def load_trained(
 
 
 def own_device() -> torch.device:
-    """Return the accelerator that `accelerate launch` assigns to this process, or the CPU if there is none."""
+    """Return the accelerator that `accelerate launch` assigns to this process; the CPU on a machine without one."""
     found = torch.accelerator.current_accelerator(check_available=True)
     if found is None:
         return torch.device("cpu")
@@ -162,7 +162,7 @@ def _four_bits(dtype: Precision) -> Any:
 
 
 def _without_packing(model: nn.Module) -> nn.Module:
-    """Return the model after turning off bitsandbytes' weight layout for inference on CPUs, which has no gradients."""
+    """Turn off bitsandbytes' weight layout for inference on CPUs, which has no gradients, and return the model."""
     layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):
@@ -171,7 +171,7 @@ def _without_packing(model: nn.Module) -> nn.Module:
 
 
 class _Run(Struct):
-    """The part of the record of a training run that is read here; see `train.run.Record`."""
+    """The part of a training run's record (`train.run.Record`) that is read here."""
 
     origin: str
 

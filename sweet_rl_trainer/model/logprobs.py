@@ -1,12 +1,12 @@
-"""Log-probabilities of given tokens at given positions, without the logits of the others.
+"""Log-probabilities of given tokens at given positions, with little memory for logits.
 
-`token_logprobs` runs a transformers causal language model, with any wrapper (PEFT, DDP, FSDP2; tested): during the
-call, its output layer returns log-probabilities instead of logits, so all hooks of the wrappers run. It is based on
-`select_logprobs`, which processes the positions in chunks and keeps only one log-sum-exp per position; the backward
-pass computes a chunk's logits again. So memory is limited to that of one chunk, `CHUNK_BYTES`, instead of several
-copies of [positions, vocabulary].
+`token_logprobs` runs a transformers causal language model. During the call, the model's output layer returns
+log-probabilities instead of logits, so all hooks of wrappers run (tested: PEFT, DDP, FSDP2). `select_logprobs` computes
+them from the given positions, one chunk at a time. It keeps only one log-sum-exp per position, and the backward pass
+computes a chunk's logits again. So the logits need the memory of one chunk, `CHUNK_BYTES`, instead of several copies of
+[positions, vocabulary].
 
-Products are in the weights' own precision (or autocast's), log-sum-exp and sums over chunks in float32.
+Matrix products have the precision of the weights (or of autocast); log-sum-exp and sums over chunks are in float32.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch.autograd.function import once_differentiable
 from colbench.errors import UserError
 
 CHUNK_BYTES = 2**28
-"""Maximum bytes of float32 logits at a time; a chunk is the largest power of two of positions within this limit."""
+"""Maximum bytes of a chunk's logits in float32; its number of positions is the largest power of two within this."""
 
 
 def token_logprobs(
@@ -213,7 +213,7 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Make `head` return the log-probabilities of the targets instead of logits, [N]; with entropies, [2, N]."""
+    """Make `head` return the targets' log-probabilities, [N], not logits; with `entropy`, also entropies, [2, N]."""
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

@@ -16,11 +16,11 @@ from sweet_rl_trainer.settings import LoraSettings
 
 
 def adapt(model: nn.Module, settings: LoraSettings) -> nn.Module:
-    """Return the model with fresh adapters; only these and the head of a value model are trained.
+    """Return the model with new adapters. Only the adapters and the head of a value model are trained.
 
-    The output layer has no adapter, because `logprobs` needs it unchanged; the head of a value model has none, because
-    peft trains and saves it whole. Raises UserError if the model lacks the layers to adapt, ValueError if its
-    quantization differs from `settings`.
+    The output layer has no adapter, because `logprobs` needs the layer unchanged. The head of a value model has no
+    adapter, because peft trains and saves the head itself. Raises UserError if the model lacks the layers to adapt,
+    ValueError if its quantization differs from `settings`.
     """
     from peft import LoraConfig, get_peft_model
 
@@ -59,7 +59,7 @@ def attach(model: nn.Module, folder: Path) -> nn.Module:
 
 @contextmanager
 def _older_names() -> Iterator[None]:
-    """Silence warnings that peft uses older names of transformers."""
+    """Silence warnings about peft's use of deprecated names of transformers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield

@@ -1,16 +1,16 @@
 """An estimate of the memory that a training run needs on each device, made before anything is loaded.
 
-With P parameters, of which T are trained, in bytes:
+Bytes for a model with P parameters; adapters have T parameters:
 
 | part | full fine-tuning | adapters |
 |---|---|---|
-| weights | 4 P, and 2 P for copies in bfloat16 | 2 P (4 P in float32, 0.55 P in 4 bits), 4 T |
-| gradients and Adam's moments | 4 P + 8 P (2 P for 8-bit optimizers) | 4 T + 8 T (2 T) |
+| weights | 4 P + 2 P for copies in bfloat16 | 2 P (in float32: 4 P, in 4 bits: 0.55 P) + 4 T |
+| gradients and Adam's moments | 4 P + 8 P (8-bit optimizers: 4 P + 2 P) | 4 T + 8 T (4 T + 2 T) |
 | activations | as in `activations` | the same |
 | logits of a chunk of tokens, and their gradient | twice `logprobs.CHUNK_BYTES` | the same |
 
-FSDP2 and ZeRO-3 divide the first two parts among the processes. However, the reference values are computed before
-training, with the whole weights on every device, so at least the whole weights must fit.
+FSDP2 and ZeRO-3 divide the first two parts among the processes. However, every device must hold at least the whole
+weights, because the reference values are computed before the weights are divided.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 BYTES = {"float32": 4, "bfloat16": 2}
 QUANTIZED = 0.55
-"""Bytes per weight with 4-bit quantization, including its constants."""
+"""Bytes per weight with 4-bit quantization, including the quantization constants."""
 
 
 class Size(Struct, frozen=True, kw_only=True):
@@ -35,12 +35,12 @@ class Size(Struct, frozen=True, kw_only=True):
 
     parameters: int
     linear: tuple[tuple[int, int], ...]
-    """Numbers of inputs and outputs of each linear layer except the last."""
+    """Numbers of inputs and outputs of each linear layer except the output layer."""
     layers: int
     width: int
     inner: int
     tower: Tower | None = None
-    """The vision tower, if there is one; its parameters and layers are included in the others."""
+    """The vision tower, if there is one. `parameters` and `linear` include it; `layers`, `width` and `inner` do not."""
 
 
 class Tower(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Tower(Struct, frozen=True, kw_only=True):
 
 
 class _Shape(Struct, frozen=True, kw_only=True):
-    """An entry of `shapes.json`: the dimensions in the public `config.json` of these models."""
+    """An entry of `shapes.json`: models of the same shape, with the dimensions in their public `config.json`."""
 
     names: tuple[str, ...]
     """Names on the Hugging Face Hub; a base model and its fine-tuned versions have the same shape."""

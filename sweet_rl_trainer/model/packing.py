@@ -1,13 +1,15 @@
 """Sequences packed into one row without padding, isolated from each other, with common prefixes computed once.
 
-`pack` chooses which groups share a row. `lay_out` writes them into a `Row`: positions restart with every sequence, and
-each token that counts is listed with the index of the position that predicts it. With `share`, the row is the
-sequences' prefix tree in depth-first order; a token is visible to the tokens after it up to the end of its subtree:
+`pack` chooses which groups share a row, and `lay_out` writes them into a `Row`. Positions restart with every sequence.
+Each token that counts in the loss is listed with the index of the position that predicts it.
+
+With `share`, sequences with a common prefix share its tokens: the row is their prefix tree in depth-first order. A
+token is visible up to the end of its subtree (`ends`):
 
     sequences   a b c d e   and   a b c f g h
     row         a b c | d e | f g h      positions   0 1 2 | 3 4 | 3 4 5      ends   8 8 8 | 5 5 | 8 8 8
 
-The model's attention must enforce this visibility: see `attention.py`.
+The model's attention must enforce this visibility (`attention`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import torch
 from torch import Tensor
 
 LikelihoodOver = Literal["replies", "everything"]
-"""Denominator of the NLL: tokens with a weight, or (the released actor) all except the first of each sequence."""
+"""Tokens in the mean NLL: those with a weight, or (as in the released actor) all but the first of a sequence."""
 
 
 class Weighted(Protocol):
@@ -43,15 +45,15 @@ class Weighted(Protocol):
 
 
 Parts = Sequence[Weighted]
-"""A unit with one score: a trajectory, in one sequence or in one for each turn."""
+"""The sequences of a trajectory, which get a single score: one sequence, or one for each turn."""
 
 Group = Sequence[Parts]
-"""A unit that stays in one row: a pair, chosen side first, or the candidates of a turn, or one success."""
+"""Trajectories that stay in one row: a pair with the chosen side first, the candidates of a turn, or one success."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Row:
-    """T tokens of several sequences, with N positions that predict a token that counts."""
+    """A packed row: T tokens of several sequences, with N entries for the tokens that count in the loss."""
 
     ids: Tensor
     """[T]: the token ids."""
@@ -64,18 +66,18 @@ class Row:
     shares: bool
     """True if some token belongs to several sequences."""
     predictors: Tensor
-    """[N]: the index in the row of the hidden state that predicts the token."""
+    """[N]: the index in the row of the position that predicts the token."""
     places: Tensor
     """[N]: the index in the row of the token itself."""
     targets: Tensor
-    """[N]: the token predicted."""
+    """[N]: the id of the token."""
     token_weights: Tensor
     """[N], float32: the weight w of the token in the score S."""
     likelihood: Tensor
-    """[N], float32: factors that turn log-probabilities into the mean of the NLL; 0 for all but the first of a
-    group."""
+    """[N], float32: the factor of the token's log-probability in the mean NLL; 0 except in the first `Parts` of an
+    imitated group."""
     owners: Tensor
-    """[N], ascending: the number of the `Parts` whose score the token is part of."""
+    """[N], ascending: the number of the `Parts` to whose score the token contributes."""
     count: int
     """Number of `Parts` in the row."""
     pictures: tuple[str, ...] = ()
@@ -95,7 +97,7 @@ class Row:
         return dataclasses.replace(self, **moved)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Return the sums of values at the N places over each of the `Parts`: [N] gives [count]."""
+        """Return each `Parts`' sum of `values`, [count]; `values` has one for each token that counts, [N]."""
         return values.new_zeros(self.count).index_add(0, self.owners, values)
 
 
@@ -131,7 +133,7 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """Return the number of tokens that a group adds to a row, if it shares no prefix with other groups in the row."""
+    """Return the number of tokens that a group adds to a row; with `share`, its common prefixes count once."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
@@ -150,10 +152,11 @@ def lay_out(
     likelihood: LikelihoodOver = "replies",
     imitated: Sequence[bool] | None = None,
 ) -> Row:
-    """Lay out all sequences of all groups in one row; NLL covers the first `Parts` of `imitated` groups (None: all).
+    """Lay out the sequences of all groups in one row.
 
-    Raises ValueError if ids and weights differ in number, if a first token, which nothing predicts, has a weight, or if
-    sequences with pictures would share prefixes.
+    The NLL covers the first `Parts` of each group for which `imitated` is true; None means all groups. Raises
+    ValueError if a sequence has more ids than weights or fewer, if its first token, which nothing predicts, has a
+    weight, or if sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)
     scored = [
@@ -191,10 +194,10 @@ def lay_out(
 
 
 class _Tokens:
-    """The tokens of a row, and `paths`: the indices of each sequence's tokens.
+    """The tokens of a row, and `paths`: the indices in the row of each sequence's tokens.
 
-    In ascending order, each sequence omits only the prefix that it shares with the previous one, which yields the
-    prefix tree in depth-first order.
+    With `share`, the sequences are sorted, and each adds only the tokens after the prefix that it shares with the
+    previous one. This yields the prefix tree in depth-first order.
     """
 
     def __init__(self, sequences: list[list[int]], share: bool) -> None:
@@ -240,7 +243,7 @@ class _Counted:
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
-        """Add the weighted tokens of a sequence whose tokens are at the positions of `path`."""
+        """Add the tokens of a sequence with a weight or a factor in `means`; `path` has their indices in the row."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError("a sequence needs one weight per token, and 0 for the first")
@@ -255,7 +258,7 @@ class _Counted:
 
 
 def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
-    """Return the factor of each token's log-probability in the mean over all parts."""
+    """Return each token's factor in the mean NLL of a trajectory; 0 for all tokens if `over` is None."""
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)

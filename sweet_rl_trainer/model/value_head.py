@@ -3,16 +3,16 @@
     S(τ) = Σ_i w_i v(x_i),  v(x_i) = h · (last hidden state at token i, including this token)
     L    = −log σ(β (S(τ⁺) − S(τ⁻)))
 
-With token weights `turn-mean` the score of a turn is the head applied to the mean of its tokens' hidden states. There
-is no reference and no NLL. The head has no bias and is initialized to 0, so that every score is 0 and the loss is ln 2;
-the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
+With token weights `turn-mean`, the score of a turn is the head applied to the mean of its tokens' hidden states. There
+is no reference model and no NLL. The head has no bias and is initialized to 0, so the first scores are 0, the first
+loss is ln 2, and the first step changes only the head. Source: arXiv 2503.15478, Table 3 ("regression head").
 
 A value model is transformers' token classifier with one label, and is saved as one: the backbone and `score.weight` in
 one ordinary checkpoint, which `AutoModelForTokenClassification` loads too. With LoRA the head is saved with the
 adapters, as one of the `modules_to_save`.
 
 The paper's frontend critic is such a head on the vision model Qwen2-VL-7B. transformers has no token classifier for
-this kind of model, so `value_class` creates one, saved in the same way; its inputs are in `vision`.
+this kind of model, so `value_class` creates one, which is saved in the same way. `vision` prepares its inputs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     reshaped = {key for key, *_ in report["mismatched_keys"]}
     if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
         raise UserError(
-            f"{folder}: {', '.join(wrong)} of the checkpoint do not match a value model"
+            f"{folder}: {', '.join(wrong)} of the checkpoint do not match a value model; use a causal "
+            "language model, or a token classifier with one label and without bias"
         )
     model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:

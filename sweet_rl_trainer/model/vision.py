@@ -35,14 +35,14 @@ def padded(row: Row, config: Any) -> dict[str, Tensor | None]:
 
 
 def unpadded(row: Row, values: Tensor) -> Tensor:
-    """Return a model's values at the T tokens of a row, [T], from the values of its batch."""
+    """Return a model's value at each of the T tokens of a row, [T], without the padding of its batch."""
     if not row.pictures:
         return values.flatten()
     return torch.cat([each[:length] for each, length in zip(values, row.lengths, strict=True)])
 
 
 class Pixels:
-    """The pictures of a folder as features, computed by the image processor of a model."""
+    """A reader of the pictures in a folder, which computes their features with a model's image processor."""
 
     def __init__(self, pictures: Path, processor: Any) -> None:
         self._folder = pictures

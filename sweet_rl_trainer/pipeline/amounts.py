@@ -10,15 +10,18 @@ from sweet_rl_trainer.pipeline.stage import Amount, Known, Source, Stage
 
 
 def count(stages: Sequence[Stage], out: Path, temporary: Path) -> list[Amount]:
-    """Return the work of each stage, in order. If needed, a model with random weights is created in `temporary`."""
+    """Return the work of each stage, in order.
+
+    A base model with random weights that does not exist yet is created in `temporary`, because its tokenizer is needed.
+    """
     return list(_Counter(out, temporary).amounts(stages))
 
 
 def missing(stages: Sequence[Stage], out: Path) -> list[str]:
     """Return what is missing to run these stages, each with the command that provides it.
 
-    No model is read, so this takes only seconds: problems that only a tokenizer reveals, such as dialogues that are too
-    long, are left to the stages.
+    No model is read, so this takes only seconds. Problems that only a tokenizer reveals, such as dialogues that are too
+    long, appear only when the stages run.
     """
     pending = [stage for stage in stages if not stage.report(out)]
     return lacks(pending, list(_Counter(out, None).amounts(pending)))

@@ -19,19 +19,19 @@ from sweet_rl_trainer.pipeline.stage import Job, Source, Stage
 from sweet_rl_trainer.settings import LoraSettings, Precision, Quantize, Shape
 
 BASE, EXPORT = "base", "export"
-"""Names of the stages."""
+"""Names of the stages that create a base model and export a policy."""
 MODEL = "model"
-"""The folder of a model within a stage's folder."""
+"""Name of the subfolder of a stage's folder that contains a model."""
 RUN = "run"
-"""The folder, within a stage's folder, of a run of dialogues or of a training run."""
+"""Name of the subfolder of a stage's folder that contains a run of dialogues or a training run."""
 REFERENCES = "references"
-"""The folder of the cached values of reference models, within the folder of all outputs."""
+"""Name of the subfolder of all outputs that contains the cached values of reference models."""
 PICTURES = "pictures"
-"""The folder of the pictures of pages, within the folder of all outputs."""
+"""Name of the subfolder of all outputs that contains the pictures of pages."""
 SMALL = ("*.json", "*.txt", "*.jinja", "*.model")
 """Files of a checkpoint other than its weights."""
 STUDY_BASE = re.compile(r"training/study-(?P<world>[\w-]+)/base")
-"""The base model that a study creates in its default folder."""
+"""Path of the base model that a study creates in its default folder."""
 
 
 def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
@@ -43,10 +43,11 @@ def base(recipe: Recipe, *, offline: bool = False) -> Stage | Source:
 
 
 def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> Source:
-    """Return a checkpoint by its name, a folder or a Hub ID.
+    """Return the source for a model by its name, a folder or a Hub ID.
 
-    With `offline`, nothing is downloaded, and the source of a missing folder contains advice; `flag` is the flag that
-    selects another model. Without `offline`, raises UserError if the checkpoint cannot be found.
+    With `offline`, nothing is downloaded: a model that is not on this machine becomes a source without a path. If its
+    name is not a Hub ID, the source advises to choose another model with the flag `flag`. Without `offline`, raises
+    UserError if the model cannot be found.
     """
     folder = find_local(name) if offline else resolve(name)
     if folder is None:
@@ -112,5 +113,5 @@ class Loading(Struct, frozen=True, kw_only=True):
 
 
 def loading(precision: Precision, lora: LoraSettings | None) -> Loading:
-    """Return how to load a model: trained weights in float32, frozen ones in the precision of the products."""
+    """Return how to load a model: in float32 to train all weights, or in `precision` to train only adapters."""
     return Loading(dtype=precision if lora else "float32", quantize=lora.quantize if lora else None)

@@ -75,9 +75,10 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
-    """Return continuations of dialogues by the first input run's human, and its agent unless another one is given.
+    """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    They run on the recipe's executor or, if it has none, on the executor of the input run.
+    The agent is that run's, too, unless `agent` names another one. The executor is the recipe's or, by default, the
+    run's.
     """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
     config = replace(config, executor=recipe.executor or config.executor)

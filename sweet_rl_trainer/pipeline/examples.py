@@ -52,11 +52,11 @@ class TrainingData(Struct, frozen=True, kw_only=True):
 
 
 UNFIT = "unsuitable as held-out examples"
-"""The reason, in a summary, why a held-out dialogue is left out."""
+"""The reason that a summary gives for leaving out a held-out dialogue."""
 Maker = Callable[[Data, Chat], TrainingData]
-"""A function that makes the examples of a method. Raises DataError if there are none to train on."""
+"""A function that makes a method's examples from dialogues. Raises DataError if nothing is left to train on."""
 MakeSide = Callable[[Sequence[Trajectory]], tuple[Examples, Report]]
-"""A function that converts trajectories to examples. Raises DataError if there are none."""
+"""A function that converts trajectories to examples. Raises DataError if no example is left."""
 
 
 def make(job: Job, recipe: Recipe, maker: Maker) -> dict[str, Any]:
@@ -122,8 +122,8 @@ def count(
         maker: Returns the examples, given the dialogues and the chat template.
         chat: Returns the chat template from the folder of the input `model`; without this input, tokens are estimated.
         model: Name of the input with the model that reads the examples.
-        exact: False if `chat` overestimates tokens. Dialogues that seem too long are then not refused.
-        note: Added to the reasons why examples are left out.
+        exact: False if `chat` overestimates tokens. If all dialogues seem too long, this is then only noted.
+        note: Text to put before the reasons why examples are left out.
     """
     if known.said:
         return Amount(examples=known.said["taken"], tokens=known.said["tokens"])
@@ -149,7 +149,7 @@ def count(
 
 
 def of_both_sides(data: Data, make_side: MakeSide) -> TrainingData:
-    """Return the training and the held-out examples; there may be no held-out ones.
+    """Return the training examples, and the held-out examples, which may be empty.
 
     Each dialogue is one example or is left out. Raises DataError if there are no training examples.
     """
@@ -169,7 +169,7 @@ def paired(
     privileged: Template | None = None,
     max_length: int,
 ) -> TrainingData:
-    """Return pairs of whole dialogues. Raises DataError if there are none to train on."""
+    """Return pairs of whole dialogues. Raises DataError if no pair is left to train on."""
     without = Counter[str]()
 
     def side(
@@ -193,7 +193,7 @@ def paired(
 
 
 def or_none(make_examples: Callable[[], Examples]) -> Examples:
-    """Return the examples, or no examples if none can be made."""
+    """Return the examples; an empty list if `make_examples` raises DataError."""
     try:
         return make_examples()
     except DataError:

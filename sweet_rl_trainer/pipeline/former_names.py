@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings: refused in recipes, but replaced by the current names in stored studies."""
+"""Former names of a recipe's settings. A recipe that uses one is refused; `upgrade` replaces them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from colbench.errors import UserError
 
 TOP = {"told": "collect_privileged"}
-"""Keys at the top of a recipe."""
+"""Former and current keys at the top level of a recipe."""
 TABLES = {
     "critic": {"hidden": "privileged", "weights": "token_weights"},
     "mtdpo": {"weights": "token_weights"},
     "actor": {"weights": "token_weights"},
     "rft": {"told": "privileged"},
 }
-"""Former and current keys of the method's tables."""
+"""Former and current keys in the tables of methods."""
 SCORES = {
     "critic-without-hidden": "critic-unprivileged",
     "value-without-hidden": "value-unprivileged",

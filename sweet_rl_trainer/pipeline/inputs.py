@@ -27,7 +27,7 @@ from sweet_rl_trainer.pipeline.stage import Source
 ROLLOUTS = "rollouts.jsonl"
 RUNS, OFFICIAL, CHATS, COLLECTED = "runs", "official", "chats", "collected"
 NEGATIVES, TRUNCATED, PRIVILEGED = "negatives", "truncated", "privileged"
-"""Names of the inputs, before their number; truncated and privileged dialogues are collected as well."""
+"""Names of inputs, each followed by a number. The recipe collects the inputs `truncated` and `privileged`."""
 
 
 class Data(Struct, frozen=True, kw_only=True):
@@ -38,13 +38,13 @@ class Data(Struct, frozen=True, kw_only=True):
     negatives: list[Trajectory]
     """Extra negatives for training; see `DataSettings.negatives`."""
     privileged: list[Trajectory]
-    """Trajectories for training, by agents that knew c; see `Recipe.collect_privileged`."""
+    """Trajectories for training, by agents that knew the privileged information c (`Recipe.collect_privileged`)."""
     dropped: dict[str, int]
     """Dialogues that were left out, by reason."""
 
     @property
     def by_id(self) -> dict[str, Trajectory]:
-        """All trajectories except the extra negatives, by id."""
+        """The training and held-out trajectories, by id."""
         return {each.id: each for each in (*self.train, *self.held_out)}
 
 
@@ -64,7 +64,10 @@ def sources(data: DataSettings) -> dict[str, Source]:
 
 
 def settings(data: DataSettings) -> dict[str, object]:
-    """Return the settings that the trajectories depend on in addition to the files; tasks are found by their hashes."""
+    """Return the settings that the trajectories depend on, in addition to the files.
+
+    `tasks` is not one of them, because tasks are found by their hashes.
+    """
     system = None if data.system is None else digest(_read(data.system))
     kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
     return kept if data.share == 1 else kept | {"share": data.share}
@@ -106,7 +109,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return the tasks of the input runs by hash; the other files contain no tasks with facts."""
+    """Return the tasks of the input runs by hash; other inputs contain no tasks with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task
@@ -126,7 +129,7 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """Return all trajectories, with the number of their run before the id if there are several runs."""
+    """Return all trajectories with unique ids: if there are several runs, an id begins with the number of its run."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
@@ -148,7 +151,7 @@ def _run(folder: str) -> Source:
 
 
 def _run_digest(rollouts: Path) -> str:
-    """Return the digest of the rollouts and of the part of the run's record that the agent's prompt depends on."""
+    """Return the digest of a run: of its rollouts, and of the part of its record that determines the agent's prompt."""
     record = RunFolder(rollouts.parent).record()
     return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
 

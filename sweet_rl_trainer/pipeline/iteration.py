@@ -1,7 +1,6 @@
-"""One iteration of a recipe: the parts shared by all methods.
+"""One iteration of a recipe: its initial model and dialogues, and the stages that all methods share.
 
-These are the initial model and dialogues, and stages that collect, train and export. A method (`method.Method`) builds
-its own stages from these.
+The shared stages collect dialogues, train and export. A method (`method.Method`) combines them with its own stages.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ class Iteration:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if there are no dialogues and none can be collected.
+        """The model and the dialogues. Raises UserError if the recipe neither names nor collects dialogues.
 
-        Offline, missing dialogues are a source without a path.
+        Offline, a source without a path takes the place of such missing dialogues.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -55,12 +54,12 @@ class Iteration:
 
     @property
     def privileged(self) -> Inputs:
-        """Dialogues of agents that know c."""
+        """Stages that collect dialogues of agents that know the privileged information c."""
         return self._collected(inputs.PRIVILEGED, self.recipe.collect_privileged)
 
     @property
     def truncated(self) -> Inputs:
-        """Runs whose truncated dialogues (at the turn limit) serve as rejected examples."""
+        """Stages that collect dialogues, of which those that reach the turn limit serve as rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:

@@ -1,9 +1,11 @@
-"""A method: a way to train a policy. Each is one file, found by the entry points `colbench.methods`.
+"""A method: a way to train a policy.
+
+Installed methods are found through their entry points:
 
 [project.entry-points."colbench.methods"]
 my-method = "my_package:MyMethod"
 
-The name of the entry point is that of the method. docs/new-method.md is an example from another package.
+An entry point has the name of its method. docs/new-method.md shows a method in another package.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ GROUP = "colbench.methods"
 COMMON = "train"
 """The table with settings for every training run."""
 EPOCHS: Mapping[str, int] = {FRONTEND: 8}
-"""The paper's number of passes over pairs of dialogues and successes, in domains other than backend programming."""
+"""The paper's number of epochs over pairs of dialogues and successes, where it differs from backend programming's."""
 
 
 class Method(ABC):
@@ -39,11 +41,11 @@ class Method(ABC):
     tables: ClassVar[Mapping[str, type[Struct]]] = {}
     """Types of the method's tables in a recipe, by name; `Recipe.table(TYPE)` returns one.
 
-    A field `train` of type TrainSettings needs no default: a recipe's `[train]` sets it for every table. For a `train`
-    of another type, it sets only `report_to`.
+    A recipe's `[train]` provides the values of the field `train` of every table, so a `train` of type TrainSettings
+    needs no default. If `train` has another type, `[train]` provides only its `report_to`.
     """
     paper_tables: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """The paper's settings, by domain, that a recipe must set because the defaults are simpler."""
+    """The paper's settings, by domain, that are not the defaults; a recipe that follows the paper must set them."""
     goals: ClassVar[Mapping[str, str]]
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
@@ -58,7 +60,10 @@ class Method(ABC):
         return {}
 
     def problems(self, recipe: Recipe) -> Iterator[str]:
-        """Yield the errors of a recipe, each as KEY: REASON; by default, a policy that is trained as a value model."""
+        """Yield the errors of a recipe, each as KEY: REASON.
+
+        By default, the only error is a policy that would be trained as a value model.
+        """
         for name in self.tables:
             train = getattr(recipe.tables[name], "train", None)
             if isinstance(train, TrainSettings):
@@ -82,7 +87,7 @@ class Method(ABC):
 
 
 def paper_epochs(domain: str) -> int:
-    """Return the paper's number of epochs over pairs of dialogues and over successes; backend's for unknown domains."""
+    """Return the paper's number of epochs over pairs of dialogues and successes; 4 for domains outside the paper."""
     return EPOCHS.get(domain, 4)
 
 
@@ -125,7 +130,7 @@ def _flaws(method: object, name: str) -> Iterator[str]:
 
 
 def _refuse_shared(found: Sequence[Method]) -> None:
-    """Raise UserError if two methods have the same name, table or goal, or if one has a table common to all recipes."""
+    """Raise UserError if two methods have the same name, table or goal, or if one's table is a key of every recipe."""
     every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "by every recipe")
     for kind, owners, names in (
         ("name", dict[str, str](), [(each.name,) for each in found]),

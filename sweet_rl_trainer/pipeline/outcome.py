@@ -11,10 +11,10 @@ from colbench.numbers import memory
 from sweet_rl_trainer.pipeline.stage import Report, Stage
 
 LEFT_OUT = {"left out": "", "dropped": "", "tasks_without": "tasks: "}
-"""Keys of counts by reason in a stage's summary, and the prefix of each reason."""
+"""Keys under which a stage's summary counts what was left out, by reason; and the text to show before a reason."""
 MEMORY = "memory"
 UNIT, COUNTED = "unit", ("taken", "held_out")
-"""The key of the unit in a summary of examples, and the keys of the numbers in that unit."""
+"""Keys in a summary of examples: of the unit (pairs or dialogues), and of the numbers with this unit."""
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
@@ -45,7 +45,7 @@ def alarms(report: Report) -> list[str]:
 
 
 def peak(report: Report) -> str:
-    """Return the peak memory of a training process on its accelerator, or of the program if there is no accelerator."""
+    """Return a stage's peak memory: of the first training process or, without training, of the whole program."""
     return memory(report.said.get(MEMORY, report.memory))
 
 

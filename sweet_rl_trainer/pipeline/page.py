@@ -48,7 +48,7 @@ class Run(Struct, frozen=True, kw_only=True):
     paper: Recipe
     """The recipe with the paper's values."""
     goal: str
-    """The final stage of the run, or the method."""
+    """The goal at which the run ends, or the name of its method."""
     stages: Sequence[Stage]
     out: Path
 

@@ -10,7 +10,7 @@ import msgspec
 from sweet_rl_trainer.pipeline.recipe import Recipe
 
 STAGES = ("critic", "sample", "rank", "actor", "rft", "mtdpo")
-"""Stages of the paper; each is a table of a recipe, too."""
+"""Names of the paper's stages, which are also the names of their tables in a recipe."""
 OURS = {
     "keep",
     "log_every",

@@ -3,8 +3,8 @@
     [base], [collect], …the method's stages…, export, [evaluate]
 
 `base` exists only if the recipe requests a model with random weights, and `collect` only if the recipe names no
-dialogues; `evaluate` follows each `export` (`[[evaluate]]`). A later iteration starts from the policy that the previous
-one exported: this policy becomes the base, and replaces `{model}` for the agents in `[[collect]]`.
+dialogues. Each `export` is followed by an `evaluate` for each table `[[evaluate]]` of the recipe. A later iteration
+starts from the policy that the previous one exported, and the agents in `[[collect]]` use it as `{model}`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sweet_rl_trainer.pipeline.stage import Stage, order
 def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded, and a Hub model or
-    dialogues that are not on this machine are sources without a path: the stages can be counted, but not run. Raises
-    UserError if files or models do not exist, or if there is nothing to learn from.
+    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded: a Hub model or
+    dialogues that are not on this machine become sources without a path, so that the work can be counted, but not done.
+    Raises UserError if files or models do not exist, or if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)
     model = base(recipe, offline=offline)

@@ -1,6 +1,7 @@
 """Recipes from TOML files, with the paper's values for settings that a file omits.
 
-`[train]` has settings for all training runs of a recipe, `[critic.train]` and similar tables those for one of them.
+`[train]` applies to all training runs of a recipe. Tables such as `[critic.train]` apply to one of them, and override
+`[train]`.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ from sweet_rl_trainer.settings import TrainSettings
 
 T = TypeVar("T")
 TRACKED = "report_to"
-"""Key of the setting that every kind of training has."""
+"""Key of the setting that all methods' `train` tables have."""
 SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
     """Return a shipped recipe by its name, or one from a file, with changes.
 
-    `changes` are strings such as `critic.train.beta=0.2`, and `values` maps keys to values. Raises UserError, which
-    names the file and the key, or the change, if one is wrong.
+    `changes` are strings such as `critic.train.beta=0.2`, and `values` maps keys to values. Raises UserError if the
+    recipe or a change is wrong; the message names the key.
     """
     content, place = text(name)
     try:
@@ -63,7 +64,7 @@ def assign(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def convert(table: Mapping[str, Any], place: str) -> Recipe:
-    """Build a recipe from its tables; `place` is for messages. Raises UserError, which names the key that is wrong."""
+    """Build a recipe from its tables. Raises UserError if a key or value is wrong; its message begins with `place`."""
     try:
         refuse_former(table)
         _refuse_unknown(table)
@@ -127,7 +128,7 @@ def _complete(
 
 
 def _training(kind: type[Struct]) -> type[Struct] | None:
-    """Return the type of a table's `train`; `[train]` sets TrainSettings, but only the trackers of other types."""
+    """Return the type of a table's field `train`; None if the table has no such field."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
     return types.get(COMMON)
 
@@ -179,7 +180,7 @@ def _common(table: Any) -> Mapping[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], kind: type[T], table: str = "") -> T:
-    """Return settings built from their values. Raises UserError, with the key in `table`, if one is wrong."""
+    """Return settings of a type. Raises UserError if a value is wrong; the message names its key in `table`."""
     try:
         return msgspec.convert(values, kind, strict=True)
     except msgspec.ValidationError as cause:
@@ -201,8 +202,8 @@ def _problems(recipe: Recipe) -> Iterator[str]:
         MODEL_PLACEHOLDER in each.agent for each in recipe.collect
     ):
         yield (
-            f"iterations: collecting from the actor needs a [[collect]] table with "
-            f"{MODEL_PLACEHOLDER} in its agent"
+            f"iterations: more than one needs a [[collect]] table with {MODEL_PLACEHOLDER} in its agent, "
+            "so that each policy collects its own dialogues"
         )
     for method in methods():
         yield from method.problems(recipe)

@@ -1,8 +1,8 @@
 """A recipe: the whole definition of a training run, as one frozen value.
 
 Settings common to all methods are here. Each method adds tables of its own, such as `[critic]`
-(`method.Method.tables`). Omitted settings have the paper's value, if the paper states one. `read` reads recipes from
-TOML files.
+(`method.Method.tables`). Omitted settings have the paper's value, if the paper states one; "ours" marks settings that
+it does not state. `read` reads recipes from TOML files.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     chats: tuple[str, ...] = ()
     """Files of your own dialogues: JSONL with `messages` and `reward` (docs/own-dialogues.md)."""
     negatives: tuple[str, ...] = ()
-    """Run folders whose truncated dialogues (at the turn limit) are used as rejected ones."""
+    """Run folders of which only dialogues that reached the turn limit are used, as rejected ones."""
     tasks: str = ""
-    """The source of the runs' tasks, if the recorded one no longer exists."""
+    """The source of the runs' tasks, to replace a recorded source that no longer exists."""
     system: str | None = None
-    """A file with the agent's system prompt, if the recorded one no longer exists."""
+    """A file with the agent's system prompt, to replace a recorded file that no longer exists."""
     held_out: Side = 0.05
-    """Share of the tasks that are never trained on, but used for diagnoses and to choose the checkpoint. Ours."""
+    """Share of the tasks that are not trained on, but used for diagnoses and to choose the checkpoint. Ours."""
     share: Fraction = 1.0
-    """Share of the other tasks to train on, for curves by the number of tasks. Ours."""
+    """Share of the other tasks that are trained on; smaller shares show the effect of the number of tasks. Ours."""
     seed: int = 0
-    """Seed of both choices, `held_out` and `share`."""
+    """Seed of the random choice of the tasks for `held_out` and `share`."""
 
     @property
     def given(self) -> bool:
@@ -68,7 +68,7 @@ class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The settings for starting the processes of a training run."""
 
     config: str = ""
-    """A shipped configuration (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or an accelerate config file; "": one process."""
+    """A shipped configuration (`fsdp2`, `zero3`, `ddp`, `one-gpu`) or an accelerate config file; "" for one process."""
     processes: Count = 1
     args: tuple[str, ...] = ()
     """Further flags of `accelerate launch`, such as `--num_machines=2`."""
@@ -96,7 +96,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     executor: str = ""
     """The executor for dialogues of all runs and their continuations, and for scoring (`colbench eval --executor`).
 
-    Empty: as set for each run.
+    If empty, each run uses its own setting.
     """
     model: ModelSettings = ModelSettings()
     data: DataSettings = DataSettings()
@@ -108,9 +108,9 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     evaluate: tuple[RunConfig, ...] = ()
     """Runs of `colbench eval` with the exported policy, `{model}`, after each iteration."""
     negatives: tuple[RunConfig, ...] = ()
-    """Runs whose truncated dialogues (at the turn limit) are used as rejected ones; see `data.negatives`."""
+    """Runs of which only dialogues that reach the turn limit are used, as rejected ones, like `data.negatives`."""
     collect_privileged: tuple[RunConfig, ...] = ()
-    """Runs of agents that know c. RFT also imitates their dialogues, with c stated first, to teach the use of c."""
+    """Runs of agents that know the privileged information c; with c stated first, RFT imitates them to teach its use."""
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()

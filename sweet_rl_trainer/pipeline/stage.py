@@ -1,13 +1,12 @@
-"""A stage: an action, its settings and its inputs.
+"""A stage: a step of a training run, which consists of an action, its settings and its inputs.
 
-The output of a stage is stored under a key derived from all of these, so it is created only once.
+The output of a stage is stored under a key, so it is created only once:
 
     OUT/NAME-KEY/           the output, complete or not
     OUT/NAME-KEY/done.json  written last: the stage is done
 
-KEY is a digest of the name, the settings and the keys of the inputs, down to the content of the files that a recipe
-names. A changed recipe repeats only the stages that the change affects; if the change is undone, the old outputs are
-used again.
+KEY is a digest of the name, the settings and the keys of the inputs; the key of a file is a digest of its content. A
+changed recipe repeats only the stages that the change affects; if the change is undone, the old outputs are used again.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ class Report(Struct, frozen=True, kw_only=True):
     key: str
     settings: Any
     inputs: dict[str, str]
-    """The keys of the inputs, by the stage's names for the inputs."""
+    """The key of each input, by the input's name."""
     seconds: float
-    """Duration of the last call of the stage; an earlier call may have been killed."""
+    """Duration of the call that finished the stage, without earlier calls that were killed."""
     memory: int | None = None
     """Peak memory of this program and its subprocesses during that call, in bytes (`memory_monitor`)."""
     said: dict[str, Any]
-    """The stage's report on its output."""
+    """The summary that the stage's action returned."""
 
 
 class Amount(Struct, kw_only=True):
@@ -58,7 +57,7 @@ class Amount(Struct, kw_only=True):
 
     examples: int | None = None
     tokens: int | None = None
-    """Number of tokens of all examples, counted each time an example is used."""
+    """Number of tokens of all examples; an example that is used several times counts each time."""
     steps: int | None = None
     memory: int | None = None
     """Bytes of memory per device."""
@@ -68,7 +67,7 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """Requirements to create or install before the stage can run, and the command that does so."""
+    """What must be created or installed before the stage can run, and the command that does so."""
 
 
 class Known(Struct, frozen=True, kw_only=True):
@@ -79,15 +78,15 @@ class Known(Struct, frozen=True, kw_only=True):
     amounts: dict[str, Amount]
     """The work of the inputs that are stages, by name."""
     said: dict[str, Any] | None
-    """The summary that the stage wrote, if it is done."""
+    """The summary of the stage; None if it is not done."""
     absent: frozenset[str] = frozenset()
     """Names of the sources that do not exist on this machine (`Source.path`)."""
     with_models: bool = True
-    """False if models must not be read or measured because only missing inputs are requested."""
+    """False to only look for missing inputs; models must then not be read or measured."""
 
     @property
     def waits(self) -> bool:
-        """True if dialogues among the inputs are still to be collected. A missing model does not count."""
+        """True if an input other than the model, such as dialogues, must still be created by another stage."""
         return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
@@ -96,16 +95,16 @@ class Source:
     """Files that exist before any stage is run."""
 
     path: Path | None
-    """The path; None if it is not on this machine: the stage can be planned, but not run."""
+    """The path; None if the files are not on this machine, so that a stage can be planned, but not run."""
     key: str
     """A digest of the files' content."""
     missing: str = ""
-    """Advice, with the command to run, if a path is missing and is not downloaded automatically."""
+    """Advice, with the command to run, for files that are missing and will not be downloaded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A stage that is being run."""
+    """The folders of a stage that is being run."""
 
     folder: Path
     inputs: Mapping[str, Path]
@@ -116,7 +115,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One stage."""
+    """A stage of a plan, which `run` runs."""
 
     name: str
     act: Callable[[Job], dict[str, Any]]
@@ -129,7 +128,7 @@ class Stage:
     shows: tuple[str, ...] | None = None
     """Names of the summary's values to show on the console; None: all of them."""
     view: Callable[[Path], View] | None = None
-    """A function that reads the display of the output from its folder, for the console and for the page of the run."""
+    """A function that returns what to show of the output in a folder, on the console and on the page of the run."""
 
     @cached_property
     def planned_only(self) -> bool:
@@ -160,7 +159,10 @@ class Stage:
         return read(path, Report)
 
     def run(self, root: Path) -> Report:
-        """Run the stage, whose inputs must be done. If another process is running it, wait for that process."""
+        """Run the stage unless it is done, and return its report. If another process is running it, wait.
+
+        The stage's inputs must be done.
+        """
         folder = self.folder(root)
         with hold(folder / LOCK, root, wait=True):
             return self.report(root) or self._act(folder, root)
@@ -192,9 +194,9 @@ class Stage:
 
 
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
-    """Raise UserError, naming `--out`, if a folder for outputs has files but no stage; hidden files do not count.
+    """Raise UserError, which names `--out`, if a folder contains files but no stage; hidden files do not count.
 
-    `mark` is the name of another file that identifies the folder.
+    A folder that contains the file `mark` is accepted, too.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
     own = stages or (mark is not None and (root / mark).is_file())
@@ -234,5 +236,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return the stages to run until the last one is done, in order, without those that only finished stages need."""
+    """Return the stages that must be run to finish the last one, in order; finished stages need no inputs."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

@@ -39,7 +39,7 @@ ON_EXAMPLES = "sweet_rl_trainer.pipeline.train_examples:train_examples"
 SHOWN = ("step", "loss", "accuracy", "eval_accuracy", "eval_nll", "reward", "tokens")
 """Logged values of a training run that the console shows."""
 SHARDED = ("fsdp", "zero3")
-"""Parts of the name of a configuration that shards weights."""
+"""Strings in the names of configurations that shard the weights."""
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     base: str
     origin: str
-    """The digest of the base model, passed on so that the processes need not hash it."""
+    """The digest of the base model, so that the processes need not compute it."""
     examples: str
     references: str | None
     """The folder of the cached reference values; None if the objective has no reference."""
@@ -87,8 +87,8 @@ def train(
 def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings) -> None:
     """Start the processes and wait for them.
 
-    Each calls `entry`, MODULE:FUNCTION, with the stage's folder, where task.json contains `task`. Raises UserError if
-    one fails; the process has printed the error.
+    Each process calls the function `entry`, given as MODULE:FUNCTION, with the stage's folder, which contains `task` as
+    task.json. Raises UserError if a process fails; the process has printed the error.
     """
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
     if code := run(WORKER, (entry, str(job.folder)), launcher=launcher(launch)):
@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the display of a training run; empty if the run is older than summaries."""
+    """Return what to show of a training run: nothing if an older version, without summaries, made it."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)
@@ -146,7 +146,7 @@ def _number(value: float) -> str:
 def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str = "") -> Amount:
     """Return the steps, the tokens and the memory of a training run (`Stage.estimate`).
 
-    `model` is the name of the initial model; "" for the recipe's.
+    `model` is the name of the initial model, by default the recipe's.
     """
     name = model or recipe.model.name
     data = known.amounts["data"]
@@ -169,6 +169,6 @@ def estimate(known: Known, settings: TrainSettings, recipe: Recipe, model: str =
 
 
 def size_by(known: Known, name: str) -> Size | None:
-    """Return the size of the model, even if the model is not on this machine; None if unknown."""
+    """Return the size of a model, which need not be on this machine; None if the size is unknown."""
     folder = model_in(known.inputs["model"]) if "model" in known.inputs else find_local(name)
     return size_of(folder) if folder else known_size(name)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 T = TypeVar("T")
 EXAMPLES = "shown.json"
-"""The file of a stage with a few of its examples, for `examples`."""
+"""Name of the file with a few examples of a stage, which `examples` reads."""
 COUNT = 4
 
 
@@ -30,7 +30,7 @@ class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tokens: int
     turns: int = 1
     text: str = ""
-    """The reply; "" for whole dialogues, which are identified by their name."""
+    """The reply; "" for a whole dialogue, which `name` identifies."""
 
 
 class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,7 +43,7 @@ class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """The display of a stage."""
+    """The human-readable output of a stage."""
 
     tables: tuple[Table, ...] = ()
     pairs: tuple[ShownPair, ...] = ()
@@ -60,7 +60,7 @@ def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in a stage's folder; empty if the stage is older than this file."""
+    """Return the examples in a stage's folder; empty if an older version, without this file, made them."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()

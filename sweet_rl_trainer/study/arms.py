@@ -11,7 +11,7 @@ from colbench.errors import UserError
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """A row of the report's tables: a method, and the number of its repetitions."""
+    """One of the compared policies, a row of the report's tables: a method, and the number of its repetitions."""
 
     name: str
     label: str
@@ -22,17 +22,20 @@ class Arm(Struct, frozen=True, kw_only=True):
     """The goal of a method (`pipeline.method.goals`) that trains the policy; "" for the base itself, which is not
     trained further."""
     changes: Mapping[str, Any] = {}
-    """Settings of the recipe, by key."""
+    """Changes to the shared recipe, by key."""
     rate_of: str = ""
-    """The arm whose learning rate is used; "" if the arm has its own."""
+    """The arm whose chosen learning rate this arm uses; "" if a rate is chosen for this arm."""
     iterations: int = 3
     """Number of repetitions, each with new dialogues of the current policy, which is also the reference."""
     dialogues: int = 1
-    """Number of dialogues in an iteration, as a multiple of the world's number."""
+    """Factor by which an iteration has more dialogues than the world specifies (`World.trials`)."""
 
 
 def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
-    """Return the settings of credit by consequence: DPO, and the NLL of successful answers."""
+    """Return the changes for an arm that credits replies by their consequences; `changes` take precedence.
+
+    The arm trains by DPO, and imitates successful answers.
+    """
     return {
         "sample.all_answers": True,
         "rank.scores": scores,
@@ -179,7 +182,7 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return arms by name, in the order of a world. Raises UserError if the world lacks an arm."""
+    """Return the arms of a world by `names`, or those in `only`. Raises UserError if one of `only` is not in `names`."""
     for name in only:
         if name not in names:
             raise UserError(f"--only {name}: expected one of {', '.join(names)}")

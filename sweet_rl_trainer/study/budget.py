@@ -15,9 +15,9 @@ from sweet_rl_trainer.study.results import Budget
 from sweet_rl_trainer.train.history import LOG
 
 CRITIC, SAMPLE, COLLECT, ONLINE = "critic", "sample", "collect", "grpo"
-"""Names of the stages."""
+"""Names of the stages that are counted."""
 LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_length")
-"""Logged means of the reply tokens of an example's sides, or of an online dialogue."""
+"""Logged values: the mean number of reply tokens in an example, in each side of a pair, or in an online dialogue."""
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:

@@ -1,4 +1,4 @@
-"""Evaluation of a policy, or of an asker and a writer, as a stage: `colbench eval` in a separate process.
+"""The evaluation of a policy, or of a pair of asker and writer, as a stage that runs `colbench eval`.
 
 FOLDER/run/             the run folder
 FOLDER/report.txt       the report
@@ -35,7 +35,7 @@ Speaker = Stage | None
 
 
 def evaluation(policy: Stage, config: RunConfig) -> Stage:
-    """Return the stage of dialogues with the model of a stage; `config` names the tasks."""
+    """Return the stage that evaluates a policy; `config` names the tasks."""
     asked = replace(config, agent=AGENT)
     return Stage(
         name="evaluate",
@@ -46,7 +46,7 @@ def evaluation(policy: Stage, config: RunConfig) -> Stage:
 
 
 def exchange(asker: Speaker, writer: Speaker, config: RunConfig) -> Stage:
-    """Return the stage for dialogues in which one model asks and another writes; `config` names the tasks."""
+    """Return the stage that evaluates one model's questions with another one's answers; `config` names the tasks."""
     speakers = {"asker": asker, "writer": writer}
     questions = config.max_turns - 1
     asked = replace(
@@ -95,7 +95,7 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
     record, rollouts = run.record(), run.rollouts()
     wanted = record.tasks.count * record.config.trials
     if len(rollouts) != wanted:
-        raise DataError(f"{folder}: {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}")
+        raise DataError(f"{folder}: contains {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}")
     return tuple(_outcomes(rollouts))
 
 

@@ -1,8 +1,8 @@
-"""The stages of a study; nothing is run here.
+"""The stages of a study. This module defines them, and does not run them.
 
 base        a model that imitates the demonstrators
 collect     dialogues of the current policy on the training tasks
-…           the stages for an arm's policy (`pipeline.method`), `Arm.iterations` times
+…           the stages that train an arm's policy (`pipeline.method`), `Arm.iterations` times
 evaluate    the base, or a policy, on tasks
 exchange    one model asks, another one writes the answer
 """
@@ -37,7 +37,7 @@ AT_ONCE = 256
 
 
 class Graph:
-    """The stages in a world; `prompt` is an empty file, so agents see only the human's messages."""
+    """The stages in a world. `prompt` is an empty file, so that agents see only the human's messages."""
 
     def __init__(self, world: World, prompt: Path) -> None:
         self.world = world
@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe by which the base learns from its own dialogues, seeing no more information than a policy does."""
+        """The recipe by which the base learns from its own dialogues, with the same empty prompt as a policy."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -96,7 +96,7 @@ class Graph:
         return evaluation(policy, self.run(self.world.test, 1, seed))
 
     def exchange(self, asker: Speaker, writer: Speaker, seed: int) -> Stage:
-        """Return the evaluation of a pair, one model asking and one writing, on the test tasks."""
+        """Return the evaluation on the test tasks of one model's questions with another one's answers."""
         return exchange(asker, writer, self.run(self.world.test, 1, seed))
 
     def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
@@ -113,11 +113,11 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the base as its model, identified by its stage and not by its folder."""
+        """Return a recipe's tables with the placeholder "base" as the model's name; the base itself is a stage."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a copy of a recipe's tables with the prompt."""
+        """Return a copy of a recipe's tables that uses the empty prompt."""
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy

@@ -14,7 +14,7 @@ Measure = Callable[[Outcome], float | None]
 """A measure of one dialogue, a share in [0, 1]; None if the dialogue does not count."""
 BySeed = Mapping[int, Sequence[Outcome]]
 LEVEL = 0.975
-"""The quantile of a two-sided interval of 95%."""
+"""The quantile at the upper end of a two-sided 95% interval."""
 
 
 def success(outcome: Outcome) -> float:
@@ -81,7 +81,7 @@ def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return the first arm's lead over the second, paired by seed and task; None if no pair exists."""
+    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no pair exists."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)

@@ -40,7 +40,7 @@ QUICK = "quick"
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Success of a base suitable for the comparison: its range by itself, and its minimum with all decisions known."""
+"""Success of a suitable base: its range if the base asks, and its minimum if the oracle asks."""
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -73,7 +73,7 @@ def markdown(results: Results) -> str:
 
 
 def _arms(results: Results) -> list[Arm]:
-    """Return the arms with a row."""
+    """Return the arms that the results have a row for."""
     names = {row.arm for row in results.rows}
     return [arm for arm in ARMS if arm.name in names]
 
@@ -114,7 +114,7 @@ def measured(results: Results) -> str:
 
 
 def _stopped(results: Results) -> Iterator[str]:
-    """Yield a sentence on the policies that could not be trained in all iterations."""
+    """Yield a sentence that lists the policies whose training stopped early, if there are any."""
     found = [row for row in results.rows if row.stopped is not None]
     if found:
         rows = ", ".join(
@@ -140,7 +140,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success with answers written by other speakers, and after an oracle's questions."""
+    """Return the table of success if another speaker writes an arm's answers, or the oracle asks its questions."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 SCHEMA = "colbench.study/4"
 BASE, ORACLE = "zero-shot", "oracle"
-"""Names of speakers in exchanges other than arms."""
+"""Names of the base, which is also an arm, and of the oracle as speakers in exchanges."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The budget of a row's policy, counted from the output of its stages."""
+    """What a row's policy cost, counted from the output of its stages."""
 
     dialogues: int
     """Number of dialogues to learn from."""
@@ -55,10 +55,10 @@ class Budget(Struct, frozen=True, kw_only=True):
     supervised: float
     """Number of reply tokens in the loss of a step of the policy, on average."""
     evaluations: int
-    """Number of dialogues on validation tasks that determine the rate, over all seeds."""
+    """Number of dialogues on validation tasks that were used to choose the rate, over all seeds."""
     seconds: float
-    """Time of this row's stages after the base, in seconds, with shared stages but without those that choose the
-    rate."""
+    """Seconds of all stages from the base to this policy, including stages that other rows share, but without the
+    choice of the rate."""
 
 
 class Row(Struct, frozen=True, kw_only=True):

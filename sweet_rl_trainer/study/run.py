@@ -1,4 +1,4 @@
-"""A study run: its parts in order, and the results, which are written again after each part.
+"""A study run. It runs the parts of a study in order, and writes all results so far after each part.
 
 OUT/NAME-KEY/       the stages
 OUT/base            the base model, a link to its stage
@@ -8,8 +8,8 @@ OUT/report/         the report
 Several processes can run the same command at once, one for each core: a process postpones a part while another process
 runs one of the part's stages.
 
-A part recorded in `results.json` is not run again, even without its stages: a study can continue from another machine's
-results, if the base has the same weights.
+A part recorded in `results.json` is not run again, even if its stages are missing. So a study can continue from another
+machine's results, if the base has the same weights.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ class Runner:
         """The purpose of the next stages, in words."""
 
     def made(self, last: Stage) -> Path:
-        """Run a stage after its dependencies, each unless it is done; wait for those run by other processes."""
+        """Run a stage and its dependencies unless they are done, and return the stage's folder.
+
+        Stages that another process is running are waited for.
+        """
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 name = stage.folder(self.out).name
@@ -62,7 +65,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage as `made` does. Raises NotMadeError if another process is running one of its dependencies."""
+        """Run a stage as `made` does. Raises NotMadeError if another process is running it or a dependency."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -87,7 +90,7 @@ class Runner:
 def run(
     name: str, world: World, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Run a study with `seeds` seeds, or some of its arms; yield all results after each part, and at the end.
+    """Run a study with `seeds` seeds, limited to the arms in `only`; yield the results after each part, and at the end.
 
     Raises UserError if the folder's results belong to a base with other weights.
     """
@@ -118,7 +121,7 @@ def run(
 
 
 def read_results(path: Path) -> Results | None:
-    """Read recorded results; None if there are none, or if their format is an earlier one.
+    """Read recorded results; None if the file does not exist, or has an earlier format.
 
     Raises DataError if the file is damaged.
     """
@@ -132,8 +135,7 @@ def read_results(path: Path) -> Results | None:
 def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
     """Create the base, link to it, and return its digest.
 
-    Raises UserError if the digest differs from `wanted`, the one in the recorded results; "" if this world has no
-    results.
+    Raises UserError if the digest differs from `wanted`, the digest in the recorded results; "" accepts every digest.
     """
     runner.part = BASE
     folder = model_in(runner.made(graph.base))
@@ -171,7 +173,7 @@ def _is_made(part: Part, runner: Runner) -> bool:
 
 
 def gathered(head: Results, parts: Iterable[Part], runner: Runner) -> Results:
-    """Return results with the finished parts."""
+    """Return `head` with the results of the finished parts."""
     found = [each for part in parts if (each := _found(part, runner)) is not None]
     return replace(
         head,
@@ -190,7 +192,7 @@ def _found(part: Part, runner: Runner) -> Result | None:
 
 
 def costs(out: Path) -> tuple[Cost, ...]:
-    """Return the time of all finished stages in a folder."""
+    """Return the time of each finished stage in a folder."""
     reports = [read_json(path, Report) for path in sorted(out.glob(f"*/{DONE}"))]
     return tuple(Cost(key=each.key, stage=each.stage, seconds=each.seconds) for each in reports)
 

@@ -1,6 +1,6 @@
 """A study's parts: tries of learning rates, rows, and exchanges.
 
-Each part runs the stages that it needs, or reads their results.
+A part makes one value of `results`. It runs the stages that it needs, or reads their results.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NotMadeError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a study."""
+    """A part of a study, which makes one of its results."""
 
     name: str
     """Name in words, for the console."""
@@ -86,7 +86,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield pairs of asker and writer: for each policy, an oracle or the base writes, or an oracle asks."""
+        """Yield pairs of asker and writer: an arm asks and the oracle or the base writes; or the oracle asks."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -94,7 +94,7 @@ class Study:
                 yield name, BASE
 
     def _rates(self, arm: Arm) -> tuple[float, ...]:
-        """Return the learning rates to try for an arm; empty for the base, and if another arm's rate is used."""
+        """Return the learning rates to try for an arm; empty for the base, or if the arm uses another arm's rate."""
         return self._graph.world.rates[arm.goal] if arm.goal and not arm.rate_of else ()
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
@@ -115,7 +115,7 @@ class Study:
     ) -> tuple[Stage, Stage]:
         """Return an arm's last policy, and the stage of its evaluation, which has been run.
 
-        A policy whose dialogues leave nothing to train on, such as one that never succeeds, is the last one.
+        Training ends early if a policy's dialogues leave nothing to train on, such as if it never succeeds.
         """
         policies = self._graph.policies(arm, seed, rate)[::-1]
         pairs = [(policy, evaluation(policy, seed)) for policy in policies]
@@ -130,7 +130,7 @@ class Study:
         return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the rate chosen by the tries of an arm; 0 for the base, which has no tries."""
+        """Return the learning rate of an arm, chosen by its tries; 0 for the base, which has no tries."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)

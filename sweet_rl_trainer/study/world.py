@@ -1,8 +1,8 @@
 """A world: the tasks, the participants of dialogues, and all settings of a study, shipped as `worlds/NAME.toml`.
 
-`[base]` is the recipe of the base model, `[own]` a recipe by which the base then learns from its own dialogues, and
-`[recipe]` the one that all arms share and modify (`arms`); each seed of the study sets that recipe's seeds. `like`
-names another world that provides the values that a file omits. A named model replaces a tiny one.
+`[base]` is the recipe of the base model, and `[own]` is a recipe by which the base then learns from its own dialogues.
+`[recipe]` is the recipe that all arms share and modify (`arms`); each seed of the study sets that recipe's seeds.
+`like` names another world, which provides the values that a file omits, except a tiny model if the file names a model.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_turns: Count = 10
     """Maximum number of turns in a dialogue that is not a demonstrator's. Paper: 10."""
     arms: tuple[str, ...]
-    """Names in `arms.ARMS`, those with the most seeds first."""
+    """Names of the arms (`arms.ARMS`), those with the most seeds first."""
     fewer: dict[str, Count] = {}
-    """Maximum number of seeds of arms that have fewer seeds than the study."""
+    """Maximum number of seeds, by arm, of arms with fewer seeds than the study."""
     exchanged: tuple[str, ...] = ()
-    """Arms whose questions are also combined with other writers' answers, and whose answers with an oracle's questions
+    """Arms that also ask with the oracle or the base as writer, and that also write with the oracle as asker
     (`report.separated`)."""
     exchanged_on: Count = 3
     """Maximum number of seeds for the exchanges of these arms."""
     rates: dict[str, Rates]
     """Learning rates to choose from, by goal."""
     chosen_on: Count = 2
-    """Number of seeds on which the rates are chosen."""
+    """Number of seeds that are used to choose the rates."""
     base: dict[str, Any]
     own: dict[str, Any] = {}
     """The recipe by which the base learns from its own dialogues before the comparison; empty if it does not."""
@@ -70,7 +70,7 @@ def shipped() -> list[str]:
 
 
 def read(name: str, *, model: str = "") -> World:
-    """Read a shipped world; `model` is a pretrained model, a folder or a Hub ID, that replaces the world's model.
+    """Read a shipped world. `model`, the folder or Hub ID of a pretrained model, replaces the world's model.
 
     Raises UserError if the name is unknown, or if a model is given and the world's base starts from random weights.
     """
@@ -80,7 +80,7 @@ def read(name: str, *, model: str = "") -> World:
     if model:
         if "name" not in tables["base"]["model"]:
             raise UserError(
-                f"--model {model}: the world {name} trains its base from random weights"
+                f"--model {model}: the world {name} trains its base from random weights; choose another --world"
             )
         tables["base"]["model"]["name"] = model
     return msgspec.convert(tables, World)

@@ -21,9 +21,8 @@ CHOICE = "choice"
 def arguments(settings: TrainSettings, folder: Path, count: int, best: str | None) -> Any:
     """Build transformers' TrainingArguments for `count` examples.
 
-    `best` is the metric for comparing checkpoints. For transformers, all epochs are a single one, and a "batch" is a
-    whole optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or transformers
-    rejects a value.
+    `best` is the metric for comparing checkpoints. transformers sees a single epoch, in which each "batch" is a whole
+    optimizer step (`collator.Plan`). Raises UserError if a library is not installed, or transformers rejects a value.
     """
     from transformers import TrainingArguments
 
@@ -73,7 +72,7 @@ def arguments(settings: TrainSettings, folder: Path, count: int, best: str | Non
 
 
 def tracked_as(folder: Path) -> dict[str, Any]:
-    """Return the names under which trackers show a run: the project, and the stage of the run's folder."""
+    """Return the names under which trackers show a run: the project, and the last two parts of the run's path."""
     return {"run_name": "/".join(folder.resolve().parts[-2:]), "project": PROJECT}
 
 

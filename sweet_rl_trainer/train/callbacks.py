@@ -20,7 +20,10 @@ SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll",
 
 
 class Alarms(TrainerCallback):
-    """A callback that adds new alarms to the log line that raised them, and prints them; it runs before the others."""
+    """A callback that adds new alarms to the log line that raised them, and prints them.
+
+    It must run before the other callbacks, so that they log the alarms, too.
+    """
 
     def __init__(self) -> None:
         self._watch = Watch()
@@ -40,13 +43,13 @@ class Alarms(TrainerCallback):
 
 
 class LogFile(TrainerCallback):
-    """A callback that writes logged values to a file, which a resumed run rewrites from its checkpoint's history."""
+    """A callback that writes logged values to a file; a resumed run restores the file from its checkpoint."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Write the values logged before the checkpoint."""
+        """Write the values that were logged before the checkpoint, in place of the file's content."""
         if state.is_world_process_zero:
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 
@@ -62,7 +65,7 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 class OnConsole(TrainerCallback):
-    """A progress bar in a terminal, or an occasional line elsewhere; on standard error, by the first process only."""
+    """A callback that shows progress on standard error: a bar in a terminal, or an occasional line elsewhere."""
 
     def __init__(self) -> None:
         self._console = errors()
@@ -85,7 +88,7 @@ class OnConsole(TrainerCallback):
         self._said = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Start the display after the steps that a checkpoint has done."""
+        """Start the display, with the steps before a checkpoint already done."""
         if state.is_world_process_zero:
             self._bar.update(self._shown, total=state.max_steps, completed=state.global_step)
             self._bar.start()

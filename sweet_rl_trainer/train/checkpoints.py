@@ -11,7 +11,10 @@ STATE = ("optimizer.pt", "scheduler.pt", "rng_state*.pth")
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
-    """Return the complete checkpoints by step, in order; a checkpoint's state is the last file that is written."""
+    """Return the complete checkpoints by step, in order.
+
+    A checkpoint with a valid trainer_state.json is complete, because this file is written last.
+    """
     found = {
         int(path.name[11:]): path
         for path in folder.glob("checkpoint-*")
@@ -21,7 +24,7 @@ def checkpoints(folder: Path) -> dict[int, Path]:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """Return the latest complete checkpoint; None if there is none."""
+    """Return the latest complete checkpoint; None if the folder has no complete one."""
     return next(reversed(checkpoints(folder).values()), None)
 
 

@@ -1,7 +1,7 @@
-"""The examples of each optimizer step and of each row; both depend only on the seed and the step.
+"""The division of examples into optimizer steps and rows, which depends only on the seed and the step.
 
-So a resumed run continues with the step after its checkpoint, and every process knows the work of all processes: each
-runs the same number of rows, of about the same length.
+So a resumed run continues exactly where its checkpoint ended, and every process can compute the work of all processes,
+which gives each the same number of rows of about the same length.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Packed(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     """Names of the row's examples, in order."""
     counts: bool = True
-    """False for a row that is only run because other processes have one row more."""
+    """False for a row that does not affect the loss, and is run only because other processes have one row more."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -46,11 +46,11 @@ class Step(Struct, frozen=True, kw_only=True):
 
     rows: list[Packed]
     size: int
-    """Number of examples of the step in all processes, by which their summed loss is divided."""
+    """Number of examples in the step, over all processes; the sum of their losses is divided by it."""
     tokens: int
-    """Number of tokens of all these examples."""
+    """Number of tokens in these examples."""
     names: tuple[str, ...]
-    """Names of all these examples."""
+    """Names of these examples."""
 
 
 def group(example: PairExample | Side) -> Group:
@@ -61,7 +61,7 @@ def group(example: PairExample | Side) -> Group:
 
 
 def imitated(example: PairExample | Side) -> bool:
-    """Return True if the NLL includes the example, or its chosen side."""
+    """Return True if the NLL includes the example; for a pair, its chosen side."""
     return not isinstance(example, PairExample) or example.imitated
 
 
@@ -75,8 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain values for all examples, except for successes and value models. This process is number
-    `rank` of `world`.
+    `reference` must contain the values of all examples; it is None for successes and value models. This process is number
+    `rank` of `world` processes.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Packer:
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """Return the examples of each row of this process, and True for a row that counts (see `Packed`)."""
+        """Return the rows of this process: the numbers of a row's examples, and True if the row counts (`Packed`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
@@ -155,7 +155,7 @@ class Plan(Dataset[Step]):
         return self._steps
 
     def numbers(self, step: int) -> list[int]:
-        """Return the examples of a step, from 0."""
+        """Return the numbers of the examples in a step; the first step is 0."""
         epoch, place = divmod(step, self.per_epoch)
         order = list(range(len(self._packer.examples)))
         random.Random(derive_seed("order", self._settings.seed, epoch)).shuffle(order)  # noqa: S311 - no secret

@@ -34,7 +34,7 @@ MEASURED = (
     "turns",
     "unanswered",
 )
-"""Values of a summary, in order; entropies by turn follow."""
+"""Names of the values in a summary, in order; the entropies of turns follow them."""
 
 
 class Range(Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class History:
-    """The lines of a log, by value."""
+    """The logged values of a training run, and its alarms."""
 
     def __init__(self, lines: list[dict[str, Any]]) -> None:
         self.steps = max((line["step"] for line in lines), default=0)

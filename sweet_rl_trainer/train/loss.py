@@ -3,10 +3,11 @@
     S(τ) = Σ_i w_i (log π_θ(x_i) − log π_ref(x_i))
     L    = −log σ(β (S(τ⁺) − S(τ⁻))) + λ · NLL(τ⁺)
 
-`row_logprobs` returns log π_θ of the tokens that count in a packed row, `scores` and `negative_log_likelihoods` values
-for each trajectory in it, `pair_losses` values for each pair. The value baseline uses `row_values` instead of
-log-probabilities, without a reference or NLL (`READERS`). RFT's loss is the `negative_log_likelihoods` of successes.
-Source: arXiv 2503.15478, sections 4 and 5; the token weights are in `token_weights.py`.
+S is the score of a trajectory τ, and w_i the weight of its token x_i (`token_weights.py`). `row_logprobs` returns
+log π_θ of the weighted tokens in a packed row. From these, `scores` and `negative_log_likelihoods` compute a value for
+each trajectory, and `pair_losses` computes the loss of each pair. The value baseline has `row_values` instead of
+log-probabilities, and no reference or NLL. RFT's loss is the `negative_log_likelihoods` of successes.
+Source: arXiv 2503.15478, sections 4 and 5.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sweet_rl_trainer.model.vision import unpadded
 from sweet_rl_trainer.settings import Score
 
 Reader = Callable[[nn.Module, Any, Row], Tensor]
-"""A function of a model, its configuration and a row: a number for each of the N weighted tokens, [N] in float32."""
+"""A function of a model, its configuration and a row that returns a number for each weighted token, [N] in float32."""
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
@@ -52,23 +53,23 @@ READERS: dict[Score, Reader] = {"log-ratio": row_logprobs, "value": row_values}
 
 
 def scores(row: Row, values: Tensor, reference: Tensor | float) -> Tensor:
-    """Return the score S of each trajectory, [count]: Σ w log π_θ minus the reference's sum, or Σ w v minus 0.
+    """Return the score S of each trajectory, [count]: Σ w `values` − `reference`.
 
-    The reference's sums have the same shape.
+    `values` are log π_θ or v, [N]. `reference` is Σ w log π_ref of each trajectory, [count], or 0 for a value model.
     """
     return row.sums(row.token_weights * values) - reference
 
 
 def negative_log_likelihoods(row: Row, logprobs: Tensor) -> Tensor:
-    """Return −mean log π of the first part of each group, [count]; 0 for the others. See `packing.LikelihoodOver`."""
+    """Return −mean log π of the first trajectory of each imitated group, and 0 for the other trajectories, [count]."""
     return -row.sums(row.likelihood * logprobs)
 
 
 class PairLosses(Struct, frozen=True, kw_only=True):
-    """Losses of each of P pairs: [P]. A step's loss is the mean of `losses` over all its pairs, in any rows."""
+    """The losses of P pairs; each field is [P]. A step's loss is the mean of `losses` over all pairs of the step."""
 
     losses: Tensor
-    """Losses, with gradients."""
+    """The loss L, with gradients."""
     preference: Tensor
     """−log σ(β(S⁺ − S⁻)); ln 2 where the model is the reference."""
     likelihood: Tensor | None
@@ -79,7 +80,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """The reward βS⁻."""
 
     def metrics(self) -> dict[str, Tensor]:
-        """Return the values to log, [P] each, without gradients; a tie counts as half right."""
+        """Return the values to log, [P] each, without gradients; in `accuracy`, a tie counts as half right."""
         margin = self.chosen - self.rejected
         values = {
             "loss": self.losses,

@@ -21,7 +21,7 @@ COLUMNS = 3
 MANY = 30
 """Number of points above which a line shows a running mean, with the values faintly behind it."""
 FLAT = 0.05
-"""The least range of an axis, as a share of its values."""
+"""The minimum range of an axis, as a share of the largest absolute value on it."""
 WINDOW = 20
 """Maximum number of points in a running mean."""
 
@@ -146,7 +146,7 @@ def _fill(axes: Axes, panel: Panel, history: History) -> None:
 
 
 def _widen(axes: Axes) -> None:
-    """Widen an axis that would magnify differences that are negligible relative to the values."""
+    """Widen an axis whose range is less than `FLAT`, so that negligible differences do not look large."""
     low, high = axes.get_ylim()
     if (lacking := FLAT * max(abs(low), abs(high)) - (high - low)) > 0:
         axes.set_ylim(low - lacking / 2, high + lacking / 2)

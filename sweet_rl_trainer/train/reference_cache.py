@@ -2,7 +2,7 @@
 
 Training needs one number per sequence from π_ref, Σ w log π_ref; ranking may need a value for every token. Both are
 stored under a key of everything they depend on: the model's files (`model_digest`), the precision, the token ids and
-the weights, but no text, tokenizer or file name. So any run with the same inputs finds them.
+the weights. The key contains no text, tokenizer or file name, so any run with the same inputs finds the values.
 
     FOLDER/MODEL-PRECISION/0.jsonl      a line for each value; one file for each process that writes
 
@@ -39,13 +39,13 @@ from sweet_rl_trainer.model.packing import (
 from sweet_rl_trainer.settings import LoraSettings, TrainSettings
 
 Kind = Literal["sum", "tokens", "value"]
-"""Σ w log π_ref, one number; log π_ref of each token that has a weight; or Σ w v of a value model, one number."""
+"""Kind of value: the number Σ w log π_ref, log π_ref of each weighted token, or the number Σ w v of a value model."""
 
 
 def content_key(parts: Parts, kind: Kind) -> str:
-    """Return the cache key of a value, valid for one model.
+    """Return the key of a value in the cache of a model.
 
-    It is a hash of the token ids, the pictures and, if they affect the value, the token weights.
+    The key is a hash of the token ids, the pictures and, if they affect the value, the token weights.
     """
     digest = hashlib.sha256(kind.encode())
     for part in parts:
@@ -59,9 +59,9 @@ def content_key(parts: Parts, kind: Kind) -> str:
 
 
 def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
-    """Return what a model's values depend on besides its weights: precision and attention.
+    """Return a name for the arithmetic that a model's values depend on, in addition to its weights.
 
-    This means the precision of products and of frozen weights, and the attention implementation unless it is `sdpa`;
+    It names the precision of products and of frozen weights, and the attention implementation unless that is `sdpa`.
     `config` is the model's configuration.
     """
     kept = (adapters.quantize or "frozen") if adapters else ""
@@ -77,10 +77,12 @@ class _Entry(Struct, frozen=True):
 
 
 class ReferenceCache:
-    """The values of one model in one precision."""
+    """The cached values of one model, computed in one arithmetic."""
 
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
-        """Open the cache. `model` is its `model_digest`, `writer` the number of this process among the writers.
+        """Open the cache.
+
+        `model` is the `model_digest`, `precision` the `arithmetic`, and `writer` the number of this process.
 
         Raises DataError, which names the file and line, if an entry is damaged.
         """
@@ -95,11 +97,11 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return the value, [1], or a value of each weighted token, in float32. Raises UserError if it is missing."""
+        """Return the value, [1], or one for each weighted token, in float32. Raises UserError if the cache lacks it."""
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
-                f"{self._folder} lacks values of some of these sequences; fill the cache first"
+                f"{self._folder}: the value of a sequence is not in the cache; fill the cache first"
             )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 
@@ -115,9 +117,9 @@ class ReferenceCache:
     ) -> None:
         """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
-        `logprobs` runs the reference model over a row of at most `budget` tokens (or one group), as `loss.row_logprobs`
-        does; `share` is as in `packing.lay_out`. If another process is writing the same file, wait for it. Raises
-        UserError if a value is not finite, or the disk is full.
+        `logprobs` runs the reference model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens
+        or is one longer group; `share` is as in `packing.lay_out`. Waits while another process writes the same file.
+        Raises UserError if a value is not finite, or the disk is full.
         """
         with self._writer() as write:
             self.reload()
@@ -136,7 +138,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return the groups without sequences whose values are known, and without repetitions."""
+        """Return the groups reduced to sequences whose values are missing, each sequence once; omit empty groups."""
         seen = set(self._values)
         missing = []
         for group in groups:

@@ -1,4 +1,4 @@
-"""A training run in a folder: started, or resumed.
+"""A training run in a folder, which is started or resumed.
 
 FOLDER/run.json          the definition: settings, a digest of the examples, the initial model
 FOLDER/checkpoint-STEP/  transformers' checkpoints
@@ -62,11 +62,11 @@ def train(
 ) -> Path:
     """Train a model, or `adapters` for it, and return the folder of the result.
 
-    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. It is also the
-    reference, whose values are cached in the folder `references`; without this folder, the examples are successes, or
-    pairs for a value model. The other arguments are as in `Trainer`. Under `accelerate launch` each process calls this.
-    Raises UserError if the folder contains another run, or if the loss or a gradient is not finite; ValueError if
-    `references` is given for successes or a value model, or missing for other pairs.
+    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. For pairs, it
+    is also the reference, whose values are cached in the folder `references`; for successes and value models,
+    `references` must be None. The other arguments are as in `Trainer`. Under `accelerate launch` each process calls
+    this function. Raises UserError if `folder` contains another run, or if the loss or a gradient is not finite, and
+    ValueError if `references` does not fit the examples.
     """
     _check_kind((*examples, *held_out), settings, referred=references is not None)
     state = PartialState(cpu=use_cpu(), backend=backend())
@@ -121,7 +121,7 @@ def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) 
 
 
 def save_whole(trainer: Any, folder: Path) -> None:
-    """Save the result of a trainer of transformers atomically."""
+    """Save the model of a transformers trainer atomically."""
     part = folder.with_name(f"{folder.name}.part")
     trainer.save_model(str(part))
     trainer.accelerator.wait_for_everyone()
@@ -141,9 +141,9 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """Return the checkpoint to continue from, if any.
+    """Write the record of a new run, or compare it with the run in the folder; return the last checkpoint, if any.
 
-    Raises UserError if the folder contains a run with another record.
+    Raises UserError if the folder contains a run with another record, or other files but no run.
     """
     path = folder / "run.json"
     part = path.with_suffix(".part")

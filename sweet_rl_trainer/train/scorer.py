@@ -23,7 +23,7 @@ class Scorer:
     logprobs: Callable[[Row], Tensor]
     """The log-probabilities or values of the tokens that count in a row (`loss.READERS`)."""
     share: bool
-    """True if common prefixes are computed once."""
+    """True if a common prefix of sequences in a row is computed only once."""
     score: Score = "log-ratio"
     """The kind of score that the model was trained for."""
 
@@ -33,7 +33,7 @@ def group_values(
 ) -> list[list[float]]:
     """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
 
-    A group stays in one row only if that saves tokens. `name` describes the computation on the console.
+    A group is kept in one row only if the model shares prefixes. `name` is shown on the console.
     """
     kind: Kind = "value" if model.score == "value" else "sum"
     together = groups if model.share else [[parts] for group in groups for parts in group]

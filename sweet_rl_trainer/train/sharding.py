@@ -1,7 +1,7 @@
 """Models sharded over processes: FSDP2 and DeepSpeed's ZeRO-3, as requested from `accelerate launch`.
 
-Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. The precision of
-products is set by the trainer (`TrainSettings.precision`), as with one process, so that the initial model equals its
+Both shard a model that was loaded whole. Weights are transferred and gradients are summed in float32. As with one
+process, the trainer sets the precision of products (`TrainSettings.precision`), so the initial model equals its
 reference.
 """
 
@@ -19,13 +19,13 @@ def use_cpu() -> bool:
 
 
 def backend() -> str | None:
-    """Return the communication backend if accelerate does not know it: DeepSpeed's on CPUs."""
+    """Return the communication backend that accelerate must be told: `gloo` for DeepSpeed on CPUs, otherwise None."""
     on_cpu = _asked("ACCELERATE_USE_DEEPSPEED") and not torch.accelerator.is_available()
     return "gloo" if on_cpu else None
 
 
 def share_on_cpu(accelerator: Any) -> None:
-    """Turn on FSDP2 on CPUs, where accelerate would silently train copies."""
+    """Turn on FSDP2 if it was requested on CPUs, where accelerate would silently train a whole copy in each process."""
     from accelerate import PartialState
     from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 

@@ -1,8 +1,8 @@
 """One trainer for critic, actor, multi-turn DPO and RFT: transformers' Trainer with the objective of `loss.py`.
 
-The four differ only in the examples (pairs or successes, token weights, with or without c) and in a few settings. An
-optimizer step covers `batch_size` examples; its loss is their mean, independent of how they are packed into rows and
-divided among processes. The entry point is `run.train`.
+The four differ only in a few settings and in the examples: pairs or successes, their token weights, and whether they
+state the privileged information c. An optimizer step covers `batch_size` examples; its loss is their mean, independent
+of how they are packed into rows and divided among processes. The entry point is `run.train`.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 from sweet_rl_trainer.train.sharding import share_on_cpu
 
 TIE = 1e-6
-"""The weight of the held-out loss relative to the held-out accuracy, just large enough to break ties."""
+"""The weight of the held-out loss in the choice of a checkpoint: it only breaks ties of the held-out accuracy."""
 STEP = "step"
-"""The trainer of transformers expects a dictionary of inputs; this is its only key."""
+"""The only key of the dictionary of inputs that the trainer of transformers expects."""
 
 
 class Trainer(BaseTrainer):
-    """A trainer of a causal language model on pairs (on successes without `reference`), or of a value model on pairs.
+    """A trainer of a causal language model on pairs (without `reference`: on successes), or of a value model on pairs.
 
     `held_out` examples are evaluated before each checkpoint, and the best checkpoint becomes the final model: by
     accuracy and then loss for pairs, by NLL for successes. Only accuracy and NLL count for `patience`. The tokenizer is
@@ -103,7 +103,7 @@ class Trainer(BaseTrainer):
             enable_checkpointing(model)
 
     def create_accelerator_and_postprocess(self) -> None:
-        """Create the accelerator as transformers does, with `share_on_cpu`."""
+        """Create the accelerator as transformers does, then call `share_on_cpu`."""
         super().create_accelerator_and_postprocess()
         share_on_cpu(self.accelerator)
         self.is_fsdp_enabled = self.is_fsdp_enabled or self.accelerator.is_fsdp2
@@ -121,7 +121,7 @@ class Trainer(BaseTrainer):
             )
         if self.settings.share_beginnings and not can_share(model.config):
             raise UserError(
-                "share_beginnings: not supported by this model's attention; see attention.can_share"
+                "share_beginnings: this model's attention does not support it (attention.can_share); set it to false"
             )
         if self._values != has_value_head(model):
             raise UserError(
@@ -134,7 +134,7 @@ class Trainer(BaseTrainer):
             check_isolation(model, model.config, share=self.settings.share_beginnings)
 
     def fill_reference(self) -> None:
-        """Compute the missing cache values of all examples with the model before training."""
+        """Compute the reference values that the cache lacks, with the model as it is before training."""
         if self.reference is None:
             return
         model: Any = self.model
@@ -158,7 +158,7 @@ class Trainer(BaseTrainer):
         self.reference.reload()
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Return the steps in order; each process builds its own rows, so accelerate must not divide them."""
+        """Return a loader of all steps in order. Accelerate must not divide it, as each process builds its own rows."""
         return DataLoader(self.plan, batch_size=1, collate_fn=_only)
 
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
@@ -188,7 +188,10 @@ class Trainer(BaseTrainer):
     def _run(
         self, model: nn.Module, packed: Packed, entropies: EntropyByTurn | None = None
     ) -> tuple[dict[str, Tensor], Tensor]:
-        """Return the values to log for each example, and their summed loss; `entropies` are summed without gradient."""
+        """Return the values to log for each example, and the sum of the examples' losses.
+
+        If `entropies` is given, add to it; the loss then has no gradient.
+        """
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
         bare: Any = self.model
@@ -221,7 +224,7 @@ class Trainer(BaseTrainer):
         return torch.autocast(self.args.device.type, torch.bfloat16, enabled=narrow)
 
     def _get_grad_norm(self, model: nn.Module, grad_norm: Any = None) -> Any:
-        """Return the norm before clipping. Raises UserError before the optimizer's step if it is not finite."""
+        """Return the gradient norm before clipping. If it is not finite, raises UserError before the step."""
         norm = super()._get_grad_norm(model, grad_norm)  # type: ignore[no-untyped-call]
         norm = norm.full_tensor() if isinstance(norm, DTensor) else norm
         if norm is not None:
@@ -240,7 +243,7 @@ class Trainer(BaseTrainer):
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
-        """Return the means over all processes, each of which processed some of the examples."""
+        """Return the means over the examples of all processes."""
         if not sums:
             return {}
         total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()
@@ -283,7 +286,7 @@ class Trainer(BaseTrainer):
         return means
 
     def floating_point_ops(self, *_: Any) -> int:
-        """Return 0, as transformers would estimate the operations of padded batches."""
+        """Return 0, because the estimate of transformers would assume padded batches."""
         return 0
 
 
@@ -292,7 +295,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add the measures of a row's examples to the sums, if the row counts, and add their number."""
+    """Add the measures and the number of a row's examples to the sums; add 0 for a row that does not count."""
     for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
         sums[name] = sums.get(name, 0) + counts * values.float().sum()
 

@@ -229,7 +229,7 @@ async def test_a_dialogue_says_what_was_asked_told_and_never_told(page, failing)
     never = [f.name for f in task.hidden.facts if not f.stated and f.name not in told]
     await page.goto(f"{(failing / 'report.html').as_uri()}#task={task.id}")
     missed = await page.locator("dialog .missed").inner_text()
-    assert f"Never told: {', '.join(name.replace('_', ' ') for name in never)}" in missed
+    assert f"Never revealed: {', '.join(name.replace('_', ' ') for name in never)}" in missed
     heads = " ".join(await page.locator("dialog .who").all_inner_texts())
     for name in told:
         assert name.replace("_", " ") in heads

@@ -193,7 +193,7 @@ async def test_a_dialogue_shows_the_chat_the_decisions_the_difference_and_the_te
         assert turn.said in text
         assert turn.human is None or turn.human in text
     told = next(n for n, turn in enumerate(rollout.turns, start=1) if turn.told)
-    assert f'<a href="#turn-{told}">told in turn {told}</a>' in page
+    assert f'<a href="#turn-{told}">revealed in turn {told}</a>' in page
     assert f'id="turn-{told}"' in page
     checks = rollout.scores["default"].checks
     assert checks

@@ -91,7 +91,7 @@ def _tiles(row: Row, view: BoardView) -> Iterator[Tile]:
     for name, share, meaning in (
         ("Ask F1", row.ask_f1, "harmonic mean of precision and recall"),
         ("Ask precision", row.ask_precision, "questions that revealed an open decision"),
-        ("Ask recall", row.ask_recall, "hidden decisions told before the answer"),
+        ("Ask recall", row.ask_recall, "hidden decisions revealed before the answer"),
     ):
         if share:
             yield _share(name, share, meaning)

@@ -129,7 +129,7 @@ class Evidence:
         if p < ALPHA:
             findings.add(
                 "audit.undisclosed-mean",
-                f"answers use {100 * mean:.1f} points more of the hidden facts before they are told than guessing "
+                f"answers use {100 * mean:.1f} points more of the hidden facts before they are revealed than guessing "
                 f"explains, on average over {len(self._excess):,} tasks (p < {ALPHA:g})",
             )
 

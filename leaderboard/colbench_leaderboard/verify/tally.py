@@ -80,7 +80,7 @@ class Tally:
         if told.untold and (told.copied or told.knew):
             rule = "audit.copied-untold" if told.copied else "audit.solved-untold"
             does = "is the reference, or nearly" if told.copied else "is right"
-            untold = f"{told.untold} of {told.hidden} hidden facts were not told"
+            untold = f"{told.untold} of {told.hidden} hidden facts were not revealed"
             chance = f"a guess has them with a chance of {percent(told.chance)} at most"
             message = f"{task_id}: {untold}, and yet the answer {does}; {chance}"
             self._findings.add(rule, message, judged.cell.file, judged.cell.line)

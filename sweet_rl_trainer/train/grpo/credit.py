@@ -4,13 +4,13 @@
     G_t     = r_t + … + r_T = R − w Φ(s_t)
     A_{i,t} = G_{i,t} − (1/n) Σ_j G_{j,t}        over all n dialogues j of the group
 
-R is the dialogue's reward, w the setting `facts_weight`, and Φ(s_t) the share of the task's hidden facts that the human
-has revealed before turn t (`shares_told`); Φ(s_1) = 0. The turn rewards add up to R, so E[R] is maximized for every w
-and Φ (shaping by a potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the value of its
-end, G_{j,t} = R_j − w Φ(its last state). The first turn has GRPO's advantage of the whole dialogue, R_i − mean R;
-without facts, all turns have it.
+R is the dialogue's reward, and w the setting `facts_weight`. Φ(s_t) is the share of the task's hidden facts that the
+human has revealed before turn t (`shares_told`), so Φ(s_1) = 0. The turn rewards add up to R, so E[R] is the objective
+for every w and Φ (shaping by a potential: Ng, Harada & Russell 1999). A dialogue that ended before turn t keeps the
+value of its end, G_{j,t} = R_j − w Φ(its last state). In the first turn, A is GRPO's advantage of the whole dialogue,
+R_i − mean R; in a task without facts, A is the same in all turns.
 
-Unbiased, up to a constant factor that belongs to the learning rate:
+The estimate of the gradient is unbiased, up to a constant factor that the learning rate can absorb:
 
     E[(1/n) Σ_i Σ_t A_{i,t} ∇ log π(a_{i,t} | s_{i,t})] = (1 − 1/n) ∇ E[R]
 
@@ -19,7 +19,7 @@ Unbiased, up to a constant factor that belongs to the learning rate:
 2. Given s_{i,t}, neither b nor w Φ(s_{i,t}) depends on a_{i,t}, and E[∇ log π(a | s) | s] = 0: both vanish.
 3. What is left is E[Σ_t R_i ∇ log π(a_{i,t} | s_{i,t})] = ∇ E[R].
 
-The policy ends the dialogue itself, by answering. This makes two usual forms biased (verl #7244):
+Because the policy itself ends the dialogue, by answering, two usual forms of A are biased (verl #7244):
 
 - Σ_{k=t..T} (r_k − mean of r_k over the dialogues that have a turn k): the number of means that are subtracted depends
   on when the dialogue ends, so each further turn is charged or credited with the mean reward of a turn.
@@ -33,9 +33,9 @@ s, so the best w is about the slope of that reward over the share of facts told.
 help) and 1 (only facts matter); the default is halfway. If a human reveals a fact in words other than its statement,
 Φ does not count it.
 
-`scale` and `loss` of the settings apply as in GRPO: only "none" with "dr_grpo" in the first of the iterations is
-exactly unbiased. "group" and "batch" divide by one standard deviation for all turns (`_deviation`), and the other
-losses by numbers of sampled tokens (arXiv 2503.20783 on both).
+The settings `scale` and `loss` apply as in GRPO. The estimate is exactly unbiased only with the scale "none" and the
+loss "dr_grpo", in the first of the `iterations`. The scales "group" and "batch" divide by one standard deviation for all
+turns (`_deviation`), and the other losses divide by numbers of sampled tokens (arXiv 2503.20783 discusses both).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 
 
 def _deviation(groups: Tensor) -> Tensor:
-    """Return the root of the mean over turns of the variance over dialogues, [groups, 1, 1].
+    """Return the standard deviation over dialogues: the root of the variance's mean over turns, [groups, 1, 1].
 
     Without potentials, this is the standard deviation of the rewards.
     """

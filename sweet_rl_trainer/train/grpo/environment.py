@@ -20,7 +20,7 @@ from colbench.task import Task
 
 
 class Environment:
-    """A session for some tasks with its own event loop: a context manager that can run dialogues while it is open.
+    """A context manager that runs dialogues on some tasks, in a `colbench.Session` with its own event loop.
 
     `config` defines the human, the turns, and other settings of `colbench eval`; its agent, tasks and trials are
     ignored. The constructor raises UserError in the same cases as `colbench eval`.
@@ -57,10 +57,10 @@ class Environment:
     def play(
         self, tasks: Sequence[Task], agent: AbstractAsyncContextManager[Any], *, name: str
     ) -> list[Rollout]:
-        """Run dialogues on all tasks at once, and return them in the order of the tasks, with their scores.
+        """Run a dialogue on each task, all at once, and return them in the order of the tasks, with their scores.
 
-        The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens, and
-        is open during these dialogues. A dialogue in which the agent failed has the score 0, and one in which the human
+        The key of a dialogue consists of `name` and a number. `agent` is a StatefulAgent that returns its tokens; it is
+        opened for these dialogues. A dialogue in which the agent failed has the score 0, and one in which the human
         or the scorer failed has none. Raises EndpointError if a model server does not respond, and UserError if it
         refuses requests.
         """

@@ -2,11 +2,11 @@
 
 If the chat template allows it, a dialogue is one sequence: each prompt is the previous prompt, the model's reply, and
 what the template writes after a reply (the end of the turn, the human's words, the start of the next turn). So no
-reply is tokenized again. One thing differs from `colbench eval`: private parts stay in the prompts.
+reply is tokenized again. Unlike in `colbench eval`, the private parts of replies stay in later prompts.
 
-If the template does not keep a reply (for example, it strips earlier thoughts) or does not continue its own prompts,
-the next prompt is the template's text for the dialogue so far, as in `colbench eval`; each turn is then its own
-sequence (`sequences`). In both cases the gradient is over the sampled tokens, given the prompts from which they were
+If the template changes a reply (for example, strips earlier thoughts), or if its prompts do not continue each other, the
+next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is then its own sequence
+(`sequences`). In both cases the gradient is over the sampled tokens, given the prompts from which they were
 sampled.
 """
 
@@ -38,7 +38,7 @@ class Sampler(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply to a prompt in tokens. Raises AgentError if there is no room for one."""
+        """Return a reply to a prompt in tokens. Raises AgentError if the prompt leaves no room for a reply."""
         ...
 
     def left(self) -> None:
@@ -57,7 +57,7 @@ class Episode(Protocol):
 
 
 class Policy:
-    """The agent; `prompts` are the system prompts of the domains, "" for none."""
+    """The model as an agent. `prompts` has the system prompt of each domain; "" means no prompt."""
 
     records_tokens = True
 

@@ -1,6 +1,7 @@
-"""Samplers of replies: in this process, in rounds, or on a vLLM server, each reply as soon as it is requested.
+"""Samplers of replies.
 
-The server receives token ids to complete, so it never uses a chat template. It must be started as TRL requires
+`Rounds` samples in this process, a batch with a reply for each dialogue at a time. `Server` uses a vLLM server, which
+samples each reply as soon as it is requested. The server completes token ids, so it uses no chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
 processed_logprobs`), and TRL sends it the weights before each batch of dialogues.
 """
@@ -29,10 +30,10 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """A sampler for all dialogues at once, which starts as soon as all unfinished dialogues wait for a reply.
+    """A sampler that works in rounds: once all unfinished dialogues wait for a reply, it samples all these replies.
 
-    `generate` returns a reply to each prompt, and runs in its own thread; prompts can have at most `room` tokens. The
-    dialogues in a round and their order do not depend on timing. Exiting the context raises any error of `generate`.
+    So the dialogues in a round, and their order, do not depend on timing. `generate` returns a reply to each prompt; it
+    runs in its own thread. Prompts can have at most `room` tokens. Exiting the context raises any error of `generate`.
     """
 
     def __init__(self, generate: Generate, *, dialogues: int, room: float) -> None:
@@ -53,7 +54,7 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply once all other dialogues also wait. Raises AgentError if the model has no room for it."""
+        """Return a reply once all other dialogues also wait. Raises AgentError if the prompt is longer than `room`."""
         if len(prompt) > self._room:
             raise AgentError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context",
@@ -169,7 +170,7 @@ class Server:
             await self._session.close()
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:  # noqa: ARG002
-        """Return a reply. Raises AgentError if the server refuses the request, EndpointError if it does not answer."""
+        """Return a reply. Raises AgentError for HTTP status 400, such as for a long prompt; EndpointError otherwise."""
         import aiohttp
 
         if self._session is None:

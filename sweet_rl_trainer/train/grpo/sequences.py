@@ -1,7 +1,7 @@
-"""A dialogue as a row for TRL's trainer: its sequences one after another, with a mask of the agent's tokens.
+"""The row that TRL's trainer gets for a dialogue: its sequences one after another, and a mask of the agent's tokens.
 
-A dialogue is one sequence if every prompt continues the previous prompt and reply. If not, as with a chat template that
-strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
+A dialogue is one sequence if every prompt begins with the previous prompt and reply. Otherwise, for example if the chat
+template strips earlier thoughts, each turn is its own sequence (`data.tokens.arrange`), as in every other method.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Part = tuple[int, int]
 
 
 class DialogueRow(Struct, frozen=True, kw_only=True):
-    """A dialogue in tokens: the first prompt, and everything after it, including further sequences."""
+    """A dialogue in tokens. `completion` is everything after the first prompt, including later prompts."""
 
     prompt: list[int]
     completion: list[int]
@@ -28,15 +28,15 @@ class DialogueRow(Struct, frozen=True, kw_only=True):
     logprobs: list[float]
     """Log-probabilities of the completion when it was sampled, 0 where `mask` is 0; empty if unknown."""
     turns: list[int]
-    """For each token of the completion: the number (from 0) of the agent's turn that wrote it; 0 for others."""
+    """For each token of the completion: the number (from 0) of the turn in which the agent wrote it; 0 for others."""
     parts: list[Part]
     """The lengths of the two parts of each sequence."""
 
 
 def dialogue_row(rollout: Rollout) -> DialogueRow:
-    """Return the row of a dialogue whose turns have recorded tokens.
+    """Return the row of a dialogue, made from the recorded tokens of its turns.
 
-    Raises DataError if the agent sent nothing, or EndpointError if a server was the cause.
+    If no turn has tokens, raises EndpointError if a model server failed, else DataError.
     """
     turns = [turn.sampled for turn in rollout.turns if turn.sampled]
     if not turns:

@@ -1,4 +1,4 @@
-"""The settings of GRPO. "Paper" is DeepSeekMath (arXiv 2402.03300), "TRL" the default of TRL, "ours" neither."""
+"""The settings of GRPO, with the source of each default: "paper" (DeepSeekMath, arXiv 2402.03300), "TRL", or "ours"."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Settings for GRPO training. The dialogues are configured by `colbench.config.RunConfig`."""
 
     group_size: Group = 8
-    """G: number of dialogues on each task, whose rewards are compared with each other. TRL; paper 64."""
+    """G: number of dialogues on each task. Their rewards are compared with each other. TRL; paper 64."""
     batch_size: Count = 64
-    """Number of dialogues in an optimizer step, over all processes, in whole groups. Ours; paper 1,024."""
+    """Number of dialogues in an optimizer step, over all processes; a multiple of `group_size`. Ours; paper 1,024."""
     rows: Count = 1
     """Number of dialogues in a forward pass of a process, padded to the longest; it determines memory use. Ours."""
     steps: Count = 100
@@ -40,29 +40,29 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     learning_rate: Positive = 1e-6
     """The constant learning rate. Paper and TRL, for full fine-tuning."""
     beta: NotNegative = 0.0
-    """Weight of the KL divergence from the initial model, which costs a second model. TRL; paper 0.04."""
+    """Weight of the KL divergence from the initial model; above 0, that model is loaded, too. TRL; paper 0.04."""
     epsilon: Positive = 0.2
-    """Clipping range of the probability ratio around 1; the ratio is 1 in the first of the iterations. TRL."""
+    """Probability ratios are clipped to 1 ± epsilon; in the first of the `iterations`, all ratios are 1. TRL."""
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "grpo"
-    """The average over tokens: within each dialogue and then over dialogues (paper), or as in TRL's `loss_type`."""
+    """The mean over tokens: within each dialogue, then over dialogues ("grpo", paper), or as in TRL's `loss_type`."""
     scale: Scale = "group"
-    """Divisor of a reward minus its group's mean: the standard deviation of the group, or of the batch. TRL, paper."""
+    """Divisor of a reward minus its group's mean: the standard deviation of the group (TRL, paper) or batch, or 1."""
 
     credit: Literal["dialogue", "turn"] = "dialogue"
-    """The advantage of a turn: that of its dialogue, or that of what the dialogue gains from this turn on.
+    """The advantage of a turn: that of the whole dialogue, or that of the rewards from this turn on (`credit.py`).
 
-    The two differ for tasks with facts (`credit`). TRL, paper: dialogue.
+    For tasks without facts, both are the same. TRL, paper: dialogue.
     """
     facts_weight: NotNegative = 0.5
-    """The weight of the share of facts told in the credit of turns. If 0, turns have the credit of their dialogue.
+    """With `credit = "turn"`: the weight of the share of hidden facts that the human has revealed.
 
-    Ours.
+    If 0, every turn has the advantage of its dialogue. Ours.
     """
 
     temperature: Positive = 1.0
-    """Temperature of sampling, and of the trained log-probabilities. TRL, and the agent of the harness."""
+    """Temperature of sampling, and of the trained log-probabilities. As in TRL and in the harness's agents."""
     max_new_tokens: Count = 1024
-    """Maximum number of tokens of a reply. As in the harness's agent."""
+    """Maximum number of tokens of a reply. As in the agent `local:`."""
     server: str | None = None
     """URL of a vLLM server (`http://host:8000`) to sample from, whose weights TRL keeps up to date; None to sample
     in this process. See `samplers`."""
@@ -74,7 +74,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     clip: Positive = 1.0
     """The norm that gradients are clipped to. TRL."""
     optimizer: str = "adamw_torch_fused"
-    """The name of any optimizer in transformers. TRL."""
+    """Name of any optimizer in transformers. TRL."""
     precision: Precision = "bfloat16"
     """Precision of matrix products; trained weights are kept in float32. TRL."""
     gradient_checkpointing: bool = True
@@ -109,7 +109,7 @@ def require_trl() -> None:
 
 
 def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
-    """Raise UserError if numbers are inconsistent, or there are too few tasks for one batch."""
+    """Raise UserError if batch sizes or intervals do not divide evenly, or there are too few tasks for one batch."""
     whole = settings.rows * processes
     for name, value, part, of in (
         ("batch_size", settings.batch_size, settings.group_size, "group_size"),
@@ -121,6 +121,6 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(
-            f"batch_size {settings.batch_size}: groups of {settings.group_size} on {groups} "
+            f"batch_size {settings.batch_size}: groups of {settings.group_size} dialogues require {groups} "
             f"tasks, but there are only {tasks}; lower batch_size, or use more tasks"
         )

@@ -1,4 +1,4 @@
-"""TRL's trainer on rows with several sequences that are isolated from each other.
+"""TRL's trainer for rows with several sequences that are isolated from each other.
 
 For TRL, a dialogue is one row: a prompt, a completion, and one advantage for everything that the agent wrote. The loss,
 the masks and the means over a dialogue's tokens are TRL's own. Only the forward pass differs: a dialogue of several
@@ -24,13 +24,13 @@ Forward = tuple[Tensor | None, Tensor | None, Tensor | None]
 class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     """TRL's GRPO trainer, where each row of a batch is a dialogue.
 
-    The caller must pass the sequences of each batch of dialogues to `hold`.
+    The `rollout_func` must call `hold` with the sequences of the dialogues that it returns.
     """
 
     _parts: Tensor
 
     def hold(self, parts: Sequence[Sequence[Part]]) -> None:
-        """Store the sequences of the rows of the current batch."""
+        """Store the lengths of the sequences of each row in the current batch."""
         each = [torch.tensor(row, dtype=torch.long) for row in parts]
         self._parts = pad_sequence(each, batch_first=True)
 
@@ -71,7 +71,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     def _batch(
         self, rows: Sequence[Tensor], parts: Sequence[Sequence[Part]]
     ) -> tuple[Tensor, Tensor, int]:
-        """Return the sequences of some dialogues as a batch in TRL's form: ids, mask, and tokens to keep."""
+        """Return a batch with a row for each sequence: ids, mask, and the width of completions (`logits_to_keep`)."""
         sizes = [size for row in parts for part in row for size in part]
         pieces: tuple[Tensor, ...] = torch.split(torch.cat(list(rows)), sizes)
         ids = _padded(pieces, self._tokenizer.pad_token_id)
@@ -80,7 +80,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
 
 
 def _padded(pieces: Sequence[Tensor], value: int) -> Tensor:
-    """Return a batch of prompts, padded on the left, and completions, padded on the right, which alternate."""
+    """Return a batch of alternating prompts, which are padded on the left, and completions, padded on the right."""
     prompts = pad_sequence(list(pieces[::2]), True, value, "left")
     completions = pad_sequence(list(pieces[1::2]), True, value, "right")
     return torch.cat([prompts, completions], dim=1)
@@ -91,7 +91,7 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
-    """Return values of the sequences' completions at their places in the dialogues' completions; elsewhere 0."""
+    """Return values for each dialogue's completion: those of its sequences' completions in place, and 0 elsewhere."""
     if values is None:
         return None
     sequences = iter(values)

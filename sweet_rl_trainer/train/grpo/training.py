@@ -1,4 +1,4 @@
-"""A GRPO run in a folder, as in `sweet_rl_trainer.train.run`: started, or resumed.
+"""A GRPO run in a folder, which is started or resumed as in `sweet_rl_trainer.train.run`.
 
 FOLDER/run.json            the definition: settings, the environment, a digest of the tasks, the initial model
 FOLDER/rollouts/           the dialogues of each batch, a rollout file for each process (`colbench.rollout`)
@@ -6,8 +6,8 @@ FOLDER/checkpoint-STEP/    transformers' checkpoints
 FOLDER/log.jsonl           a line for each logged step
 FOLDER/model/              the trained model (or adapters), once training is over
 
-TRL gets one function that runs the dialogues (`rollout_func`, which TRL calls experimental; `env_mask` marks the
-agent's tokens) and one that returns their scores. See docs/grpo.md.
+TRL calls one function to run the dialogues (`rollout_func`, an experimental feature) and one to get their scores.
+See docs/grpo.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 SEQUENCES = "sequences"
-"""Name of the logged number of sequences of a dialogue: more than one if prompts do not continue each other."""
+"""Name of a logged value: the mean number of sequences of a dialogue (`sequences`)."""
 
 
 class GrpoRecord(Struct, frozen=True, kw_only=True):
@@ -80,10 +80,10 @@ def train_grpo(
 ) -> Path:
     """Train a model, or `adapters` for it, by GRPO on dialogues about tasks, and return the folder of the result.
 
-    The reward of a dialogue is the value of the harness's default score; `config` defines the human and everything else
-    that the dialogues depend on (`environment.Environment`), `template_args` are variables of the chat template.
+    The reward of a dialogue is the value of the harness's default score. `config` defines the human and the other
+    settings of the dialogues (`environment.Environment`); `template_args` are variables of the chat template.
     `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. Under
-    `accelerate launch` each process calls this and runs its own share of the dialogues. Raises UserError if TRL is
+    `accelerate launch` each process calls this function and runs its share of the dialogues. Raises UserError if TRL is
     missing, if the folder contains another run, or if the model, the template or the settings are unsuitable.
     """
     require_trl()
@@ -153,13 +153,13 @@ class _Run:
         self.measured: dict[str, float] = {}
         """Measures of the latest dialogues."""
         if len(self.tasks) < len(tasks):
-            raise UserError("two tasks have the same id; see colbench.task.distinguish")
+            raise UserError("two tasks have the same id; make the ids unique with colbench.task.distinguish")
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
             continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt
 
     def rollouts(self, names: Sequence[str], trainer: DialogueTrainer) -> dict[str, Any]:
-        """Run a dialogue on each task with one of these ids; return tokens, masks and rewards in TRL's format."""
+        """Run a dialogue for each of these task ids, and return tokens, masks and rewards in TRL's format."""
         step, rank = trainer.state.global_step, trainer.accelerator.process_index
         agent = Policy(self.chat, self._sampler(trainer, len(names)), self._prompts)
         tasks = [self.tasks[name] for name in names]
@@ -182,7 +182,7 @@ class _Run:
     def _by_turn(
         self, rollouts: Sequence[Rollout], rows: Sequence[DialogueRow]
     ) -> dict[str, list[Any]]:
-        """Return the inputs from which the credit of turns is computed."""
+        """Return the fields from which `TurnTrainer` computes the advantages of turns."""
         return {
             SETTLED: [self._settled(each) for each in rollouts],
             TURNS: [each.turns for each in rows],
@@ -195,7 +195,7 @@ class _Run:
     def reward(
         self, *, reward: list[float | None], log_metric: Callable[[str, float], None], **_: Any
     ) -> list[float | None]:
-        """Return the rewards from `rollouts`, and log the other measures of the dialogues."""
+        """Return the rewards that TRL passes on from `rollouts`, and log the other measures of these dialogues."""
         for name, value in self.measured.items():
             log_metric(name, value)
         return reward
@@ -209,7 +209,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """Return the name of the model on the server, which TRL's client requested in the main process."""
+        """Return the server's name for the model, which only the TRL client of the main process knows."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -229,7 +229,7 @@ def reward(rollout: Rollout) -> float | None:
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Return the rewards. Raises UserError with the reason if there are none."""
+    """Return the rewards. If no dialogue was scored, raises UserError with the reason for the first one."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]
@@ -268,7 +268,7 @@ SHARDED = {"FSDP", "DEEPSPEED"}
 
 @contextmanager
 def _as_we_know() -> Iterator[None]:
-    """Silence warnings that `rollout_func` is experimental, and that TRL uses older names of transformers."""
+    """Silence warnings that `rollout_func` is experimental, and that TRL uses deprecated names of transformers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*rollout_func.*experimental", UserWarning)
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.* is deprecated", FutureWarning)
@@ -328,6 +328,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """Return the current transformers name of gradient checkpointing; the older name causes a warning."""
+    """Return TRL's name of the option for gradient checkpointing; the older one causes a warning."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

@@ -12,7 +12,7 @@ from sweet_rl_trainer.train.grpo.trainer import DialogueTrainer
 
 
 class TurnTrainer(DialogueTrainer):
-    """GRPO with the credit of each turn. TRL's loss accepts token-level advantages from a subclass."""
+    """A GRPO trainer with an advantage for each turn, passed to TRL's loss as an advantage for each token."""
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
@@ -23,7 +23,7 @@ class TurnTrainer(DialogueTrainer):
         return output
 
     def _by_turn(self, inputs: list[dict[str, Any]]) -> Tensor:
-        """Return the advantages of this process's dialogues; groups may be spread over processes."""
+        """Return the advantages of this process's turns. Groups may span processes, so rewards are gathered first."""
         rows = [
             [float("nan") if each[REWARD] is None else each[REWARD], *each[SETTLED]]
             for each in inputs

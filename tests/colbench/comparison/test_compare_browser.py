@@ -90,8 +90,8 @@ def test_all_dialogues_of_a_task_are_side_by_side_with_the_decisions_that_were_t
     boxes = [side.bounding_box() for side in sides.all()]
     assert len({round(box["y"]) for box in boxes}) == 1
     assert boxes[0]["x"] < boxes[1]["x"] < boxes[2]["x"]
-    assert "tells" in sides.nth(0).inner_text()
-    assert "Never told:" in sides.nth(2).inner_text()
+    assert "reveals" in sides.nth(0).inner_text()
+    assert "Never revealed:" in sides.nth(2).inner_text()
     assert "def " in sides.nth(0).locator("pre").inner_text()
     dialog.get_by_role("button", name="Trial 2").click()
     expect(dialog.locator(".trial[data-trial='2']")).to_be_visible()

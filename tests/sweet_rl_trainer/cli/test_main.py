@@ -130,7 +130,7 @@ def test_mistakes_of_a_recipe_are_named(fails, tmp_path):
     (tmp_path / "r.toml").write_text('method = "rft"')
     assert fails("run", tmp_path / "r.toml").startswith(f"{tmp_path}/r.toml: model.name: set the")
     assert fails("run", "tiny-cpu", "--iterations", "2").startswith(
-        "recipe tiny-cpu: iterations: collecting from the actor needs a [[collect]] table"
+        "recipe tiny-cpu: iterations: more than one needs a [[collect]] table"
     )
 
 

@@ -266,7 +266,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("model.name=x", r"model\.name and model\.tiny: set only one of the two$"),
         (
             "iterations=2",
-            r"iterations: collecting from the actor needs a \[\[collect\]\] table with \{model\}",
+            r"iterations: more than one needs a \[\[collect\]\] table with \{model\}",
         ),
         ("iterations=0", r"iterations: expected a whole number >= 1, got 0$"),
         (

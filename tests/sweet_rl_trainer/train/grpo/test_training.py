@@ -385,7 +385,7 @@ def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path
     [
         ({"batch_size": 6}, "multiple of group_size, 8"),
         ({"rows": 3}, "multiple of rows x 1 processes, 3"),
-        ({"batch_size": 16}, "on 2 tasks, but there are only 1"),
+        ({"batch_size": 16}, "require 2 tasks, but there are only 1"),
         ({"iterations": 2}, "multiple of iterations, 2"),
     ],
 )
