@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings. A recipe that uses one is refused; `upgrade` replaces them."""
+"""Former names of a recipe's settings. A recipe that uses one is refused with the current name."""
 
 from __future__ import annotations
 
@@ -40,17 +40,3 @@ def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     scores = str(rank.get("scores")) if isinstance(rank, Mapping) else ""
     if scores in SCORES:
         yield f"rank.scores {scores!r}", repr(SCORES[scores])
-
-
-def upgrade(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recipe's tables with the current names of their keys."""
-    return {
-        TOP.get(name, name): _renamed(value, TABLES.get(name, {}))
-        if isinstance(value, Mapping)
-        else value
-        for name, value in recipe.items()
-    }
-
-
-def _renamed(table: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {names.get(key, key): value for key, value in table.items()}

@@ -110,7 +110,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     negatives: tuple[RunConfig, ...] = ()
     """Runs of which only dialogues that reach the turn limit are used, as rejected ones, like `data.negatives`."""
     collect_privileged: tuple[RunConfig, ...] = ()
-    """Runs of agents that know the privileged information c; with c stated first, RFT imitates them to teach its use."""
+    """Runs of agents that know the privileged information c. RFT imitates their dialogues, with c stated first."""
     lora: LoraSettings | None = None
     launch: LaunchSettings = LaunchSettings()
     export: ExportSettings = ExportSettings()

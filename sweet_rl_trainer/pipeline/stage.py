@@ -115,7 +115,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A stage of a plan, which `run` runs."""
+    """A step of a training run: an action, its settings and its inputs."""
 
     name: str
     act: Callable[[Job], dict[str, Any]]

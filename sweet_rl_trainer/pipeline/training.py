@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return what to show of a training run: nothing if an older version, without summaries, made it."""
+    """Return the table and picture of a training run; empty if an older version, without summaries, made the run."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

@@ -182,7 +182,7 @@ NAMED = {arm.name: arm for arm in ARMS}
 
 
 def chosen(names: tuple[str, ...], only: tuple[str, ...] = ()) -> list[Arm]:
-    """Return the arms of a world by `names`, or those in `only`. Raises UserError if one of `only` is not in `names`."""
+    """Return the arms of a world, by name, or those in `only`. Raises UserError if the world lacks one of `only`."""
     for name in only:
         if name not in names:
             raise UserError(f"--only {name}: expected one of {', '.join(names)}")

@@ -95,7 +95,9 @@ def outcomes(folder: Path) -> tuple[Outcome, ...]:
     record, rollouts = run.record(), run.rollouts()
     wanted = record.tasks.count * record.config.trials
     if len(rollouts) != wanted:
-        raise DataError(f"{folder}: contains {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}")
+        raise DataError(
+            f"{folder} contains {len(rollouts)} of {wanted} dialogues; {rerun_advice(folder)}"
+        )
     return tuple(_outcomes(rollouts))
 
 

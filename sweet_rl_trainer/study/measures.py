@@ -41,8 +41,8 @@ def success_if_told(outcome: Outcome) -> float | None:
 MEASURES: Mapping[str, Measure] = {
     "success": success,
     "tests passed": passed,
-    "facts told at the answer": told,
-    "success given all facts told": success_if_told,
+    "facts revealed before the answer": told,
+    "success if all facts were revealed": success_if_told,
 }
 
 

@@ -58,6 +58,7 @@ def markdown(results: Results) -> str:
     head = f"# Study in world `{results.name}`\n\n{escape(results.world['what'])}."
     sections: dict[str, Callable[[Results], str]] = {
         "The base": based,
+        "The arms": described,
         "Results": measured,
         f"Against {NAMED[RIVAL].label}": compared,
         "Asking and writing": separated,
@@ -96,6 +97,13 @@ def based(results: Results) -> str:
 
 def _mean(found: Summary) -> float:
     return found.tasks.mean or 0.0
+
+
+def described(results: Results) -> str:
+    """Return the table that describes each arm."""
+    return table(
+        ("arm", "training"), ([escape(arm.label), escape(arm.what)] for arm in _arms(results))
+    )
 
 
 def measured(results: Results) -> str:
@@ -148,7 +156,7 @@ def separated(results: Results) -> str:
         found = [summary(exchanged(results, *pair), success) for pair in pairs]
         lines.append([escape(NAMED[name].label), *map(_share, found)])
     heads = ("arm", "asks and writes ", "oracle writes ", "oracle asks ", "base writes ")
-    text = "The oracle asks about every open decision, or writes the best answer that the facts told so far allow."
+    text = "The oracle asks about every open decision, or writes the best answer that the facts revealed so far allow."
     return f"{text}\n\n{table(heads, lines)}"
 
 

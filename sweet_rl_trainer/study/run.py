@@ -55,7 +55,7 @@ class Runner:
     def made(self, last: Stage) -> Path:
         """Run a stage and its dependencies unless they are done, and return the stage's folder.
 
-        Stages that another process is running are waited for.
+        It waits for stages that another process is running.
         """
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
@@ -90,7 +90,7 @@ class Runner:
 def run(
     name: str, world: World, out: Path, *, seeds: int, only: Sequence[str] = ()
 ) -> Iterator[Results]:
-    """Run a study with `seeds` seeds, limited to the arms in `only`; yield the results after each part, and at the end.
+    """Run a study with `seeds` seeds, of all arms or those in `only`; yield the results after each part and at the end.
 
     Raises UserError if the folder's results belong to a base with other weights.
     """

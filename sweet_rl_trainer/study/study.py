@@ -1,6 +1,6 @@
 """A study's parts: tries of learning rates, rows, and exchanges.
 
-A part makes one value of `results`. It runs the stages that it needs, or reads their results.
+A part makes one entry of the results. It runs the stages that it needs, or reads their results.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NotMadeError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a study, which makes one of its results."""
+    """A part of a study, which makes one entry of the results."""
 
     name: str
     """Name in words, for the console."""
@@ -86,7 +86,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield pairs of asker and writer: an arm asks and the oracle or the base writes; or the oracle asks."""
+        """Yield pairs (asker, writer): an exchanged arm with the oracle in both roles, and with the base as writer."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name

@@ -8,7 +8,7 @@
 | reply length in pairs, mean of at least 10 log lines | one side is at least 1.5 times as long as the other |
 | reply length of the policy (GRPO) | changed by a factor of 1.5 or more from its first value |
 | number of turns (GRPO) | as for the reply length |
-| share of dialogues without an answer | first value above 25%; later, also 10 points above the first value |
+| share of dialogues without an answer | above 25%; after the first value, also 10 points above that value |
 
 The names of values of held-out examples have the prefix `eval_`. The first value is the first one logged.
 """
@@ -47,7 +47,7 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Return the mean lengths of the sides so far; 0 before line 10, because the means are still too noisy."""
+        """Return the mean lengths of the sides so far; 0 for the first lines, whose means are too noisy."""
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)

@@ -75,8 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain the values of all examples; it is None for successes and value models. This process is number
-    `rank` of `world` processes.
+    `reference` must contain the values of all examples; it is None for successes and value models. This process is
+    number `rank` of `world` processes.
     """
 
     def __init__(

@@ -30,16 +30,16 @@ FROZEN = Path(__file__).with_name("frozen")
 
 
 class Frozen(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task set that never changes."""
+    """The definition of a frozen task set: the content of `frozen/DOMAIN/SEED.toml`."""
 
     number: int
     """Number of tasks in the set."""
     sha256: str
     """The SHA-256 of the set as JSON lines."""
     families: dict[str, int]
-    """The versions of the set's families by name, in the order of the families."""
+    """The version of each family by name. The tasks are drawn from the families in this order."""
     floors: dict[str, dict[str, float]] = {}
-    """Mean scores, over all tasks, of the bundled agents that ask nothing; by agent and metric."""
+    """Scores of the bundled agents that ask nothing, by agent and metric: means over all tasks of the set."""
 
 
 SETS = {
@@ -50,7 +50,7 @@ SETS = {
 
 
 def load(name: str) -> list[Task]:
-    """Return the tasks of a bundled set, one task of each family in turn, with the same bytes on every machine.
+    """Return the tasks of a bundled set, one of each family in turn. They are the same on every machine, byte by byte.
 
     Raises UserError if there is no set of that name, if a family is not installed in the pinned version, or if this
     installation generates a set that differs from the frozen one.

@@ -1,4 +1,4 @@
-"""The decisions of generated tasks: the chosen options, the most frequent options, and questions about decisions."""
+"""The designs of generated tasks: for each decision, the chosen and the most frequent option, and questions on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench_tasks.family import Choice, Decision, Family, Theme, fill, stateme
 
 
 class FamilyDesign(Struct, frozen=True, kw_only=True):
-    """The decisions of a generated task by name; see `colbench.interfaces.Design`."""
+    """The design of a generated task: the choice for each decision, by name (`colbench.interfaces.Design`)."""
 
     family: Family
     theme: Theme
@@ -20,7 +20,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, Choice]:
-        """Return the choices made by a guess from the request alone."""
+        """Return the choices that a guess from the request alone would make."""
         return self.family.usual()
 
     @property
@@ -32,12 +32,12 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
         }
 
     def source(self, choices: Mapping[str, Choice]) -> str:
-        """Return the source of the function with these choices; they must contain one for every decision."""
+        """Return the source of the function for these choices, which must include every decision."""
         return self.family.source(self.theme, choices)
 
 
 def of(task: Task) -> FamilyDesign | None:
-    """Return the design of a task, read from request and facts; None unless its family is installed."""
+    """Return the design of a task, found from its request and facts; None if no installed family fits the task."""
     family = FAMILIES.get(task.family)
     theme = _theme(family, task.request) if family else None
     if family is None or theme is None:

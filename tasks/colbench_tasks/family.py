@@ -1,4 +1,4 @@
-"""The parts of a task family: hidden decisions, their options, and the code into which options are spliced.
+"""The parts of a task family: decisions, their options, and the code into which the chosen options are inserted.
 
 All texts are `string.Template`s, in which the keys of the theme are placeholders. `$value` is the number (or word)
 drawn for an option. The code has one placeholder `$name` for each decision.
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 Value = int | float | str
 Theme = Mapping[str, str]
-"""A mapping to nouns, to the names of the parameters and, under `function`, to the name of the requested function."""
+"""Nouns and names of parameters, by placeholder, and under `function`, the name of the requested function."""
 LINE_OF_ITS_OWN = re.compile(r"^( *)\$(\w+)\n", re.MULTILINE)
 
 
@@ -29,9 +29,9 @@ class Option(Struct, frozen=True):
     says: tuple[str, ...]
     """Wordings for the simulated human: one sentence each, all with the same meaning."""
     code: str = "$value"
-    """The code for the decision's placeholder; for a placeholder on a line of its own, it may be many lines or none.
+    """The code that replaces the decision's placeholder; it may contain the placeholders of earlier decisions.
 
-    It may contain the placeholders of earlier decisions."""
+    If the placeholder has a line of its own, the code may have many lines or none."""
     values: tuple[Value, ...] = ()
     """The values from which `$value` is drawn, the most frequent one first; empty if the option has no value."""
 
@@ -58,7 +58,7 @@ class Decision(Struct, frozen=True):
     options: tuple[Option, ...]
     """The options; the first is the most frequent one, which a guess from the request alone would choose."""
     examples: tuple[str, ...] = ()
-    """Example questions about the decision in other words, from which the simulated human recognizes questions."""
+    """Other questions about the decision, by which the simulated human recognizes an agent's question."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return every option with each of its values."""
@@ -75,7 +75,7 @@ class Family(Struct, frozen=True, kw_only=True):
     domain: ClassVar[Literal["backend"]] = "backend"
     name: str
     version: int = 1
-    """Incremented by every change that affects the family's tasks. Frozen sets name the version that they use."""
+    """The version, which rises with every change of the family's tasks. Frozen sets name the version that they use."""
     themes: tuple[Theme, ...]
     requests: tuple[tuple[str, ...], ...]
     """The sentences of the request, each in several wordings."""
@@ -83,7 +83,7 @@ class Family(Struct, frozen=True, kw_only=True):
     code: str
     """The reference function, starting with `def $function(`."""
     draw: Callable[[Random, Mapping[str, Any]], tuple[Any, ...]]
-    """A function that returns the arguments of a call, given values by decision (None for an option without values)."""
+    """A function that draws a call's arguments. It gets each decision's value: None if its option has no values."""
 
     def signature(self, theme: Theme) -> str:
         """Return the first line of the function, without the colon."""

@@ -15,7 +15,7 @@ def load(path: str, malformed: list[str] | None = None) -> list[Task]:
     """Read the tasks of a file.
 
     Raises DataError if a row does not fit the schema (the error names row and column) or if the file is truncated.
-    With a list `malformed`, these flaws are reported there and malformed rows are skipped; DataError is raised only if
+    With a list `malformed`, such flaws are added to it and malformed rows are skipped; DataError is then raised only if
     no row is left.
     """
     rows = read_rows(Path(path).expanduser(), malformed=malformed)

@@ -17,7 +17,7 @@ from colbench_tasks.splits import Split, share, side, split_of
 
 CALLS = 10
 DISTINCT_OUTPUTS = 4
-"""The minimum number of different values among a task's calls."""
+"""The minimum number of different values that a task's calls return."""
 DRAWS = 400
 CLOSINGS = (
     "Please help me write it.",
@@ -81,9 +81,8 @@ def stream(
     """Yield the first `number` tasks of a family for a seed; no two share request or design.
 
     `difficulty` is the number of decisions that each task hides; if it is None, the number is random, from 3 to all. A
-    design that ten calls cannot distinguish from others is skipped. Raises GeneratorError with the last reason if most
-    attempts fail in this way or the last `FRUITLESS` attempts gave no new task, and immediately if the family has too
-    few designs.
+    design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the family has too few
+    designs, and later, with the last reason, if most attempts or the last `FRUITLESS` ones gave no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -150,7 +149,7 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
 
 def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
-    """Return a hidden choice in any wording, or a stated one in the first wording, which is clear on its own."""
+    """Return the sentence that states a choice: in any wording if it is hidden, else in the first, the clearest one."""
     wordings = choice.option.says
     return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
@@ -161,7 +160,9 @@ def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn],
         drawn = draw()
         if side(written(drawn)) == split:
             return drawn
-    raise GeneratorError(f"{DRAWS} designs were drawn, but none belongs to the {split} split")
+    raise GeneratorError(
+        f"{DRAWS} designs or requests were drawn, but none belongs to the {split} split"
+    )
 
 
 def _key(family: Family, design: Design) -> str:
@@ -174,7 +175,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide; more, up to all, if a guess would otherwise be right too often."""
+    """Draw `number` decisions to hide, or more, up to all, if a guess would be right too often (`GUESSED`)."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -234,7 +235,10 @@ def expression(function: str, arguments: Arguments) -> str:
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Yield each decision's name with designs that differ only in it: other options, and the nearest other values."""
+    """Yield designs that each differ from a design in one decision, preceded by the decision's name.
+
+    The other choice is another option with its first value, or the same option with the next value up or down.
+    """
     for decision in family.decisions:
         chosen = design[decision.name]
         for option in decision.options:
@@ -253,7 +257,7 @@ def _neighbours(choices: tuple[Choice, ...], chosen: Choice) -> list[Choice]:
 def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[Arguments]:
     """Return the arguments of ten calls that together distinguish the design from each of its mutants.
 
-    Raises GeneratorError, which names a decision that the family's calls do not show, if there are no such calls.
+    Raises GeneratorError if no such calls are found; if a decision changes no output, the error names it.
     """
     reference = family.function(theme, design)
     values = {name: choice.value for name, choice in design.items()}
@@ -268,7 +272,9 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
             if len({repr(reference(*call)) for call in calls}) >= DISTINCT_OUTPUTS:
                 return calls
         unseen = rivals[0][0] if rivals else "outputs too alike, or too many calls needed"
-    raise GeneratorError(f"{family.name}: {unseen}: not shown by the calls of {values}")
+    raise GeneratorError(
+        f"{family.name}: the calls drawn for {values} do not show every decision: {unseen}"
+    )
 
 
 def _telling(
@@ -276,10 +282,10 @@ def _telling(
     rivals: list[tuple[str, Callable[..., Any]]],
     pool: Iterable[Arguments],
 ) -> tuple[list[Arguments], int]:
-    """Return different calls, and the number of them that distinguish the reference from its rivals.
+    """Return different calls of the pool, and the number of them that distinguish the reference from its rivals.
 
-    The distinguishing calls come first, then calls with new outputs, then the others. Distinguished rivals are removed
-    from the list.
+    The distinguishing calls come first, then calls with new outputs, then the others. Rivals that a call distinguishes
+    are removed from `rivals`.
     """
     telling: list[Arguments] = []
     fresh: list[Arguments] = []

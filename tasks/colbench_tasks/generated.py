@@ -35,7 +35,7 @@ INSTALLED: Mapping[str, Mapping[str, Family | Kind]] = {
     Family.domain: FAMILIES,
     Kind.domain: PAGES,
 }
-"""The sources of tasks: families of functions and kinds of pages, by domain and name."""
+"""The families of backend tasks and the kinds of pages, by domain and name."""
 Make = Callable[[int], Iterator[Task]]
 """A function that generates the given number of tasks of one family or kind of page."""
 
@@ -90,7 +90,7 @@ def _query(text: str) -> Query:
     pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
     for key, times in Counter(key for key, _ in pairs).items():
         if key not in READ:
-            raise ValueError(f"unknown `{key}`; known are {', '.join(READ)}")
+            raise ValueError(f"unknown option `{key}`; known: {', '.join(READ)}")
         if times > 1:
             raise ValueError(f"{key} is given {times} times")
     return replace(Query(), **{key: READ[key](value) for key, value in pairs})

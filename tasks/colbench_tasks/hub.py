@@ -1,4 +1,4 @@
-"""Files of the Hugging Face Hub at a pinned commit, with clear errors when they are unavailable.
+"""Access to files of the Hugging Face Hub at a pinned commit, with clear errors if they are unavailable.
 
 Without a network, the Hub's client retries for half a minute and logs each attempt. So if a file is not cached,
 the Hub gets one request with a timeout before anything is downloaded. The user's settings are respected:
@@ -24,7 +24,7 @@ LOCAL_DIR = "COLBENCH_OFFICIAL_DIR"
 TIMEOUT = 10
 """Timeout of the first request to the Hub, in seconds."""
 BRANCH = "main"
-"""The branch that is read instead, with a warning, if the pinned commit cannot be found."""
+"""The branch that `fetch` uses instead, with a warning, if the pinned commit is not found."""
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,10 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Check that the Hub has the commit, and silence its client inside. Raises UnreachableError if the check fails."""
+    """Check that the Hub has the commit, and silence its client in the context.
+
+    Raises UnreachableError if the check, or a request in the context, fails.
+    """
     with _quiet(), _reasons():
         _ask(repository, commit)
         yield
@@ -103,7 +106,7 @@ def _snapshots(repository: str) -> Path:
 
 
 def _cached(repository: str, commit: str, file: str) -> Path | None:
-    """Return the cached file of the pinned commit or, offline, of the branch."""
+    """Return the cached file of the pinned commit or, when offline, of `BRANCH`; None if it is not cached."""
     found = sorted(_snapshots(repository).glob(f"{commit}*/{file}"))
     if found or not _offline():
         return found[0] if found else None
@@ -141,7 +144,7 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Convert the client's errors, whose classes depend on its version, to UnreachableError; keep ColBench's errors."""
+    """Convert the client's errors, whose classes vary by version, to UnreachableError; keep ColBench's own errors."""
     try:
         yield
     except (ColBenchError, UnreachableError):

@@ -6,7 +6,7 @@
     - A sentence that decides it.       an option: the words of the human
     / The same in other words.          any number
     = 15 5 10 20                        the values of $value, the most frequent one first
-    > line of code                      any number; if there are none, the code is the value, or nothing
+    > line of code                      any number; by default the code is the value, or nothing without values
 
 Decisions are separated by empty lines. The most frequent option comes first.
 

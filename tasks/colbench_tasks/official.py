@@ -6,10 +6,10 @@ client that `datasets` uses. `datasets.load_dataset` is not used: offline, it fa
 and it would build one Arrow table from rows whose types may differ.
 
 The dataset has no frontend tasks; the paper takes them from WebSight. `official:frontend/test` and `/train` are
-`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, as written by the
-released recipe.
+`websight:test` and `:train`, unless there is a local `frontend_tasks/test.jsonl` or `train.jsonl`, as the released
+recipe writes it.
 
-The environment variable COLBENCH_OFFICIAL_DIR may name a folder with the same files, also as `.jsonl.gz` or `.parquet`.
+The environment variable COLBENCH_OFFICIAL_DIR may name a folder with these files, also as `.jsonl.gz` or `.parquet`.
 `colbench_tasks.trajectories` reads the dataset's training dialogues.
 """
 
@@ -30,7 +30,7 @@ from colbench_tasks.schema import BackendRow, FrontendRow, fit
 
 REPOSITORY = "facebook/collaborative_agent_bench"
 COMMIT = "cf3526d"
-"""The prefix of the commit hash to read; the Hub's history or cache completes it."""
+"""A prefix of the hash of the commit to read; the full hash is found in the Hub's cache or history."""
 LOCAL_DIR = hub.LOCAL_DIR
 """The environment variable that names a folder with the same files."""
 FORMS = (".jsonl", ".jsonl.gz", ".parquet")
@@ -108,7 +108,7 @@ def find(file: str) -> Path:
 
 
 def local(file: str) -> Path | None:
-    """Return the file in COLBENCH_OFFICIAL_DIR in one of its forms; None if it is missing or no folder is named."""
+    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or no folder is named."""
     place = local_folder()
     if not place:
         return None

@@ -1,4 +1,4 @@
-"""The origins of the task sets, for their datasheets (entry points of the group `colbench.origins`)."""
+"""Functions that describe the origin of a task set for its datasheet: entry points of the group `colbench.origins`."""
 
 from __future__ import annotations
 

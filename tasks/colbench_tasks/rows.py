@@ -1,7 +1,7 @@
-"""Rows of data files, each with its location: JSON lines (also compressed by gzip) and Parquet.
+"""Readers of data files that yield rows with their locations: JSON lines (also compressed by gzip) and Parquet.
 
-The format is detected from the first bytes of a file. The error for a truncated, damaged or wrong file names the
-fix. With a list `malformed`, rows that cannot be read are reported there and skipped.
+The format is detected from the first bytes of a file. The error for a truncated, damaged or wrong file says how to
+fix it. With a list `malformed`, rows that cannot be read are reported there and skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IMPOSTORS = {
     b"<": "a web page, not data: fetch the file itself",
     b"PK": "a ZIP archive: unpack it",
 }
-"""Contents that often take the place of the file, by their first bytes."""
+"""Files that are often found in place of the data, by their first bytes, with a description and the fix."""
 AGAIN = "fetch the file again"
 
 Made = TypeVar("Made")
@@ -50,7 +50,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = None) -> None:
-    """Append the flaw to the list `malformed`; raise DataError if there is no list."""
+    """Append a flaw to the list `malformed`; without a list, raise DataError."""
     if malformed is None:
         raise DataError(flaw) from cause
     malformed.append(flaw)
@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """Yield the result of `make` for each row. If `make` raises DataError, the row's location is added in front."""
+    """Yield the result of `make` for each row. If it raises DataError, `complain` with the row's location in front."""
     for row in rows:
         try:
             made = make(row)
@@ -72,7 +72,7 @@ def convert_rows(
 def require(
     found: Sequence[object], size: int | None, source: str, malformed: list[str] | None
 ) -> None:
-    """Report a flaw unless `size` rows were found. Raises DataError if there are no rows."""
+    """Complain if fewer than `size` rows were found. Raises DataError if no rows were found."""
     if size and len(found) < size:
         flaw = f"{source}: {len(found)} rows can be read, but there should be {size:,}: {AGAIN}"
         complain(flaw, malformed)
@@ -85,7 +85,8 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yield the readable rows of a file, or of its first `limit` rows.
 
-    Raises DataError, which names file, row and fix, if a row cannot be read, unless there is a list `malformed`.
+    Raises DataError, which names file, row and fix, if the file is missing or wrong or if a row cannot be read. With a
+    list `malformed`, unreadable rows are added to it instead.
     """
     try:
         with path.open("rb") as file:
@@ -185,7 +186,7 @@ def _between(
 
 
 def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
-    """Raise DataError if a wanted column is missing, naming the missing and the existing columns."""
+    """Raise DataError, which names the missing and the existing columns, if a wanted column is missing."""
     missing = ", ".join(f"`{name}`" for name in wanted if name not in found)
     if missing:
         there = ", ".join(found)
@@ -193,7 +194,7 @@ def demand(wanted: Sequence[str], found: Sequence[str], source: str) -> None:
 
 
 def number_of_rows(path: File) -> int:
-    """Return the number of rows that a Parquet file's footer states. Raises DataError if the file is not complete."""
+    """Return the number of rows according to a Parquet file's footer. Raises DataError if the footer cannot be read."""
     from pyarrow.parquet import read_metadata  # type: ignore[import-untyped, unused-ignore]
 
     try:

@@ -40,7 +40,7 @@ class WebSightRow(Struct, frozen=True, kw_only=True):
     """A row of WebSight v0.2."""
 
     text: str
-    """The page."""
+    """The HTML of the page."""
     llm_generated_idea: str
     """The request."""
     image: Any = None

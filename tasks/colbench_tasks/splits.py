@@ -1,6 +1,6 @@
 """The training split and the test split: each design and each request belongs to one of them.
 
-A hash decides, not earlier draws, so that the test set of any seed shares no design or request with the training set.
+The hash of its text decides which one. So the test set of any seed shares no design or request with the training set.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Trajectory(Struct, frozen=True, kw_only=True):
     reward: float | None
     """The reward in the file, computed by the released scorer; None if the file has none."""
     place: str
-    """The file, and the number of the line or row."""
+    """The file and the number of its line or row, for error messages."""
 
 
 def official_trajectories(

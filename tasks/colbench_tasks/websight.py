@@ -49,7 +49,7 @@ REPOSITORY = "HuggingFaceM4/WebSight"
 CONFIG = "v0.2"
 COMMIT = "b11f8172f89c992b56ac702319e02c428cca4a4e"
 SPLITS = {"train": (0, 10_000), "test": (10_000, 500)}
-"""The number of rows to skip and the number of rows to take, by name."""
+"""The number of rows to skip and the number of rows to take, by split."""
 COLUMNS = ("text", "llm_generated_idea")
 SHARD = re.compile(r"train-(\d+)-of-\d+")
 RANDOM_PICTURE = re.compile(
@@ -63,8 +63,8 @@ def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of `train`, `test` or a local path.
 
     Raises UserError if the path does not exist or the Hub cannot be reached. Raises DataError, which names file, row
-    and changes, if the rows do not fit WebSight's schema. With a list `malformed`, these rows are reported there
-    and skipped; DataError is raised only if no row is left.
+    and changes, if rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
+    skipped; DataError is then raised only if no row is left.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)
@@ -138,7 +138,7 @@ def _split(name: str, start: int, size: int, malformed: list[str] | None) -> Ite
 def _local_shards() -> list[Path]:
     """Return the first Parquet files in the folder `v0.2` of COLBENCH_OFFICIAL_DIR.
 
-    Raises DataError if a file is missing in the sequence.
+    Raises DataError if the sequence of files has a gap.
     """
     folder = local_folder()
     files = sorted(folder.glob(f"{CONFIG}/*.parquet")) if folder else []
@@ -146,7 +146,7 @@ def _local_shards() -> list[Path]:
         named = SHARD.match(file.name)
         if named and int(named[1]) != number:
             raise DataError(
-                f"{file.parent}: train-{number:05}-of-… is missing; row numbers count the rows of all files"
+                f"{file.parent}: train-{number:05}-of-… is missing; add it, as row numbers count the rows of all files"
             )
     return files
 
@@ -175,5 +175,5 @@ def _keep(path: Path, rows: Iterable[dict[str, Any]]) -> None:
         part.replace(path)
     except OSError as cause:
         raise UserError(
-            f"{path}: cannot be written ({cause.strerror}); set COLBENCH_CACHE"
+            f"{path}: cannot be written ({cause.strerror}); set COLBENCH_CACHE to another folder"
         ) from cause

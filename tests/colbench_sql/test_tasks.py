@@ -34,7 +34,7 @@ def test_the_test_set_is_the_same_on_every_machine():
 
 
 def test_a_set_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(UserError, match="sql:tests: there are sql:test and sql:train"):
+    with pytest.raises(UserError, match="sql:tests: unknown set; known: sql:test, sql:train"):
         load("tests")
 
 

@@ -73,7 +73,7 @@ def read(descriptor: int) -> bytes:
         ("backend", "expected generated:backend/SEED"),
         ("middle/mine", "expected generated:backend/SEED"),
         ("backend/a b", "expected generated:backend/SEED"),
-        ("backend/mine?size=3", "unknown `size`; known are number, difficulty, families"),
+        ("backend/mine?size=3", "unknown option `size`; known: number, difficulty, families"),
         ("backend/mine?number", "bad query field"),
         ("backend/mine?number=many", "number"),
         ("backend/mine?number=0", "number=0: expected a whole number from 1 to 100,000;"),

@@ -4,9 +4,9 @@ If the chat template allows it, a dialogue is one sequence: each prompt is the p
 what the template writes after a reply (the end of the turn, the human's words, the start of the next turn). So no
 reply is tokenized again. Unlike in `colbench eval`, the private parts of replies stay in later prompts.
 
-If the template changes a reply (for example, strips earlier thoughts), or if its prompts do not continue each other, the
-next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is then its own sequence
-(`sequences`). In both cases the gradient is over the sampled tokens, given the prompts from which they were
+If the template changes a reply (for example, strips earlier thoughts), or if its prompts do not continue each other,
+the next prompt is the template's text for the dialogue so far, as in `colbench eval`. Each turn is then its own
+sequence (`sequences`). In both cases, the gradient is over the sampled tokens, given the prompts from which they were
 sampled.
 """
 

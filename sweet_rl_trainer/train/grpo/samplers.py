@@ -1,7 +1,9 @@
 """Samplers of replies.
 
 `Rounds` samples in this process, a batch with a reply for each dialogue at a time. `Server` uses a vLLM server, which
-samples each reply as soon as it is requested. The server completes token ids, so it uses no chat template. It must be started as TRL requires
+samples each reply as soon as it is requested.
+
+The server completes token ids, so it uses no chat template. It must be started as TRL requires
 (`VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --weight-transfer-config '{"backend": "nccl"}' --logprobs-mode
 processed_logprobs`), and TRL sends it the weights before each batch of dialogues.
 """
@@ -170,7 +172,7 @@ class Server:
             await self._session.close()
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:  # noqa: ARG002
-        """Return a reply. Raises AgentError for HTTP status 400, such as for a long prompt; EndpointError otherwise."""
+        """Return a reply. Raises AgentError for HTTP status 400 (prompt too long), EndpointError for other failures."""
         import aiohttp
 
         if self._session is None:

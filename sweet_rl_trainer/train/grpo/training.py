@@ -153,7 +153,9 @@ class _Run:
         self.measured: dict[str, float] = {}
         """Measures of the latest dialogues."""
         if len(self.tasks) < len(tasks):
-            raise UserError("two tasks have the same id; make the ids unique with colbench.task.distinguish")
+            raise UserError(
+                "two tasks have the same id; make the ids unique with colbench.task.distinguish"
+            )
         self._prompts = system_prompts(config)
         for domain in {task.domain for task in tasks}:
             continues(chat, self._prompts[domain])  # fail now if the template rejects the prompt

@@ -63,7 +63,7 @@ class Families(Mapping[str, Family]):
 
 
 def _load(points: list[EntryPoint]) -> Family:
-    """Return the family of one name with its example questions."""
+    """Load the family of one name, with its example questions."""
     point = points[0]
     where = f"family {point.name} ({point.value} of {_package(point)})"
     if len(points) > 1:
@@ -88,7 +88,7 @@ def _load(points: list[EntryPoint]) -> Family:
 def _with_examples(family: Family, file: Path) -> Family:
     """Return the family with the example questions of a file added to its decisions.
 
-    Raises DataError naming the file if it cannot be read or has no questions for a decision.
+    Raises DataError, which names the file, if it cannot be read or has no questions for a decision.
     """
     try:
         text = file.read_text("utf-8")

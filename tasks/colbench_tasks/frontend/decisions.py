@@ -1,7 +1,7 @@
 """The decisions that a request leaves open and that only the hidden page determines: `decisions.txt`.
 
-The file uses the notation of the backend families (`colbench_tasks.notation`). An option's code is its key in `design`;
-`sections` has one option, whose value lists the parts of the page.
+The file uses the notation of the backend families (`colbench_tasks.notation`). An option's code is the key by which the
+module `design` knows it. The decision `sections` has one option, whose value lists the parts of the page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Choices = Mapping[str, Choice]
 
 _ALL = decisions(files(__package__).joinpath("decisions.txt").read_text("utf-8"))
 *DECISIONS, SECTIONS = _ALL
-"""The decisions of a design, and the one about the parts of the page, which depends on the page's kind."""
+"""The decisions of a design, and the decision about the parts of the page, which depends on the kind of page."""
 _CHOICES = {
     decision.name: [option.choices() for option in decision.options] for decision in DECISIONS
 }

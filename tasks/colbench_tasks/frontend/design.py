@@ -9,7 +9,7 @@ from msgspec import Struct
 from colbench_tasks.frontend.decisions import Choices
 
 Place = Literal["page", "card", "accent", "white", "black"]
-"""The background of an element: the page, a box, the main color, or always white or black."""
+"""The background on which an element stands: the page, a box, the main color, white, or black."""
 
 CORNERS = {
     "sharp": ("", ""),
@@ -17,13 +17,13 @@ CORNERS = {
     "round": ("rounded-xl", "rounded-lg"),
     "pill": ("rounded-3xl", "rounded-full"),
 }
-"""The corners of boxes and pictures, and of buttons and fields."""
+"""Tailwind classes for the corners of boxes and pictures, and for those of buttons and fields."""
 ROOM = {
     "close": ("py-6", "gap-4", "p-4"),
     "usual": ("py-12", "gap-6", "p-6"),
     "airy": ("py-16", "gap-10", "p-8"),
 }
-"""The space around sections, between columns, and in boxes."""
+"""Tailwind classes for the space around sections, between columns, and in boxes."""
 WIDTH = {
     "narrow": "max-w-3xl px-6",
     "medium-wide": "max-w-5xl px-6",
@@ -40,7 +40,7 @@ TITLE = {
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """One choice for each decision, by its key, and the number of the first picture."""
+    """The choice for each decision, as its key or value, and the number of the page's first picture."""
 
     hue: str
     tone: str
@@ -206,7 +206,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """Build a design from these choices and the number of its first picture."""
+    """Build the design with these choices and this number of the first picture."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(
@@ -231,7 +231,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if the choices suit each other: all is visible, columns are wide enough, no tint is just gray."""
+    """Return True if the choices suit each other: all is visible, columns are wide enough, and tints have a color."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

@@ -13,13 +13,14 @@ BAR: dict[str, Place] = {
     "black": "black",
     "plain": "page",
 }
-"""The background of a button in the bar."""
+"""The background on which a button in the bar stands, by the look of the bar."""
 
 
 def framed(subject: Subject, design: Design, main: str) -> str:
     """Build the content of the body: the main part between navigation and footer, or next to the navigation.
 
-    An inner element is stretched, not the body: without a doctype, the body would not be taller than the window.
+    The outermost `div`, not the body, is stretched to the height of the window: without a doctype, a stretched body
+    would never become taller than the window.
     """
     if design.navigation != "side":
         parts = _bar(subject, design), main, footer(subject, design)

@@ -1,8 +1,8 @@
-"""Frontend tasks of a kind from a seed: each has a business, a plan and a design, and no two are near-duplicates.
+"""Generation of frontend tasks of a kind from a seed, so that no two pages are near-duplicates.
 
-Two pages of a kind never have the same main color, background, bar, navigation, opening and sections. Pages without a
-visible main color are skipped, as are pages that share too many lines with another. Designs and requests belong to
-the split of the seed, training or test (`colbench_tasks.splits`).
+Two pages of a kind never agree in all of main color, background, bar, navigation, opening and sections. A page is
+skipped if it does not show its main color, or shares too many lines with a page of the same trade. Designs and requests
+belong to the split of the seed, training or test (`colbench_tasks.splits`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ FACE = ("accent", "ground", "bar", "navigation", "opening")
 TRIES = 1000
 """Maximum number of attempts to draw a design, or a request, that belongs to the split."""
 MOST_ALIKE = 0.5
-"""Maximum share of lines that two pages of one kind may have in common (Jaccard index)."""
+"""Maximum share of lines that two pages of one kind and trade may have in common (Jaccard index)."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     @property
     def face(self) -> str:
-        """Return a text that identifies the part of the design that is visible at first glance (`FACE`)."""
+        """Return a text that identifies the sections and the choices that are visible at first glance (`FACE`)."""
         return _key(self.kind, self.sections, self.choices, self.used.intersection(FACE))
 
     @property

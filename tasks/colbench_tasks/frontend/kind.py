@@ -13,19 +13,19 @@ Sections = tuple[Section, ...]
 
 
 class Kind(Struct, frozen=True, kw_only=True):
-    """A kind of page: one of the `plans`, followed by some of the `extras`."""
+    """A kind of page. Each page has the sections of one of the `plans`, followed by some of the `extras`."""
 
     domain: ClassVar[Literal["frontend"]] = "frontend"
     name: str
     version: int = 1
-    """Incremented by every change that affects tasks of this kind. Frozen sets name the version that they use."""
+    """The version, which rises with every change of the kind's tasks. Frozen sets name the version that they use."""
     plans: tuple[Sections, ...]
     extras: Sections
     fewest: int
     most: int
-    """The smallest and the largest number of extras."""
+    """The largest number of extras; `fewest` is the smallest."""
     titles: tuple[str, ...]
-    """Headlines to draw from; empty: the business has its own headline."""
+    """Headlines to draw from; if empty, the headline is one of the trade's."""
     requests: tuple[str, ...]
     """Templates with `$name`, `$trade`, `$Trade` and `$style`; "a" becomes "an" before a vowel."""
     opens: bool
@@ -47,7 +47,10 @@ def kind(
     sells: bool = False,
     fields: str = "",
 ) -> Kind:
-    """Build a kind; `plans` are separated by ` | `, `titles` by ` / `."""
+    """Build a kind from texts: `plans` are separated by ` | `, `titles` by ` / `, `requests` by lines.
+
+    Its trades are those of the `fields`, by default of all; with `sells`, only those whose items have prices.
+    """
     wanted = fields.split()
     return Kind(
         name=name,

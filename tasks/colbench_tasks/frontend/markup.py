@@ -35,7 +35,7 @@ def picture(number: int, width: int, height: int, classes: str, alt: str) -> str
 
 
 def backed(number: int, classes: str, *inside: str) -> str:
-    """Build a `section` in front of a photo that covers it."""
+    """Build a `section` with a photo as its background."""
     style = f"background-image: url({photo(number, 1280, 720)})"
     return element("section", f"bg-cover bg-center {classes}", *inside, style=style)
 

@@ -1,4 +1,4 @@
-"""The subjects of pages: trades with the texts for a page, and businesses drawn from them.
+"""The subjects of pages: trades, each with texts for a page, and businesses drawn from a trade.
 
 A trade is a block of fifteen lines in `subjects/FIELD.txt`: trade, names, headlines, leads, actions, links, roles,
 figures, praise, and six items (name, price or size, sentence).

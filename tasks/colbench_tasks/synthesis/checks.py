@@ -56,14 +56,17 @@ def parse(source: str, reason: Reason) -> ast.Module:
 
 
 def _function(source: str, what: str) -> ast.FunctionDef:
-    """Return the function that a source consists of. Raises RejectedError if the source contains anything else."""
+    """Return the only function in a source. Raises RejectedError if the source contains anything else."""
     match parse(source, "not_a_function").body:
         case [ast.FunctionDef() as function]:
             given = function.args
         case _:
             raise RejectedError("not_a_function", f"{what} is not exactly one function")
     if given.defaults or given.kwonlyargs or given.vararg or given.kwarg or given.posonlyargs:
-        raise RejectedError("not_a_function", f"{what} has parameters other than plain ones")
+        raise RejectedError(
+            "not_a_function",
+            f"{what} may have only plain parameters: no defaults, `*`, `/` or `**`",
+        )
     return function
 
 
@@ -76,7 +79,7 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
 
 
 def _arguments(call: str, function: ast.FunctionDef) -> str:
-    """Return the arguments of a call by parameter, in a canonical form."""
+    """Return the arguments of a call, sorted by parameter, as a text that is the same for equal calls."""
     match parse(call.strip(), "bad_calls").body:
         case [
             ast.Expr(value=ast.Call(func=ast.Name(id=function.name), args=args, keywords=keywords))

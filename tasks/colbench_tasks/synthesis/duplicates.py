@@ -2,11 +2,11 @@
 
 Each text is a set of shingles: runs of three words of the request, and of three tokens of the code. Two sets are
 compared by their Jaccard index, the size of their intersection divided by that of their union. Code is normalized
-first: names that it defines are numbered; comments, docstrings, annotations and layout are removed.
+first: names that it defines become numbers, and comments, docstrings, annotations and layout are removed.
 
-MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997). It takes, for each set,
-the least value of each of 256 hash functions, and groups these values in bands; sets that agree in a band are compared
-exactly. The usual library is not used because it depends on SciPy; a dozen lines of NumPy are enough.
+MinHash finds the candidates (Broder, On the resemblance and containment of documents, 1997). For each set, it computes
+the least value of each of 256 hash functions, and groups these values in bands. Only sets that agree in a band are
+compared exactly. The usual library is not used because it depends on SciPy; a dozen lines of NumPy are enough.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FUNCTIONS = 256
 REQUEST_ROWS, CODE_ROWS = 4, 8
 """The number of values in a band, for requests and for code.
 
-Of pairs exactly at the threshold, 1.6% and 0.3% are missed; of pairs 0.1 above it, at most 0.01%."""
+MinHash misses 1.6% (requests) or 0.3% (code) of the pairs at the threshold, and at most 0.01% of pairs 0.1 above it."""
 PRIME = 2**31 - 1
 """A prime for the hash functions; products of two smaller numbers fit into 64 bits."""
 WORD = re.compile(r"\w+")
@@ -49,7 +49,7 @@ Shingle = tuple[str, ...]
 
 
 class NearDuplicates:
-    """An index of the tasks seen so far that finds near-duplicates of a task."""
+    """An index of tasks that finds out if another task is a near-duplicate of one of them."""
 
     def __init__(self) -> None:
         self._requests = _Index(SAME_REQUEST, REQUEST_ROWS)
@@ -62,7 +62,7 @@ class NearDuplicates:
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Return the reason why a task is a near-duplicate, which names the other task; "" if it is not."""
+        """Return a text that says which indexed task a task nearly duplicates; "" if it is not a near-duplicate."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request is {found[1]:.0%} the same as {found[0]}"
@@ -99,7 +99,7 @@ class _Index:
         return (best, likeness) if likeness >= self._threshold else None
 
     def _bands(self, shingles: frozenset[Shingle]) -> list[bytes]:
-        """Return the number of each band, and the band's values."""
+        """Return a key for each band, made of the band's number and values."""
         least = minhash(shingles).reshape(-1, self._rows)
         return [number.to_bytes(2, "big") + band.tobytes() for number, band in enumerate(least)]
 
@@ -129,7 +129,7 @@ def _functions() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 
 
 def request_shingles(request: str) -> frozenset[Shingle]:
-    """Return the runs of words before the signature, ignoring case and punctuation."""
+    """Return the runs of words in a request up to the signature, ignoring case and punctuation."""
     return _shingles(WORD.findall(SIGNATURE.split(request)[0].lower()))
 
 
@@ -146,7 +146,7 @@ def _shingles(tokens: Sequence[str]) -> frozenset[Shingle]:
 
 
 class _Renamed(ast.NodeTransformer):
-    """A transformer that numbers the names that a module defines, in the order of its tree, and keeps other names."""
+    """A transformer that normalizes code: it numbers the names defined in it and removes docstrings and annotations."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}

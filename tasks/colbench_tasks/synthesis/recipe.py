@@ -1,4 +1,4 @@
-"""The recipe for backend tasks: the prompt, the schema of the reply, and the task made from a reply."""
+"""The recipe by which a model writes backend tasks: the prompt, the schema of the reply, and the reply's conversion."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LONGEST_TEXT = 4_000
 """Maximum number of characters of a seed text in the prompt."""
 LONGEST_REQUEST = 4_000
 LONGEST_CODE = 10_000
-"""Maximum number of characters of a reference, and of all calls in total."""
+"""Maximum number of characters of a reference."""
 FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
 SIGNATURE = "The signature of the function is: "
 
 
 class Draft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The model's output."""
+    """The task as the model writes it."""
 
     request: str
     signature: str
@@ -54,7 +54,7 @@ class BackendRecipe:
         return schema
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages for the model."""
+        """Return the messages for the model, which end with the seed text."""
         return [
             Message(role="system", content=self.prompt),
             Message(role="user", content=f"The text:\n\n{clean(text)[:LONGEST_TEXT]}"),

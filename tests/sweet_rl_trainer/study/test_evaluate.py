@@ -69,6 +69,7 @@ def test_what_was_not_judged_is_left_out_and_a_failure_of_the_agent_is_none(coll
 def test_an_evaluation_that_lacks_dialogues_is_refused(collected, evaluated):
     folder = evaluated(RunFolder(collected[0]).rollouts()[:6], 8)
     with pytest.raises(
-        DataError, match=rf"{folder}: 6 of 8 dialogues; delete {folder} to run the stage again"
+        DataError,
+        match=rf"{folder} contains 6 of 8 dialogues; delete {folder} to run the stage again",
     ):
         outcomes(folder)

@@ -1,4 +1,4 @@
-"""The price of a short text that is shown for some days: counted words, loud words, a minimum, many days."""
+"""Tasks about the price of an advertisement, with decisions on counted words, loud words, a minimum, and many days."""
 
 from __future__ import annotations
 

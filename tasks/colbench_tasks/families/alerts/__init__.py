@@ -1,4 +1,4 @@
-"""Cold alarms from temperatures: start and end of an alarm, gaps, reminders, the report."""
+"""Tasks about alarms when it gets too cold, with decisions on the start and end of an alarm, gaps, and reminders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[float | None]]:
-    """Draw a random walk around the limit in multiples of half a degree; it can start near, or drop to, severe cold."""
+    """Draw a random walk of temperatures in half degrees around the limit, some of them near severe cold."""
     limit, severe = values["limit"], values["severe"] or -2
     here = random.choice((limit + 1.5, limit, severe + 1))
     readings: list[float | None] = []

@@ -1,4 +1,4 @@
-"""An auction's winner and price: several bids, a minimum bid, steps, ties, premium, the form of the result."""
+"""Tasks about an auction's winner and price, with decisions on several bids, a minimum, steps, ties, and a premium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A vote with preferences: points, void ballots, quorum, ties, the result."""
+"""Tasks about a vote with preferences, with decisions on points, void ballots, a quorum, ties, and the result."""
 
 from __future__ import annotations
 

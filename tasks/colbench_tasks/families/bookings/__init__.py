@@ -1,4 +1,4 @@
-"""Blocks of occupied days: reversed entries, the last day, short stays, gaps, the result."""
+"""Tasks about blocks of occupied days, with decisions on reversed entries, the last day, short stays, and gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of a hand of cards: high numbers, ones, a color, equal numbers, runs, a limit, going bust."""
+"""Tasks about the value of a hand of cards, with decisions on high numbers, ones, equal numbers, runs, and a limit."""
 
 from __future__ import annotations
 

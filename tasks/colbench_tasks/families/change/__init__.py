@@ -1,4 +1,4 @@
-"""The coins of the change: denominations, rounding, a fee, a bonus, too little money, the form of the result."""
+"""Tasks about the coins of the change, with decisions on denominations, rounding, a fee, and a bonus."""
 
 from __future__ import annotations
 

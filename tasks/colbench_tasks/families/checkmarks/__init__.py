@@ -1,4 +1,4 @@
-"""Check characters: weights, direction, modulus, complement, large remainders, the result."""
+"""Tasks about check characters, with decisions on weights, direction, modulus, complement, and large remainders."""
 
 from __future__ import annotations
 

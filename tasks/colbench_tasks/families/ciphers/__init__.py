@@ -1,4 +1,4 @@
-"""A cipher: replaced letters, vowels, spaces, digits, reversal, groups, text before and after."""
+"""Tasks about a cipher, with decisions on replaced letters, vowels, spaces, digits, reversal, and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An insurance payment for damaged things: wear, limits, deductible, receipts, the form of the result."""
+"""Tasks about an insurance payment for damaged things, with decisions on wear, limits, a deductible, and receipts."""
 
 from __future__ import annotations
 

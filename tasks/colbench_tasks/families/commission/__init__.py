@@ -1,4 +1,4 @@
-"""A seller's commission: counted sales, percentage, steps, returns, beginners, a limit."""
+"""Tasks about a seller's commission, with decisions on counted sales, a percentage, steps, returns, and beginners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position of a token after some throws of two dice: steps, leaving the start, doubles, the goal, traps."""
+"""Tasks about a token's position after throws of two dice, with decisions on steps, doubles, the goal, and traps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A day's plan of doses by weight: frequency, rounding, a maximum, young patients, the night."""
+"""Tasks about a day's plan of doses, with decisions on frequency, rounding, a maximum, and young patients."""
 
 from __future__ import annotations
 

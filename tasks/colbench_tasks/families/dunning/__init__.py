@@ -1,4 +1,4 @@
-"""Late payers: grace period, interest, charges for letters, a limit, the collector, the form of the result."""
+"""Tasks about late payers, with decisions on the grace period, interest, charges for letters, and a collector."""
 
 from __future__ import annotations
 

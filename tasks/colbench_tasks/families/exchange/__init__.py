@@ -1,4 +1,4 @@
-"""The payout of an exchange desk: margin, limits, better rates, regulars, coins, the form of the result."""
+"""Tasks about the payout of an exchange desk, with decisions on margin, limits, better rates, and coins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine that hands out portions: visits too early, too often or by strangers, and an empty machine."""
+"""Tasks about a machine that hands out portions, with decisions on early visits, strangers, and an empty machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = ("Ada", "Ben", "Kim", "Lou", "Mia")
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, str]]]:
-    """Draw visits in order of time; many follow a visit of the same name, shortly before or after the wait ends."""
+    """Draw visits in order of time; many repeat a name one minute before, or exactly when, its wait ends."""
     wait, names = values["wait"], random.sample(NAMES, random.choice((1, 3, 5, 5)))
     visits: list[tuple[int, str]] = []
     minute = random.randrange(400)

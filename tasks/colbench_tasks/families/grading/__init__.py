@@ -1,4 +1,4 @@
-"""A final grade from marks: missing work, dropped marks, rounding, bonus, pass mark."""
+"""Tasks about a final grade, with decisions on missing work, dropped marks, rounding, a bonus, and the pass mark."""
 
 from __future__ import annotations
 

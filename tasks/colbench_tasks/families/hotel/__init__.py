@@ -1,4 +1,4 @@
-"""The price of a stay: nights, more guests, long stays, cleaning, tax."""
+"""Tasks about the price of a stay, with decisions on nights, additional guests, long stays, cleaning, and tax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An order quantity: demand, reserve, packs, small orders, unit of the result."""
+"""Tasks about a quantity to order, with decisions on demand, a reserve, packs, small orders, and the result's unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A watering plan: dry soil, the size of a bed, rain to come, a tank that runs out."""
+"""Tasks about a watering plan, with decisions on dry soil, the size of a bed, expected rain, and an empty tank."""
 
 from __future__ import annotations
 

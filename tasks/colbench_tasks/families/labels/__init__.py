@@ -1,4 +1,4 @@
-"""A clean label from a title: letters, digits, other characters, joining, length."""
+"""Tasks about a clean label from a title, with decisions on letters, digits, other characters, joining, and length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A league table from results: points for win and draw, forfeits, deductions, ties, teams, the form of the result."""
+"""Tasks about a league table, with decisions on points for wins and draws, forfeits, deductions, and ties."""
 
 from __future__ import annotations
 

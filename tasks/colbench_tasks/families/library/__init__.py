@@ -1,4 +1,4 @@
-"""Fines of a lending place: free days, the daily fine, lost items, children, blocked accounts."""
+"""Tasks about fines for borrowed items, with decisions on free days, the daily fine, lost items, and children."""
 
 from __future__ import annotations
 

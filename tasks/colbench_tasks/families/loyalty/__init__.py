@@ -1,4 +1,4 @@
-"""Points for a purchase: rate, smallest purchase, limit, status, birthday."""
+"""Tasks about points for a purchase, with decisions on the rate, the smallest purchase, a limit, and status."""
 
 from __future__ import annotations
 

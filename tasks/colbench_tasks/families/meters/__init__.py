@@ -1,4 +1,4 @@
-"""A bill for units used: prices, a step, quiet hours, basic charges, rounding."""
+"""Tasks about a bill for units used, with decisions on prices, a step, quiet hours, basic charges, and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short code for a person: small words, hyphens, given names, last name, a single name, digits, order, capitals."""
+"""Tasks about a short code for a person, with decisions on small words, hyphens, given names, and digits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes and pallets of a delivery: capacity, heavy and delicate pieces, remainders, spares, the report."""
+"""Tasks about the boxes and pallets of a delivery, with decisions on capacity, heavy pieces, remainders, and spares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next pairings of a tournament: participants, order and ties, an odd number, the same club, a large difference."""
+"""Tasks about the next pairings of a tournament, with decisions on participants, order, ties, and an odd number."""
 
 from __future__ import annotations
 

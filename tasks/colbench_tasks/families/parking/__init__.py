@@ -1,4 +1,4 @@
-"""A parking fee: free time, billing blocks, a limit, a rebate for members."""
+"""Tasks about a parking fee, with decisions on free time, billing blocks, a limit, and a rebate for members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults of a passcode: length, digits, capitals, repetition, the owner's name, signs, the form of the verdict."""
+"""Tasks about the faults of a passcode, with decisions on length, digits, capitals, and the owner's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pay for a week: breaks, overtime, Sunday work, rounding."""
+"""Tasks about the pay for a week, with decisions on breaks, overtime, Sunday work, and rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telephone numbers in a standard form: country codes, zeros, letters, extensions, groups of digits."""
+"""Tasks about telephone numbers in a standard form, with decisions on country codes, zeros, letters, and extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points in a quiz, and who advances: worth of a question, time, speed, hints, wrong and skipped answers."""
+"""Tasks about points in a quiz and who advances, with decisions on time, hints, and wrong or skipped answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ranking list: direction, ties, shared places, number of lines, the form of a line."""
+"""Tasks about a ranking list, with decisions on direction, ties, shared places, and the number of lines."""
 
 from __future__ import annotations
 

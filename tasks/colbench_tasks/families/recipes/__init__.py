@@ -1,4 +1,4 @@
-"""A recipe for more people: portions, reserve, rounding, tiny amounts, the form of the result."""
+"""Tasks about a recipe for more people, with decisions on portions, a reserve, rounding, and tiny amounts."""
 
 from __future__ import annotations
 

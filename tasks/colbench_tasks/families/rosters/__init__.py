@@ -1,4 +1,4 @@
-"""The working time of a week of shifts: doubles, rest, breaks, nights, too many hours."""
+"""Tasks about the working time in a week of shifts, with decisions on doubles, rest, breaks, nights, and long weeks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, int]]]:
-    """Draw shifts in minutes since Monday 0:00; some overlap or touch, and some start about when the rest ends."""
+    """Draw shifts in minutes since Monday 0:00: some overlap or touch, some start near the end of the rest."""
     rest = 60 * values["rest"]
     shifts: list[tuple[int, int]] = []
     end = random.randrange(1500)

@@ -1,4 +1,4 @@
-"""Tables for groups: order of groups, choice of table, sharing, spare seats, waiting groups, names of tables."""
+"""Tasks about tables for groups, with decisions on the order of groups, the choice of table, sharing, and waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One value from a series of readings: gaps, faulty readings, too few readings, the summary."""
+"""Tasks about one value from a series of readings, with decisions on gaps, faulty readings, and the summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shares of a bill: tip, rounding, the host, leftover cents, the form of the result."""
+"""Tasks about the shares of a bill, with decisions on a tip, rounding, the host, and leftover cents."""
 
 from __future__ import annotations
 

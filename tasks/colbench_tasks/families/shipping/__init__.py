@@ -1,4 +1,4 @@
-"""The price of sending a parcel: base price, weight steps, distance, free delivery."""
+"""Tasks about the price of sending a parcel, with decisions on weight steps, distance, and free delivery."""
 
 from __future__ import annotations
 

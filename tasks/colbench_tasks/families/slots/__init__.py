@@ -1,4 +1,4 @@
-"""Start times of appointments: length, gaps, lunch, the last one, the form of the result."""
+"""Tasks about start times of appointments, with decisions on length, gaps, lunch, and the last appointment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stops of a round in order: room, distance, urgent stops, ties, the form of the list."""
+"""Tasks about the order of stops on a round, with decisions on room, distance, urgent stops, and ties."""
 
 from __future__ import annotations
 

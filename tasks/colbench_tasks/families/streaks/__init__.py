@@ -1,4 +1,4 @@
-"""Streaks of good days: the definition of a good day, jokers, illness, the cost of a break."""
+"""Tasks about streaks of good days, with decisions on what a good day is, jokers, illness, and the cost of a break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The monthly cost of a subscription: trial, more people, a price rise, pauses, gifts, the form of the result."""
+"""Tasks about the monthly cost of a subscription, with decisions on a trial, more people, a price rise, and pauses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of a game of throws: streaks, misses, limits, the last throw."""
+"""Tasks about the score of a game of throws, with decisions on streaks, misses, limits, and the last throw."""
 
 from __future__ import annotations
 

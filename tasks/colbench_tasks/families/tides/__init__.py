@@ -1,4 +1,4 @@
-"""The hours with enough water for a boat: sill, reserve, wind, falling water, daylight."""
+"""Tasks about the hours with enough water for a boat, with decisions on the sill, a reserve, wind, and daylight."""
 
 from __future__ import annotations
 

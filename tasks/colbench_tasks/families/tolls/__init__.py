@@ -1,4 +1,4 @@
-"""The toll of a vehicle: kind, length, height, hour, the way back, and its lane."""
+"""Tasks about a vehicle's toll and lane, with decisions on its kind, length, height, the hour, and the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which people are called: urgency, age, emergencies, ties, number of people."""
+"""Tasks about the order in which people are called, with decisions on urgency, age, emergencies, and ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts between navigation and footer, by name. Each is a function of business and design only."""
+"""The sections of a page, between navigation and footer, by name. A section depends only on business and design."""
 
 from colbench_tasks.frontend.sections import (  # noqa: F401 - the modules register their sections
     figures,

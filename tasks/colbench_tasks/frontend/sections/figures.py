@@ -1,4 +1,4 @@
-"""Numbers: in boxes, in bands, as charts."""
+"""Sections with numbers: in boxes, in bands, as charts."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def numbers(subject: Subject, design: Design) -> str:
 
 @section("a chart of upright bars", "card")
 def bars(subject: Subject, design: Design) -> str:
-    """Build a bar chart of months."""
+    """Build a bar chart with a bar for each month."""
     count = 6 + subject.variant % 5
     columns = [
         div(
@@ -85,7 +85,7 @@ def element_bar(design: Design, number: int) -> str:
 
 @section("lying bars that show shares", "card")
 def shares(subject: Subject, design: Design) -> str:
-    """Build items with progress bars."""
+    """Build a list of items, each with a progress bar."""
     rows = []
     for item, number in zip(subject.items[:5], subject.numbers[6:], strict=False):
         head = div(

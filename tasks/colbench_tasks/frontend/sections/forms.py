@@ -1,4 +1,4 @@
-"""Forms."""
+"""Sections with forms."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def contact_picture(subject: Subject, design: Design) -> str:
 
 @section("a form in the middle with its fields one below the other", "card", "buttons")
 def contact_alone(subject: Subject, design: Design) -> str:
-    """Build a contact form alone."""
+    """Build a contact form in the middle."""
     send = _send(subject, design, "Send / Send message", "w-full")
     fields = ("Your name", "Email address", "Subject", "Your message")
     form = _form(design, f"{design.card} w-2/3 mx-auto", fields, send)
@@ -87,7 +87,7 @@ def booking_summary(subject: Subject, design: Design) -> str:
 
 @section("a search bar with three fields and a button", "card", "buttons")
 def search(subject: Subject, design: Design) -> str:
-    """Build filters above a list."""
+    """Build a search bar with three fields."""
     inputs = [
         field(f"{design.field} flex-1", "text", name)
         for name in ("What are you looking for?", "From", "Up to")
@@ -146,7 +146,7 @@ def login_backed(subject: Subject, design: Design) -> str:
 
 
 def _free(design: Design) -> Design:
-    """Return the design without the look of boxes, for content that is not in a box."""
+    """Return the design with boxes that have no look of their own, for a form that stands directly on the page."""
     return replace(design, card_look="free")
 
 
@@ -190,7 +190,7 @@ def newsletter(subject: Subject, design: Design) -> str:
 
 @section("a box with an invitation and a button", "card", "buttons")
 def invitation(subject: Subject, design: Design) -> str:
-    """Build a last invitation before the footer."""
+    """Build a box that invites the visitor, with the main button."""
     heading = words(
         "h2", f"text-2xl {design.heading} mb-2", subject.pick("Ready? / Come and see / Let us talk")
     )

@@ -1,4 +1,4 @@
-"""The offers of a business: in boxes, in rows, with prices."""
+"""Sections with the offers of a business: in boxes, in rows, with prices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZES = ("Small", "Medium", "Large")
 
 @section("boxes with a name and a sentence each", "columns", "card")
 def offers(subject: Subject, design: Design) -> str:
-    """Build text boxes."""
+    """Build a grid of boxes, each with an offer's name and text."""
     cells = [
         div(design.card, name(design, item.name), muted(design, item.text))
         for item in some(subject, design)
@@ -23,7 +23,7 @@ def offers(subject: Subject, design: Design) -> str:
 
 @section("boxes with a large coloured letter, a name and a sentence each", "columns", "card")
 def lettered(subject: Subject, design: Design) -> str:
-    """Build boxes with a badge instead of an icon."""
+    """Build boxes with an offer's first letter as a badge."""
     badge = f"{design.accent} w-12 h-12 rounded-full flex items-center justify-center text-xl mb-4"
     cells = [
         div(
@@ -39,7 +39,7 @@ def lettered(subject: Subject, design: Design) -> str:
 
 @section("boxes with a picture above a name and a sentence", "columns", "card")
 def pictured(subject: Subject, design: Design) -> str:
-    """Build boxes with pictures."""
+    """Build boxes with an offer's picture, name and text."""
 
     def cell(number: int, item: Item) -> str:
         image = picture(
@@ -53,7 +53,7 @@ def pictured(subject: Subject, design: Design) -> str:
 
 @section("pictures beside words, in turn on the left and on the right", "corners")
 def zigzag(subject: Subject, design: Design) -> str:
-    """Build rows that alternate between picture and text."""
+    """Build rows of picture and text, with the picture on alternating sides."""
     rows = []
     for number, item in enumerate(subject.items[: 2 + subject.variant % 2], 1):
         image = picture(design.pictures + number, 560, 320, f"w-1/2 {design.round}", item.name)
@@ -127,7 +127,7 @@ def plans(subject: Subject, design: Design) -> str:
 
 @section("an order list with small pictures and a sum at its end", "card", "buttons")
 def basket(subject: Subject, design: Design) -> str:
-    """Build a cart: its lines and their total."""
+    """Build a shopping cart with its items and their total."""
     items = subject.items[: 3 + subject.variant % 3]
     lines = []
     for number, item in enumerate(items, 1):

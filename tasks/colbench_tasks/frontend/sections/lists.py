@@ -76,7 +76,7 @@ def steps(subject: Subject, design: Design) -> str:
 
 @section("questions with their answers, one below the other", "card")
 def questions(subject: Subject, design: Design) -> str:
-    """Build boxes of question and answer."""
+    """Build boxes, each with a question and its answer."""
     boxes = [
         div(f"{design.card} mb-4", name(design, asked), muted(design, answer))
         for asked, answer in _asked(subject, 4 + subject.variant % 2)
@@ -127,7 +127,7 @@ def listings(subject: Subject, design: Design) -> str:
 
 @section("a list of posts, each with date, title and first sentence")
 def posts(subject: Subject, design: Design) -> str:
-    """Build posts without pictures."""
+    """Build a list of posts without pictures."""
     lines = [
         div(
             f"border-b {design.line} py-5",
@@ -143,7 +143,7 @@ def posts(subject: Subject, design: Design) -> str:
 
 @section("posts as boxes with picture, date and title", "columns", "card")
 def post_cards(subject: Subject, design: Design) -> str:
-    """Build posts with pictures."""
+    """Build a grid of posts with pictures."""
 
     def cell(number: int, item: Item) -> str:
         image = picture(
@@ -193,7 +193,7 @@ def jobs(subject: Subject, design: Design) -> str:
 
 @section("a programme with the time at the left of each line", "corners")
 def programme(subject: Subject, design: Design) -> str:
-    """Build a program with times."""
+    """Build the program of a day, with times."""
     rows = []
     for number, item in enumerate(subject.items[: 4 + subject.variant % 3]):
         time = f"{9 + number + number // 3}:{'00' if subject.numbers[number] % 2 else '30'}"
@@ -209,7 +209,7 @@ def programme(subject: Subject, design: Design) -> str:
 
 @section("a column with the latest news at the left and appointments at the right")
 def noticeboard(subject: Subject, design: Design) -> str:
-    """Build two lists side by side."""
+    """Build a list of news, with a list of dates on the right."""
     news = [
         div("mb-4", words("h3", f"text-lg {design.heading}", item.name), words("p", "", item.text))
         for item in subject.items[:3]

@@ -12,7 +12,7 @@ TITLES = "Gallery / Pictures / A look around / Our work"
 
 @section("a grid of pictures with a name under each", "columns", "corners")
 def gallery(subject: Subject, design: Design) -> str:
-    """Build pictures of one size."""
+    """Build a grid of pictures of the same size, with captions."""
     height = {2: 300, 3: 320, 4: 360}[design.columns]
 
     def cell(number: int, caption: str) -> str:
@@ -39,7 +39,7 @@ def mosaic(subject: Subject, design: Design) -> str:
 
 @section("a row of small square pictures from edge to edge", roomy=False)
 def strip(subject: Subject, design: Design) -> str:
-    """Build six pictures without gaps."""
+    """Build a row of six pictures without gaps."""
     row = [
         picture(design.pictures + number, 240, 200, "w-1/6", item.name)
         for number, item in enumerate(subject.items, 1)

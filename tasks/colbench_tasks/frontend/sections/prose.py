@@ -1,4 +1,4 @@
-"""Longer texts."""
+"""Sections with longer texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from colbench_tasks.frontend.subjects import Subject
 
 
 def _text(subject: Subject, design: Design) -> list[str]:
-    """Build paragraphs around a quotation."""
+    """Build two paragraphs with a quotation between them."""
     sentences = [item.text for item in subject.items]
     quotation = words(
         "blockquote",

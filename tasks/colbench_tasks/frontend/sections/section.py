@@ -28,7 +28,10 @@ SECTIONS: dict[str, Section] = {}
 
 
 def section(says: str, *uses: str, roomy: bool = True) -> Callable[[Build], Build]:
-    """Register a function as a section under its name; `roomy`: True if the section uses the design's spacing."""
+    """Return a decorator that registers a function as a section under its name.
+
+    `roomy` is True if the section uses the design's spacing.
+    """
     shown = (*uses, "room") if roomy else uses
 
     def register(build: Build) -> Build:
@@ -51,7 +54,7 @@ def grid(design: Design, cells: list[str]) -> str:
 
 
 def some(subject: Subject, design: Design) -> tuple[Item, ...]:
-    """Return as many items as fill one row or two rows of the design's columns."""
+    """Return as many items as fill one or two rows of the design's grid."""
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     return subject.items[: design.columns * rows]
 

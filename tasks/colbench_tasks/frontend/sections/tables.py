@@ -1,4 +1,4 @@
-"""Tables."""
+"""Sections with tables."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def week(subject: Subject, design: Design) -> str:
 
 @section("a table of names, times and rooms")
 def sessions(subject: Subject, design: Design) -> str:
-    """Build a list of dates with person and place."""
+    """Build a table of sessions with date, time, room and person."""
     rows = [
         (item.name, date, TIMES[number % 5], f"Room {number % 9 + 1}", person)
         for item, date, number, person in zip(
@@ -71,7 +71,7 @@ def sessions(subject: Subject, design: Design) -> str:
 
 @section("a table that compares three offers point by point")
 def compare(subject: Subject, design: Design) -> str:
-    """Build a comparison of plans."""
+    """Build a table that compares three offers."""
     points = ("Advice", "Changes at no cost", "Weekends", "A person to call", "Delivery")
     rows = [
         (point, *("Yes" if (number >> place) % 2 else "–" for place in range(3)))
@@ -83,7 +83,7 @@ def compare(subject: Subject, design: Design) -> str:
 
 @section("opening hours beside a picture", "corners")
 def hours(subject: Subject, design: Design) -> str:
-    """Build the opening hours with the address below."""
+    """Build the opening hours and the address, next to a picture."""
     lines = []
     for day, number in zip((*DAYS, "Saturday"), subject.numbers, strict=False):
         times = "closed" if number % 6 == 0 else f"{8 + number % 3}:00 – {17 + number % 4}:00"

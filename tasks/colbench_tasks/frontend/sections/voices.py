@@ -18,7 +18,7 @@ TITLES = "What people say / Voices / Kind words"
 
 @section("quotations of customers in boxes", "columns", "card")
 def voices(subject: Subject, design: Design) -> str:
-    """Build several quotations side by side."""
+    """Build customers' quotations in boxes side by side."""
     said = (*subject.praise, *PRAISE)
     cells = [
         div(
@@ -75,7 +75,7 @@ def rating(subject: Subject, design: Design) -> str:
 
 @section("people with a round picture, name and task", "columns", "card")
 def team(subject: Subject, design: Design) -> str:
-    """Build the people who work at the business."""
+    """Build boxes with the people who work at the business."""
     cells = []
     rows = 1 if design.columns == 4 else 1 + subject.variant % 2
     for number, person in enumerate(subject.people[: design.columns * rows]):
@@ -106,7 +106,7 @@ def people(subject: Subject, design: Design) -> str:
 
 @section("a row of names of partners")
 def partners(subject: Subject, design: Design) -> str:
-    """Build names of partners instead of logos."""
+    """Build a row of partners' names, in place of logos."""
     names = [
         words("span", f"text-xl {design.heading} {design.muted()}", person.split()[1] + " & Co")
         for person in subject.people[: 4 + subject.variant % 2]

@@ -1,1 +1,1 @@
-"""Reports in SQL, as a domain of ColBench."""
+"""An example of a package that adds a domain to ColBench: reports in SQL."""

@@ -27,7 +27,7 @@ class Asker:
         self._max_questions = max_questions
 
     async def reply(self, dialogue: Sequence[Message]) -> str:
-        """Return the next question, or the answer: a function of the dialogue alone."""
+        """Return the next question or the answer, which depend only on the dialogue."""
         request, *heard = (message.content for message in dialogue if message.role == "user")
         words = recognize(request)
         if words is None:
@@ -48,11 +48,11 @@ class Guesser(Asker):
 
 
 def recognize(request: str) -> Words | None:
-    """Return the words of a request; None for a task of another kind."""
+    """Return the words that fill the texts of a request's task (`words_of`); None for a request of another domain."""
     known = (words_of(theme, report) for theme in THEMES for report in REPORTS)
     return next((w for w in known if f"{w['place']}: {w['wish']}." in request), None)
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:
-    """Return the option that was mentioned, or None."""
+    """Return the option of a decision that `said` states; None if it states no option."""
     return next((option for option in decision.options if fill(option.says, words) in said), None)

@@ -51,14 +51,14 @@ ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 
 
 class QueryScorer:
-    """A scorer that runs queries in a sandbox that has been started. `source` finds the query in an answer."""
+    """A scorer that runs queries in a started sandbox. `source` finds the query in an answer."""
 
     def __init__(self, sandbox: CodeSandbox, source: Callable[[str], str]) -> None:
         self._sandbox = sandbox
         self._source = source
 
     async def score(self, task: Task, answer: str) -> dict[str, Score]:
-        """Return the verdict on an answer. Raises SandboxError if the sandbox fails, not the query."""
+        """Return the score of an answer. Raises SandboxError if the sandbox itself, not the query, fails."""
         query = self._source(answer).strip()
         if not query or len(query) > LONGEST_QUERY:
             note = f"the query has {len(query):,} characters; 1 to {LONGEST_QUERY:,} are run"
@@ -106,7 +106,7 @@ def _compare(ordered: bool, wanted: CallResult, found: CallResult) -> Comparison
 
 
 def _rows(result: CallResult) -> list[str]:
-    """Return one string for each row; an empty list if the process wrote something else."""
+    """Return one string for each row; an empty list if the result does not contain rows."""
     try:
         return msgspec.json.decode(result.value, type=list[str])
     except msgspec.DecodeError:

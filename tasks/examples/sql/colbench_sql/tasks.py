@@ -54,7 +54,7 @@ class Report(NamedTuple):
 
 
 Words = Mapping[str, str]
-"""The replacements of `$person` and similar words in texts."""
+"""The words that replace placeholders such as `$person` in texts, by name."""
 Chosen = Mapping[str, Option]
 """The chosen option of each decision, by the decision's name."""
 
@@ -183,7 +183,7 @@ $tables
 def load(name: str) -> list[Task]:
     """Return the tasks of `sql:test` or `sql:train`; the two share no query. Raises UserError for any other name."""
     if name not in SETS:
-        raise UserError(f"--tasks sql:{name}: there are sql:{' and sql:'.join(SETS)}")
+        raise UserError(f"--tasks sql:{name}: unknown set; known: sql:{', sql:'.join(SETS)}")
     return list(_load(name))
 
 
@@ -193,13 +193,13 @@ def _load(name: str) -> tuple[Task, ...]:
 
 
 def words_of(theme: Words, report: Report) -> Words:
-    """Return the replacements of the `$words` in a task's texts."""
+    """Return the words that fill the texts of a task with this theme and report."""
     wish = fill(report.wish, theme)
     return {**theme, "wish": wish, "label": report.label, "source": report.sql}
 
 
 def fill(text: str, words: Words) -> str:
-    """Return a text with its `$words` filled in."""
+    """Return a text with its placeholders filled in."""
     return Template(text).substitute(words)
 
 
@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Draw databases until every other option of a decision changes a result, and the reference always returns rows."""
+    """Return databases on which every other option of a decision changes a result, and the reference returns rows."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
@@ -277,7 +277,7 @@ def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
 
 
 def rows(script: str, queries: Sequence[str]) -> list[list[tuple[object, ...]]]:
-    """Return the results of this module's own queries on a database; other queries must run in the sandbox."""
+    """Return the results of trusted queries on a database. An agent's queries must run in the sandbox."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(script)
         return [database.execute(each).fetchall() for each in queries]
