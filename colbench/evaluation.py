@@ -231,7 +231,10 @@ class Evaluation:
         )
 
     def _pending(self, earlier: Earlier) -> Iterator[Cell]:
-        """Yield the planned dialogues that are not settled."""
+        """Yield the planned dialogues that are still to run.
+
+        These are the dialogues that no earlier attempt has settled (`Rollout.settled`).
+        """
         config = self.config
         cells = plan(
             self.tasks,

@@ -71,11 +71,12 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Demonstrator:
-    """The demonstrators, one for each dialogue; see the module.
+    """The agent: an imperfect demonstrator with changing personas (see the module).
 
-    `knows` is a task source such as `generated:backend/train?…`. If it is given, demonstrators know the decisions of
-    its tasks: they still ask, but always write correct code. `slips=False` excludes mistakes in code. `persona` sets
-    how often a persona is drawn. Raises UserError for another kind of source, or an unknown `persona`.
+    `persona` is "dialogue" (one persona per dialogue) or "turn" (a new one in each turn). `knows` is a source of
+    generated tasks, such as `generated:backend/train?…`, whose decisions the demonstrator then knows: it still asks,
+    but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if `knows` is not
+    a source of generated tasks or `persona` has another value.
     """
 
     domains = (BACKEND,)

@@ -22,7 +22,10 @@ PR_SET_PDEATHSIG = 1
 
 
 class WorkerProcess:
-    """The host of one worker's process on this machine (`workers.Host`)."""
+    """A worker's process on this machine.
+
+    It has the methods of `workers.Host` to start the process, wait for its end and kill it.
+    """
 
     flag = "--processes"
 

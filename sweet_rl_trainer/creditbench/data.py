@@ -3,8 +3,9 @@
 FOLDER/states.jsonl    a line for each task (`states.TaskStates`)
 FOLDER/truths.jsonl    a line for each task (`states.TaskTruths`)
 
-An interrupted generation continues with the next task. The same command produces the same bytes on every machine: for a
-frozen set, the files are compared with hashes in the package.
+An interrupted generation continues with the next task. The same command produces the same bytes on every machine. For
+some selections of tasks, the frozen sets, the package has the hashes of the files, and DataError is raised if a file
+differs.
 """
 
 from __future__ import annotations

@@ -172,7 +172,11 @@ def side_examples(
 
 
 class _Builder:
-    """A builder that makes one side of each trajectory, however many pairs contain it, and counts what is left out."""
+    """A converter of trajectories to `Side`s.
+
+    It converts each trajectory only once, even if several pairs contain it, and counts the pairs or dialogues that are
+    left out.
+    """
 
     def __init__(
         self,

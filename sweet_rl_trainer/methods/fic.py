@@ -120,11 +120,14 @@ def _sampling(recipe: Recipe) -> SampleSettings:
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """A dialogue, and its task as one message."""
+    """Two views of one task.
+
+    The student sees the dialogue. The teacher sees one message, in which the request states hidden decisions.
+    """
 
     dialogue: Trajectory
     single: Trajectory
-    """The teacher's view: the system prompt, then the request with the information the teacher has."""
+    """The teacher's view: the system prompt, the request with what the teacher knows, and the dialogue's answer."""
 
     @property
     def turn(self) -> Turn:

@@ -58,7 +58,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if empty := [goal for goal, rates in self.rates.items() if not rates]:
-            raise ValueError(f"rates.{empty[0]}: set at least one")
+            raise ValueError(f"rates.{empty[0]}: empty; list at least one learning rate to try")
         if unknown := {*self.exchanged} - {*self.arms}:
             raise ValueError(f"exchanged: not in the arms: {', '.join(sorted(unknown))}")
 

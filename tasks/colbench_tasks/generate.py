@@ -235,9 +235,10 @@ def expression(function: str, arguments: Arguments) -> str:
 
 
 def mutants(family: Family, design: Design) -> Iterator[tuple[str, Design]]:
-    """Yield designs that each differ from a design in one decision, preceded by the decision's name.
+    """Yield designs that differ from `design` in exactly one decision, as pairs of the decision's name and the design.
 
-    The other choice is another option with its first value, or the same option with the next value up or down.
+    The changed decision has either another option, with that option's first value, or the same option with the next
+    smaller or larger value.
     """
     for decision in family.decisions:
         chosen = design[decision.name]

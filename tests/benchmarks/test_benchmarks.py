@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -15,11 +17,13 @@ import page
 import pytest
 import records
 import run
+import usage
 from bench import Benchmark
 from msgspec.structs import replace
 from records import Goal, Quantity, Ratio, moved, read_book, summarize, write_book
 
 HERE = Path(__file__).parent
+BUSY = "import time\nwhile time.process_time() < 0.7: pass\ntime.sleep(60)"
 KNOWN = run.load()
 BOOK = read_book()
 RECORDED = [
@@ -198,6 +202,22 @@ def made(tmp_path, monkeypatch):
         )
 
     return make
+
+
+def test_programs_of_others_are_counted_and_those_of_this_process_are_not():
+    busy = shlex.join([sys.executable, "-c", BUSY])
+    detached = int(subprocess.check_output(["sh", "-c", f"{busy} > /dev/null & echo $!"]))
+    with subprocess.Popen(shlex.split(busy)) as own:
+        try:
+            until = time.monotonic() + 60
+            while usage.seconds_of([detached]) < 0.5 and time.monotonic() < until:
+                time.sleep(0.05)
+            others = usage.others_seconds()
+            assert others[detached] >= 0.5
+            assert own.pid not in others
+        finally:
+            own.kill()
+            os.kill(detached, signal.SIGKILL)
 
 
 def test_what_was_measured_before_a_crash_is_recorded(made, tmp_path):

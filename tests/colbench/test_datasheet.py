@@ -145,7 +145,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
         share = f"{100 * sum(those) / len(those):.1f}%"
         assert cells[f"{family}.{name}"] == [str(len(those)), share, share]
     asked = sum(len(decision(task, fact.name).asks) for task, fact in hidden)
-    assert cells["a direct question about a hidden decision gets its fact"][0].endswith(
+    assert cells["a plain question about a hidden decision gets its fact"][0].endswith(
         f" of {asked:,}"
     )
     assert cells["an unrelated question gets no fact"][0].endswith(f" of {12 * len(tasks)}")

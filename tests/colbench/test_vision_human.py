@@ -157,7 +157,7 @@ async def test_a_server_that_refuses_pictures_is_nobodys_failure_in_its_own_word
 
 async def test_a_human_without_a_renderer_says_so():
     async with human(None) as (model, _):
-        with pytest.raises(RuntimeError, match="needs a renderer"):
+        with pytest.raises(RuntimeError, match="the human looks at rendered pages"):
             await model.respond(TASK, [REQUEST, shows(MADE)])
 
 

@@ -135,7 +135,7 @@ def test_a_name_that_is_taken_is_refused_with_both_packages(tmp_path: Path, run_
     )
     done = run_alone(code, PYTHONPATH=site)
     assert done.stdout == (
-        "100\nfamily parking: registered by both colbench and other-lots; uninstall one of them\n"
+        "100\nfamily parking: registered by several packages (colbench, other-lots); uninstall all but one\n"
     )
 
 

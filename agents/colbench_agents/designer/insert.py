@@ -172,7 +172,7 @@ def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool)
 
 
 def _section(column: Sequence[Thing], anchor: Thing) -> list[Thing]:
-    """Return an anchor and the things below it, up to the next heading."""
+    """Return the anchor and the things below it in its column, up to the next heading."""
     below = sorted((one for one in column if one.y > anchor.y), key=lambda one: one.y)
     return [anchor, *takewhile(lambda one: one.kind != "heading", below)]
 

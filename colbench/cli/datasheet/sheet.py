@@ -95,14 +95,16 @@ def _flaws(found: Measured) -> str:
 
 def _answers(answers: Answers, tasks: int) -> str:
     rows: Sequence[tuple[str, Share]] = [
-        ("a direct question about a hidden decision gets its fact", answers.told),
-        ("a direct question about a hidden decision gets no other fact", answers.kept),
+        ("a plain question about a hidden decision gets its fact", answers.told),
+        ("a plain question about a hidden decision gets no other fact", answers.kept),
         ("an unrelated question gets no fact", answers.silent),
     ]
     said = (
-        f"The keyless human on the first {count(tasks, 'task')}: every hidden decision is asked about with each of the "
-        f"family's own plain questions, which the human also knows, and {len(UNRELATED)} unrelated questions are asked "
-        "about every task. Wordings that the human does not know are measured in the tests (`test_facts_held_out.py`)."
+        "This tests the keyless human (the simulated human that needs no model) on the first "
+        f"{count(tasks, 'task')}. For each hidden decision, it is asked every plain question that the family defines; "
+        "it knows the wording of these questions. For each task, it is also asked "
+        f"{len(UNRELATED)} unrelated questions. `tests/colbench/test_facts_held_out.py` measures its answers to "
+        "wordings that it does not know."
     )
     shown = [(name, f"{share.right:,} of {share.of:,}", _percent(share)) for name, share in rows]
     return f"{said}\n\n{table(('', 'questions', 'share'), shown)}"

@@ -151,5 +151,7 @@ class PersonHuman:
 
     async def _look(self, page: str) -> Render:
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages needs a renderer")
+            raise RuntimeError(
+                "call use_renderer() before respond(): the human looks at rendered pages"
+            )
         return await self._renderer.render(page)

@@ -80,7 +80,9 @@ class VisionHuman:
 
     async def _look(self, target: str, page: str | None) -> tuple[Render, Render]:
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages needs a renderer")
+            raise RuntimeError(
+                "call use_renderer() before respond(): the human looks at rendered pages"
+            )
         render = self._renderer.render
         return await asyncio.gather(render(target), render(page))
 

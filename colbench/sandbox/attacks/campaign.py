@@ -91,8 +91,8 @@ async def attack_sandbox(
 ) -> Report:
     """Attack a scorer with the attacks and controls in `chosen`, by default the complete corpus.
 
-    `judge` builds the scorer on a sandbox of this tier, by default the strongest that works. Attacks that try to hang
-    run first because they take longest. Raises UserError if the tier does not work on this machine.
+    `judge` builds the scorer on a sandbox. `tier` is the sandbox's tier, by default the strongest that works. Attacks
+    that try to hang run first because they take longest. Raises UserError if the tier does not work on this machine.
     """
     findings: list[Finding] = []
     waiting = iter(

@@ -189,6 +189,9 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """Return the digests of the bundles that a receipt reports as sharing transcripts; reproducing it requires them."""
+    """Return the digests of the other bundles that, according to a receipt, share transcripts with its bundle.
+
+    To reproduce the receipt, verify the bundle `--against` them.
+    """
     named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

@@ -224,7 +224,7 @@ def _as_in_training(
         return first
     if reference is None:
         raise UserError(
-            "the scores of this critic need the reference model that it was trained from"
+            "reference: missing; the scores of a critic without a value head need the model that it was trained from"
         )
     second = group_values(groups, reference, budget)
     return [

@@ -30,7 +30,7 @@ EXAMPLES = "examples.txt"
 class Families(Mapping[str, Family]):
     """Families by name, each loaded on its first lookup.
 
-    A lookup raises UserError if the family cannot be loaded or if two packages register its name.
+    A lookup raises UserError if the family cannot be loaded or if several packages register its name.
     """
 
     def __init__(self, points: Iterable[EntryPoint]) -> None:
@@ -67,8 +67,10 @@ def _load(points: list[EntryPoint]) -> Family:
     point = points[0]
     where = f"family {point.name} ({point.value} of {_package(point)})"
     if len(points) > 1:
-        both = " and ".join(_package(each) for each in points)
-        raise UserError(f"family {point.name}: registered by both {both}; uninstall one of them")
+        both = ", ".join(_package(each) for each in points)
+        raise UserError(
+            f"family {point.name}: registered by several packages ({both}); uninstall all but one"
+        )
     try:
         family = point.load()
         file = Path(inspect.getfile(import_module(point.module))).with_name(EXAMPLES)

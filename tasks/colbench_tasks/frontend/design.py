@@ -40,7 +40,11 @@ TITLE = {
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """The choice for each decision, as its key or value, and the number of the page's first picture."""
+    """The choices that determine a page's look, and `pictures`, the number from which the page's pictures are counted.
+
+    Most fields are named after a decision and hold the code of the chosen option, or its value; `from_choices` shows
+    which. A decision with both, such as `accent`, fills two fields (`hue` and `tone`).
+    """
 
     hue: str
     tone: str

@@ -49,7 +49,9 @@ class PageHuman:
         Raises SimulatorError if the target cannot be rendered, RenderError if the browser fails.
         """
         if self._renderer is None:
-            raise RuntimeError("a human who looks at pages needs a renderer")
+            raise RuntimeError(
+                "call use_renderer() before respond(): the human looks at rendered pages"
+            )
         said = dialogue[-1].content
         page = extract_page(said)
         target, made = await asyncio.gather(

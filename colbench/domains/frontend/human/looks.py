@@ -120,7 +120,10 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Yield size differences of pictures, fields, and those buttons whose text and font size are right."""
+    """Yield the size difference of a pair, if it is noticeable.
+
+    Only pictures, fields and buttons are compared, and buttons only if their text and font size are right.
+    """
     theirs, mine = pair.theirs, pair.mine
     if theirs.kind != mine.kind or theirs.kind not in ("picture", "input", "button"):
         return

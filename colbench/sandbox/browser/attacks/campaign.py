@@ -96,7 +96,10 @@ def _order(found: Finding) -> tuple[bool, str]:
 
 
 def _good() -> str:
-    """Return a good page whose picture never changes. Its text does, so that its render is never in the store."""
+    """Return an honest page that always looks the same.
+
+    Its source differs in every call, so that it is rendered again and not taken from the cache of renders.
+    """
     with Canary() as canary:
         return page_controls()[0].page(canary, token_hex(8))
 
