@@ -24,6 +24,8 @@ from importlib import import_module
 import msgspec
 from msgspec import Struct
 
+from sweet_rl_trainer.console import quiet
+
 PRELOADED = (
     "transformers.models.llama.modeling_llama",
     "sweet_rl_trainer.pipeline.train_examples",
@@ -91,6 +93,7 @@ def serve(connection: socket.socket) -> int:
     This function also returns in each child process, with the exit code of the child's program.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    quiet()
     for module in PRELOADED:
         import_module(module)
     while True:

@@ -55,7 +55,7 @@ WISHES: dict[str, Wish] = {
         background="#6b7280",
     ),
     'There should be 3 columns beginning with "A", "B", "C" below "D".': Missing(
-        kind="heading", texts=("A", "B", "C"), place=Place("below", "D"), columns=True
+        kind="heading", texts=("A", "B", "C"), place=Place("below", "D")
     ),
     'I did not ask for the paragraph "We are…".': Surplus(kind="text", text="We are…"),
     "I did not ask for the picture at the bottom right.": Surplus(
