@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
@@ -13,13 +13,15 @@ from msgspec.structs import replace
 
 from colbench.cells import Cell
 from colbench.errors import AgentError, ColBenchError, EndpointError
-from colbench.failures import broken_agent, is_own_exception
+from colbench.failures import broken_agent, is_own_fault
 from colbench.rollout import Failure, Rollout, is_settled
 
 GIVE_UP_AFTER = 20
 """The run stops after this number of consecutive dialogues failed because a model server did not answer."""
 LOSSES = 2
 """A cell is not run again in this attempt after this number of workers were lost while running it."""
+REPLIES_INTERVAL = 1.0
+"""Seconds between two reports of the number of the agent's replies."""
 SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
 
 
@@ -33,8 +35,34 @@ class Job(Struct, frozen=True, kw_only=True):
     """Number of workers that were lost while running this cell."""
 
 
+class ReplyCount:
+    """The number of the agent's replies in the dialogues of a run, finished or not."""
+
+    def __init__(self) -> None:
+        self.elsewhere: dict[object, int] = {}
+        """Numbers of replies in other processes, by the object that reports them."""
+        self._ended = 0
+        self._running: dict[int, Sized] = {}
+
+    @property
+    def total(self) -> int:
+        """The number of replies so far."""
+        return self._ended + sum(map(len, self._running.values())) + sum(self.elsewhere.values())
+
+    @contextmanager
+    def including(self, turns: Sized) -> Iterator[None]:
+        """Count the turns of a dialogue, which is running while the context is open."""
+        self._running[id(turns)] = turns
+        try:
+            yield
+        finally:
+            self._ended += len(self._running.pop(id(turns)))
+
+
 class CellSource(Protocol):
     """The place where a runner gets cells and reports their outcomes: a `CellQueue`, or a link to a remote one."""
+
+    replies: ReplyCount
 
     async def next(self) -> Job | None:
         """Return the next cell; None when the run is over."""
@@ -81,8 +109,7 @@ class CellQueue(Stops):
     """The cells of one run, for any number of runners.
 
     `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. If
-    `broken_after` is set, the run ends if all of its first `broken_after` dialogues end with an exception in the
-    agent's own code.
+    `broken_after` is set, the run ends if all of its first `broken_after` dialogues fail in the agent's own code.
     """
 
     def __init__(
@@ -93,6 +120,7 @@ class CellQueue(Stops):
         broken_after: int | None = None,
     ) -> None:
         super().__init__()
+        self.replies = ReplyCount()
         self.stopped: ColBenchError | None = None
         """The error that stopped the dialogues; None if they were not stopped."""
         self._cells = iter(cells)
@@ -105,9 +133,9 @@ class CellQueue(Stops):
         self._changed = asyncio.Event()
         self._unanswered = 0
         watched = earlier.values() if broken_after else ()
-        self._crashed = [each for each in watched if _crashed(each.failure)]
-        self._works = any(each.settled and not _crashed(each.failure) for each in watched)
-        """True if at least one dialogue ended in a way other than the agent raising an exception."""
+        self._faulty = [each for each in watched if _faulty(each.failure)]
+        self._works = any(each.settled and not _faulty(each.failure) for each in watched)
+        """True if at least one dialogue ended in a way other than a fault of the agent's own code."""
 
     @property
     def is_over(self) -> bool:
@@ -139,7 +167,7 @@ class CellQueue(Stops):
 
     def ended(self, failure: Failure | None) -> None:
         """Record how a dialogue ended. After `GIVE_UP_AFTER` failures of model servers in a row, stop the others."""
-        self._works = self._works or (is_settled(failure) and not _crashed(failure))
+        self._works = self._works or (is_settled(failure) and not _faulty(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0
         if failure and self._unanswered >= GIVE_UP_AFTER:
@@ -149,7 +177,7 @@ class CellQueue(Stops):
     def finished(self, rollout: Rollout) -> None:
         """Record a finished rollout.
 
-        Raises AgentError if all of the first `broken_after` dialogues failed with an exception in the agent's code.
+        Raises AgentError if all of the first `broken_after` dialogues failed in the agent's own code.
         """
         self._running -= 1
         if not self._running:
@@ -157,10 +185,10 @@ class CellQueue(Stops):
         self._done(rollout)
         if not self._broken_after or self._works:
             return
-        if _crashed(rollout.failure):
-            self._crashed.append(rollout)
-        if len(self._crashed) >= self._broken_after:
-            raise AgentError(broken_agent(self._crashed))
+        if _faulty(rollout.failure):
+            self._faulty.append(rollout)
+        if len(self._faulty) >= self._broken_after:
+            raise AgentError(broken_agent(self._faulty))
 
     def give_back(self, jobs: Iterable[Job]) -> list[Job]:
         """Take back the cells of a lost worker.
@@ -187,8 +215,8 @@ class CellQueue(Stops):
             raise self.stopped
 
 
-def _crashed(failure: Failure | None) -> bool:
-    return failure is not None and is_own_exception(failure)
+def _faulty(failure: Failure | None) -> bool:
+    return failure is not None and is_own_fault(failure)
 
 
 def _only_scoring_failed(rollout: Rollout) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -79,6 +80,12 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     """Return a hint that names the most similar known name, or "" if none is similar."""
     near = get_close_matches(name, known, 1)
     return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
+    """Return a hint that names the path most similar to one that does not exist, among others in its folder; or ""."""
+    near = get_close_matches(path.name, [other.name for other in others], 1)
+    return f"; did you mean `{path.with_name(near[0])}`?" if near else ""
 
 
 def misspelled(name: str, known: Collection[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from colbench.failures import is_own_exception
+from colbench.failures import is_own_fault
 from colbench.rollout import Rollout
 from colbench.rollout_file import RolloutReader
 
@@ -12,7 +12,7 @@ from colbench.rollout_file import RolloutReader
 class Earlier(Mapping[str, Rollout]):
     """The dialogues of an earlier attempt that must be run or scored again, by key; each is read on access.
 
-    If every finished dialogue failed with an exception in the agent's own code, these dialogues are also included:
+    If every finished dialogue failed in the agent's own code, these dialogues are also included:
     the run counts them when it decides whether the agent is broken.
     """
 
@@ -20,10 +20,10 @@ class Earlier(Mapping[str, Rollout]):
         self.settled: set[str] = set()
         """Keys of the dialogues that are finished."""
         self.works = False
-        """True if a dialogue ended in any way other than an exception in the agent's own code."""
+        """True if a dialogue ended in any way other than a fault of the agent's own code."""
         self._reader = reader
         self._places: dict[str, int] = {}
-        self._crashed: dict[str, int] = {}
+        self._faulty: dict[str, int] = {}
 
     def add(self, place: int, rollout: Rollout) -> None:
         """Add a dialogue whose line begins at the byte offset `place`."""
@@ -31,19 +31,19 @@ class Earlier(Mapping[str, Rollout]):
             self._places[rollout.key] = place
             return
         self.settled.add(rollout.key)
-        if rollout.failure is None or not is_own_exception(rollout.failure):
+        if rollout.failure is None or not is_own_fault(rollout.failure):
             self.works = True
-            self._crashed.clear()
+            self._faulty.clear()
         elif not self.works:
-            self._crashed[rollout.key] = place
+            self._faulty[rollout.key] = place
 
     def __getitem__(self, key: str) -> Rollout:
         place = self._places.get(key)
-        return self._reader.at(self._crashed[key] if place is None else place)
+        return self._reader.at(self._faulty[key] if place is None else place)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._places
-        yield from self._crashed
+        yield from self._faulty
 
     def __len__(self) -> int:
-        return len(self._places) + len(self._crashed)
+        return len(self._places) + len(self._faulty)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate, read_isolation
-from colbench.cell_queue import CellQueue
+from colbench.cell_queue import REPLIES_INTERVAL, CellQueue
 from colbench.cells import Cell, plan
 from colbench.config import RunConfig, digest, without_address
 from colbench.config_values import config_of
@@ -56,7 +56,7 @@ from colbench.task import Task
 GIVEN = "given"
 """Task source recorded for a run whose tasks were given as objects; the tasks are kept in its folder."""
 BROKEN_AFTER = 10
-"""Number of dialogues after which a run stops if all of them ended with an exception in the agent's own code."""
+"""Number of dialogues after which a run stops if all of them failed in the agent's own code."""
 
 
 class Observer:
@@ -73,6 +73,9 @@ class Observer:
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Handle a change in the waits for model servers, given as one line per server; empty if there is no wait."""
+
+    def on_replies(self, total: int) -> None:
+        """Handle the number of the agent's replies so far, in all dialogues; called every second."""
 
     def on_rollout(self, rollout: Rollout) -> None:
         """Handle a finished dialogue; it has been written to the run's folder."""
@@ -140,8 +143,8 @@ class Evaluation:
         """Run and score the pending dialogues. Dialogues finished by an earlier attempt are kept.
 
         Raises UserError if another process uses the folder or the folder contains another run, EndpointError if a model
-        server does not respond, AgentError if every dialogue fails with an exception in the agent's own code. Finished
-        dialogues stay in the folder, and the next call continues the run.
+        server does not respond, AgentError if every dialogue fails in the agent's own code. Finished dialogues stay in
+        the folder, and the next call continues the run.
         """
         async with self.executor() as executor:
             record = replace(
@@ -262,7 +265,10 @@ class Evaluation:
 
         broken_after = None if earlier.works else BROKEN_AFTER
         queue = CellQueue(pending, earlier, done, broken_after)
-        async with waits_told(lambda waits: observer.on_wait(list(map(str, waits)))):
+        async with (
+            waits_told(lambda waits: observer.on_wait(list(map(str, waits)))),
+            event_loop.every(REPLIES_INTERVAL, lambda: observer.on_replies(queue.replies.total)),
+        ):
             try:
                 await executor.run(queue)
             finally:
@@ -299,7 +305,7 @@ async def evaluate_async(
     Raises:
         UserError: An argument is wrong; the message names it.
         EndpointError: A model server does not respond. Finished dialogues are in `out`; the same call resumes the run.
-        AgentError: The agent's own code raised an exception in every one of the first dialogues.
+        AgentError: All of the first dialogues failed in the agent's own code.
     """
     specs = {"agent": agent, "tasks": tasks, "human": human}
     texts = {name: spec for name, spec in specs.items() if isinstance(spec, str)}

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
@@ -54,6 +54,22 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@asynccontextmanager
+async def every(seconds: float, call: Callable[[], None]) -> AsyncIterator[None]:
+    """Call a function at intervals while the context is open."""
+
+    async def repeat() -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            call()
+
+    task = asyncio.create_task(repeat())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 async def in_order(

@@ -1,4 +1,4 @@
-"""The reasons of failures. They select the dialogues that a run repeats, and show whether an agent always crashes."""
+"""The reasons of failures. They select the dialogues that a run repeats, and show whether an agent never works."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ BOUNDARIES: tuple[str, ...] = get_args(Boundary)
 KINDS = tuple(kind for kind in get_args(Kind) if kind)
 REPLIES = ("empty", "cut", "filtered", "refused")
 """Delivery problems of an agent's reply that count as reasons."""
+OWN_FAULTS = {"exception", "reply", "malformed"}
+"""Kinds of an agent's failures that show a fault of its code, unlike a late reply or a dialogue that is too long."""
 KNOWN = tuple(dict.fromkeys((*BOUNDARIES, *KINDS, *REPLIES)))
 
 
@@ -58,7 +60,7 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return the message about an agent whose code raised an exception in every dialogue; "" if any ended otherwise.
+    """Return the message about an agent whose own code failed in every dialogue; "" if any ended otherwise.
 
     Dialogues that failed for reasons unrelated to the agent are ignored.
     """
@@ -66,21 +68,20 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
     for rollout in rollouts:
         if not rollout.settled:
             continue
-        if rollout.failure is None or not is_own_exception(rollout.failure):
+        if rollout.failure is None or not is_own_fault(rollout.failure):
             return ""
         failures, reason = failures + 1, rollout.failure.reason
     if not failures:
         return ""
     return (
-        f"every dialogue so far ({failures}) failed with an exception raised by the agent: "
-        f"{reason}; fix the agent and run again; if the run's settings are unchanged, add "
-        "--retry-failed exception"
+        f"every dialogue so far ({failures}) failed in the agent's own code: {reason}; fix the agent "
+        "and run again; if the run's settings are unchanged, add --retry-failed agent"
     )
 
 
-def is_own_exception(failure: Failure) -> bool:
-    """Return True for an exception in the agent's own code, or a crash of its program."""
-    return failure.boundary == "agent" and kind_of(failure) == "exception"
+def is_own_fault(failure: Failure) -> bool:
+    """Return True for a fault of the agent's own code: an exception, a crash, or a reply that is not a message."""
+    return failure.boundary == "agent" and kind_of(failure) in OWN_FAULTS
 
 
 def _came(turn: Turn, reason: str) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from colbench.config import ArgValue
-from colbench.config_errors import did_you_mean
+from colbench.config_errors import did_you_mean, did_you_mean_path
 from colbench.errors import UserError, describe_exception
 from colbench.interfaces import Design, Origin
 from colbench.task import Task, distinguish, read_tasks
@@ -218,16 +218,22 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
     if not (left.endswith(".py") or MODULE.fullmatch(left)):
         known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
         raise UserError(
-            f"--{kind} {spec}: unknown{hint}; installed are {known}; or use file.py:attribute or module:attribute"
+            f"--{kind} {spec}: unknown{hint}; installed are {known}; for a model, write openai:MODEL or vllm:MODEL; "
+            "or use file.py:attribute or module:attribute"
         )
-    if left.endswith(".py") and not Path(left).expanduser().is_file():
-        raise UserError(
-            f"--{kind} {spec}: the file {Path(left).expanduser().resolve()} does not exist"
-        )
+    if left.endswith(".py"):
+        _require_file(f"--{kind} {spec}", Path(left).expanduser())
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
-        raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`")
+        hint = did_you_mean(attribute, vars(module))
+        raise UserError(f"--{kind} {spec}: {left} has no `{attribute}`{hint}")
     return getattr(module, attribute), [], module.__name__
+
+
+def _require_file(flag: str, file: Path) -> None:
+    if not file.is_file():
+        hint = did_you_mean_path(file, file.parent.glob("*.py"))
+        raise UserError(f"{flag}: the file {file.resolve()} does not exist{hint}")
 
 
 def _is_agent(

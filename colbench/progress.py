@@ -56,6 +56,11 @@ class ConsoleObserver(Observer):
         if self._shown:
             self._shown.wait(waits)
 
+    def on_replies(self, total: int) -> None:
+        """Show the number of the agent's replies, also while no dialogue finishes."""
+        if self._shown:
+            self._shown.replied(total)
+
     def on_rollout(self, rollout: Rollout) -> None:
         """Count a dialogue."""
         if self._shown:
@@ -86,6 +91,8 @@ class Tally:
         self.total = total
         self.config = config
         self.done = self.fresh = self.unscored = 0
+        self.replies: int | None = None
+        """Number of the agent's replies in this attempt; None if it is not known."""
         self.lost = ""
         self.sums: dict[str, float] = {}
         self.counts: dict[str, int] = {}
@@ -133,7 +140,9 @@ class Tally:
         """Return one line with scores, rate, tokens and cost."""
         means = {name: total / self.counts[name] for name, total in self.sums.items()}
         parts = [f"{name} {100 * mean:.1f}%" for name, mean in means.items()]
-        if time.monotonic() - self.start >= MEASURABLE:
+        if self.replies is not None and self.done < self.total:
+            parts.append(count(self.replies, "reply", "replies"))
+        if self.fresh and time.monotonic() - self.start >= MEASURABLE:
             parts.append(f"{self.rate():.0f}/min")
         parts += [self._tokens(role) for role in self.usage if self.usage[role].requests]
         if self.unscored:
@@ -192,6 +201,12 @@ class Display:
         """Count a dialogue that has just finished."""
         self._tally.add(rollout)
         self._show()
+
+    def replied(self, total: int) -> None:
+        """Show the number of the agent's replies until all dialogues are finished."""
+        self._tally.replies = total
+        if self._tally.done < self._tally.total:
+            self._show()
 
     def wait(self, waits: Sequence[str]) -> None:
         """Show the waits for model servers, one line each."""
@@ -257,8 +272,10 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
         begins = any(now and not before for now, before in zip(trouble, told, strict=True))
         if begins or tally.done == tally.total or time.monotonic() - last >= PLAIN_INTERVAL:
             last, told = time.monotonic(), trouble
-            left = f"{tally.done}/{tally.total} · {tally.remaining()} left · {tally.text()}"
-            _print_lines(left, *map(printable, tally.troubles()))
+            left = [f"{tally.remaining()} left"] if tally.fresh else []
+            parts = [f"{tally.done}/{tally.total}", *left, tally.text()]
+            line = " · ".join(filter(None, parts))
+            _print_lines(line, *map(printable, tally.troubles()))
 
     yield show
 

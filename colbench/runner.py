@@ -87,9 +87,13 @@ class Runner(Struct, frozen=True, kw_only=True):
         except ExceptionGroup as errors:
             raise first_of(errors) from None
 
-    async def run_dialogue(self, cell: Cell) -> Rollout:
-        """Return the dialogue of a cell, unscored. An error becomes its failure, except UserError, which is raised."""
-        started, start, turns = now(), time.perf_counter(), list[Turn]()
+    async def run_dialogue(self, cell: Cell, turns: list[Turn] | None = None) -> Rollout:
+        """Return the dialogue of a cell, unscored. An error becomes its failure, except UserError, which is raised.
+
+        `turns`: the list to which turns are appended.
+        """
+        started, start = now(), time.perf_counter()
+        turns = [] if turns is None else turns
         ending: Ending | None = None
         failure: Failure | None = None
         try:
@@ -152,7 +156,9 @@ class _Workers:
             self.source.stop(error)
 
     async def run_dialogue(self, cell: Cell) -> Rollout:
-        rollout = await self.runner.run_dialogue(cell)
+        turns = list[Turn]()
+        with self.source.replies.including(turns):
+            rollout = await self.runner.run_dialogue(cell, turns)
         self.source.ended(rollout.failure)
         return rollout
 

@@ -26,6 +26,12 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True):
     expected: str = ""
     actual: str = ""
 
+    @property
+    def line(self) -> str:
+        """The test and its outcome in one line."""
+        got = self.actual or "nothing"
+        return f"{self.outcome}: {self.call}: expected {self.expected}, got {got}"
+
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict of one scorer on one rollout."""
@@ -56,8 +62,4 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def failed_checks(self) -> list[str]:
         """Return the tests that the answer did not pass, one line each."""
-        return [
-            f"{check.outcome}: {check.call}: expected {check.expected}, got {check.actual or 'nothing'}"
-            for check in self.checks
-            if check.outcome != "passed"
-        ]
+        return [check.line for check in self.checks if check.outcome != "passed"]

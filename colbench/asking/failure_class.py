@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal, get_args
 
 from colbench.rollout import Rollout
@@ -44,6 +45,14 @@ def _never_ran(score: Score) -> bool:
     """Return True if no test of the answer gave a value."""
     counted = [check.outcome for check in score.checks if check.outcome not in LEFT_OUT]
     return bool(counted) and all(outcome in CRASHES for outcome in counted)
+
+
+def crash_error(score: Score) -> str:
+    """Return the most frequent error in the tests of an answer that crashed, or the reason why no test was run."""
+    errors = Counter(
+        check.actual for check in score.checks if check.outcome in CRASHES and check.actual
+    )
+    return errors.most_common(1)[0][0] if errors else score.note
 
 
 CRASHES = frozenset({"error", "timeout", "skipped"})

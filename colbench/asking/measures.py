@@ -69,7 +69,7 @@ MEASURES = (
     ),
     _count(
         "guessed_decisions",
-        "guessed decisions",
+        "decisions guessed right",
         "never revealed, but right in the answer",
         lambda asking: len(asking.guessed),
     ),

@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="compare runs that differ in more than the agent, and list the differences",
+        help="compare runs that differ in more than agent and tasks, and list the differences",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument(

@@ -14,13 +14,16 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from colbench.checks import Diagnosis, check_package
 from colbench.cli import attack, serve_faults
 from colbench.command import describe
 from colbench.errors import UserError
 from colbench.version import __version__
+
+if TYPE_CHECKING:
+    from colbench.domain import Domain
 
 PACKAGES = {
     "datasets": ("official tasks", "pip install colbench"),
@@ -127,8 +130,15 @@ def _domains() -> Iterator[Diagnosis]:
         except UserError as error:
             yield Diagnosis(what=f"domain {name}", works=None, text=str(error))
             continue
-        yield Diagnosis(what=f"domain {name}", works=True, text=domain.title)
-        yield from domain.diagnose()
+        found = list(domain.diagnose())
+        yield _domain(domain, [each.what for each in found if not each.works])
+        yield from found
+
+
+def _domain(domain: Domain, needs: Sequence[str]) -> Diagnosis:
+    """Return the diagnosis of a domain that still needs the given things."""
+    text = f"{domain.title}; still needs {', '.join(needs)}" if needs else domain.title
+    return Diagnosis(what=f"domain {domain.name}", works=not needs or None, text=text)
 
 
 def _keys() -> Iterator[Diagnosis]:

@@ -106,7 +106,7 @@ def _size(evaluation: Evaluation) -> str:
 def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool = False) -> int:
     """Write and show the report of the finished dialogues.
 
-    Return 1 if a dialogue is unscored or if the agent raised an exception in every dialogue, else 0.
+    Return 1 if a dialogue is unscored or if every dialogue failed in the agent's own code, else 0.
     """
     from colbench.cli.report import write_and_show
 

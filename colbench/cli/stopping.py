@@ -18,6 +18,8 @@ from colbench.loop_watch import interrupt
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LONGEST = 9.5
 """Maximum seconds from the first signal to the end of the process, whatever happens."""
+REPEATED = 1.0
+"""Seconds after the first signal in which further ones do not count; GNU timeout, for example, sends two at once."""
 INTERVAL = 0.5
 """Seconds between two attempts to interrupt an agent's or a human's code that is still running after the signal."""
 
@@ -27,6 +29,7 @@ class Stop:
 
     def __init__(self) -> None:
         self._number = 0
+        self._since = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[Any] | None = None
 
@@ -50,10 +53,14 @@ class Stop:
         await work
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Cancel the work, or raise KeyboardInterrupt if nothing runs; at the second signal, exit at once."""
+        """Cancel the work, or raise KeyboardInterrupt if nothing runs; at the second signal, exit at once.
+
+        A signal less than `REPEATED` seconds after the first is a duplicate and does nothing.
+        """
         if self._number:
-            os._exit(self.code)
-        self._number = number
+            self._exit_at_second()
+            return
+        self._number, self._since = number, time.monotonic()
         _say("stopping: finished dialogues are kept; interrupt again to exit immediately")
         threading.Thread(target=self._end_in_time, daemon=True).start()
         if self._loop is None or self._task is None:
@@ -61,6 +68,11 @@ class Stop:
         self._loop.call_soon_threadsafe(self._task.cancel)
         signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
         interrupt(self._loop, frame)
+
+    def _exit_at_second(self) -> None:
+        if time.monotonic() - self._since >= REPEATED:
+            _say("stopped at once, without a report; repeat the command to continue")
+            os._exit(self.code)
 
     def on_alarm(self, _number: int, frame: FrameType | None) -> None:
         """Interrupt code that keeps the GIL, such as a regular expression; a thread could not do this."""

@@ -5,7 +5,8 @@ dialogues of runs in progress; --export writes the same pages as files.
 
 --list prints a line for each dialogue, and --failed a line for each failed dialogue. A line shows the task and trial,
 why the dialogue failed, its turns and score, and the decisions that the human never told. --task prints one dialogue
-with its answer and its scores. --notes prints the notes and labels that were left on dialogues in the viewer.
+with its answer, its scores, and the decisions that were revealed or not. --notes prints the notes and labels that were
+left on dialogues in the viewer.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
+
+from colbench.asking.derive import completed
 from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.command import describe, printable
 from colbench.domain import Domain, Metric
@@ -26,7 +30,9 @@ from colbench.registry import get_domain
 from colbench.rollout import Rollout, Turn
 from colbench.run import load_run
 from colbench.run_folder import RunFolder
-from colbench.score import Score
+from colbench.score import Check, Score
+from colbench.task import Task
+from colbench.viewer.decisions import Decision, decisions_of
 
 if TYPE_CHECKING:
     from colbench.viewer.index import Row
@@ -57,8 +63,8 @@ def add_to(commands: Any) -> None:
     shown.add_argument(
         "--failed",
         nargs="?",
-        const="",
-        choices=("", *FAILURE_CLASSES),
+        const=True,
+        choices=FAILURE_CLASSES,
         metavar="CLASS",
         help=f"print a line for each failed dialogue, optionally of one class only: "
         f"{', '.join(FAILURE_CLASSES)}",
@@ -89,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list or args.failed is not None:
         show_list(_only(args.folders), args.failed)
     elif args.task is not None:
-        show(choose(load_run(_only(args.folders)).folder, args.task, args.trial or 0))
+        show_dialogue(_only(args.folders), args.task, args.trial or 0)
     else:
         return serve_pages(args.folders, PORT if args.port is None else args.port, args.open)
     return 0
@@ -152,14 +158,16 @@ def print_notes(folders: Sequence[str], form: str) -> int:
     return 0
 
 
-def show_list(folder: str, wanted: str | None) -> None:
-    """Print a line for each dialogue that `wanted` selects: None for all, "" for failed ones, or a failure class."""
+def show_list(folder: str, wanted: str | Literal[True] | None) -> None:
+    """Print a line for each dialogue that `wanted` selects: None for all, True for failed ones, or a failure class."""
     from colbench.console import console
     from colbench.viewer.index import RunIndex
 
     index = RunIndex(folder, folder)
     rows = [
-        row for row in index.rows if wanted is None or (row.failed and wanted in ("", row.outcome))
+        row
+        for row in index.rows
+        if wanted is None or (row.failed and wanted in (True, row.outcome))
     ]
     rows.sort(key=index.planned_place)
     lines = _aligned(rows) if rows else iter(["no dialogue"])
@@ -194,6 +202,14 @@ def _cells(row: Row) -> tuple[str, ...]:
     return tuple(map(printable, cells))
 
 
+def show_dialogue(folder: str, task_id: str, trial: int) -> None:
+    """Print the dialogue about a task in a trial."""
+    run = load_run(folder)
+    rollout = choose(run.folder, task_id, trial)
+    task = next((task for task in run.known_tasks() if task.hash == rollout.task_hash), None)
+    show(completed(task, rollout), task)
+
+
 def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     """Return the rollout of a task and a trial. Raises UserError if it does not exist."""
     latest = (rollout for _, rollout in folder.latest())
@@ -205,20 +221,48 @@ def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     return found
 
 
-def show(rollout: Rollout) -> None:
-    """Print a rollout: its messages, answer and scores."""
+def show(rollout: Rollout, task: Task | None) -> None:
+    """Print a rollout: its messages, answer and scores and, if the task is known, what was never revealed."""
     line(f"{rollout.task_id}, trial {rollout.trial}\n", "bold")
     say("human", rollout.request)
-    for turn in rollout.turns:
+    for turn in _turns(rollout):
         _turn(turn, get_domain(rollout.domain))
     if rollout.answer is not None:
         code("agent, answer", rollout.answer, get_domain(rollout.domain).language)
     if rollout.failure:
         line(f"failed: {rollout.failure.boundary}: {rollout.failure.reason}", "red")
+    _verdicts(rollout)
+    if task is not None:
+        _never_revealed(decisions_of(task, rollout))
+
+
+def _turns(rollout: Rollout) -> Iterator[Turn]:
+    """Yield the turns; the last one without its message if that is the answer, as at the turn limit."""
+    yield from rollout.turns[:-1]
+    for last in rollout.turns[-1:]:
+        yield replace(last, said="") if last.said == rollout.answer else last
+
+
+def _verdicts(rollout: Rollout) -> None:
+    """Print the scores; modes with the same result share one."""
+    domain = get_domain(rollout.domain)
+    alike: dict[tuple[str, ...], list[str]] = {}
     for mode, score in rollout.scores.items():
-        verdict(mode, score, get_domain(rollout.domain))
+        alike.setdefault(tuple(_result(score, domain)), []).append(mode)
+    for modes in alike.values():
+        verdict(", ".join(modes), rollout.scores[modes[0]], domain)
     if not rollout.scores:
         line("not scored", "bold")
+
+
+def _never_revealed(decisions: Iterable[Decision]) -> None:
+    """Print the decisions that no reply revealed."""
+    states = {"untold": "", "guessed": " (guessed right)"}
+    hidden = [each for each in decisions if each.state in states]
+    if hidden:
+        line("never revealed", "bold")
+    for each in hidden:
+        line(f"  {each.name}: {each.statement}{states[each.state]}", "dim")
 
 
 def _turn(turn: Turn, domain: Domain) -> None:
@@ -229,6 +273,8 @@ def _turn(turn: Turn, domain: Domain) -> None:
         line(f"{domain.noun}: {shown}\n", "dim")
     if turn.human is not None:
         say("human", turn.human)
+    if turn.told is not None:
+        line(f"revealed: {', '.join(turn.told) or 'nothing'}\n", "dim")
 
 
 def say(who: str, text: str) -> None:
@@ -260,9 +306,22 @@ def code(who: str, text: str, language: str) -> None:
 
 def verdict(mode: str, score: Score, domain: Domain) -> None:
     """Print the score of an answer, and the tests that the answer failed."""
-    line(f"{mode}: {_worth(score, domain)}{'; ' if score.note else ''}{score.note}", "bold")
-    for failed in score.failed_checks():
-        line(f"  {failed}", "dim")
+    worth, *failed = _result(score, domain)
+    line(f"{mode}: {worth}", "bold")
+    for each in failed:
+        line(f"  {each}", "dim")
+
+
+def _result(score: Score, domain: Domain) -> Iterator[str]:
+    """Yield the score in words with its note, then the failed tests; tests with the same error share a line."""
+    yield f"{_worth(score, domain)}{'; ' if score.note else ''}{score.note}"
+    alike: dict[tuple[str, str, str], list[Check]] = {}
+    for check in score.checks:
+        own = check.call if check.outcome == "wrong" else ""
+        alike.setdefault((check.outcome, check.actual, own), []).append(check)
+    for first, *more in alike.values():
+        if first.outcome != "passed":
+            yield f"{first.line}{f' (and {len(more)} more)' if more else ''}"
 
 
 def _worth(score: Score, domain: Domain) -> str:

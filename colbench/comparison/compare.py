@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from string import ascii_uppercase
 
 from colbench.comparison.domain import compare_domain
 from colbench.comparison.model import Comparison, RunName
@@ -18,19 +19,18 @@ MOST = 26
 def compare(
     first: Run, second: Run, *more: Run, force: bool = False, scoring: str = "default"
 ) -> Comparison:
-    """Compare runs on the same tasks, paired by task and trial: the answers, the questions and the effort.
+    """Compare runs on their common tasks, paired by task and trial: the answers, the questions and the effort.
 
     Args:
         first: A run, as `colbench.load_run` returns it.
         second: The run to compare it with.
         *more: Further runs. Every run is compared with every other.
-        force: Compare runs that differ in more than the agent, on their common tasks; `mismatches` lists the
-            differences.
+        force: Compare runs that differ in more than agent and tasks; `mismatches` lists the differences.
         scoring: Scoring mode, such as `official`.
 
     Raises:
         UserError: There are too many runs, one of them has no dialogue, they share no task, or they differ in more than
-            the agent; in the last case, the message names the settings that differ.
+            agent and tasks; in the last case, the message names the settings that differ.
     """
     runs = (first, second, *more)
     _require(runs)
@@ -47,7 +47,7 @@ def compare(
     return Comparison(
         runs=tuple(run_names(runs)),
         mismatches=tuple(differ),
-        notes=tuple(notes(runs, scoring)),
+        notes=tuple(notes(runs, scoring, sum(each.tasks for each in domains.values()))),
         domains=domains,
     )
 
@@ -69,7 +69,7 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
     )
     return [
         RunName(
-            letter=chr(ord("A") + number),
+            letter=letter,
             name=name,
             path=str(run.path),
             agent=run.config.agent,
@@ -78,7 +78,7 @@ def run_names(runs: Sequence[Run]) -> list[RunName]:
             trials=run.config.trials,
             digest=run.record.digest,
         )
-        for number, (run, name) in enumerate(zip(runs, names, strict=True))
+        for letter, run, name in zip(ascii_uppercase, runs, names, strict=False)
     ]
 
 

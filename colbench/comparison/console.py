@@ -21,6 +21,7 @@ TASKS = 3
 """Maximum number of differing tasks to name."""
 SIDE_BY_SIDE = ("ask_f1", "turns", "agent_words", "agent_tokens", "cost")
 """Measures in the table of more than two runs, after the headline measure and the leading metric of the domain."""
+LOWER = "↓: lower is better"
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -75,7 +76,7 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
             table.add_row(title, style="bold")
         for measure, each in rows[:ANSWERS] if group == "answer" else rows:
             table.add_row(
-                f"  {text.labeled(domain, measure, each)}",
+                f"  {_marked(measure, text.labeled(domain, measure, each))}",
                 text.measured(measure, each.mine),
                 text.measured(measure, each.theirs),
                 text.difference(measure, each.mean.mean or 0.0),
@@ -83,15 +84,22 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
                 p_value(each.test.adjusted),
                 text.wins(each),
             )
+    table.caption = LOWER
     return table
+
+
+def _marked(measure: Measure, label: str) -> str:
+    return f"{label} ↓" if measure.direction == "lower" else label
 
 
 def _runs_table(comparison: Comparison, domain: DomainComparison) -> Table:
     measures = list(_side_by_side(domain))
-    table = _table(*(sentence(measure.label).replace(" ", "\n", 1) for measure in measures))
+    heads = (sentence(measure.label).replace(" ", "\n", 1) for measure in measures)
+    table = _table(*map(_marked, measures, heads))
     for run, found in zip(comparison.runs, domain.runs, strict=True):
         cells = (text.measured(measure, _mean(found, measure)) for measure in measures)
         table.add_row(printable(f"{run.letter}  {run.name}"), *cells)
+    table.caption = LOWER
     return table
 
 
@@ -153,7 +161,13 @@ def _table(*heads: str) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0, title_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=0,
+        title_justify="left",
+        caption_justify="left",
+    )
     table.add_column(no_wrap=True, overflow="ellipsis", min_width=5)
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)

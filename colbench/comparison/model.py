@@ -56,12 +56,13 @@ class Difference(Struct, frozen=True, kw_only=True):
     least_detectable: float | None
     """The smallest difference that a test on these tasks would detect with a power of 80%.
 
-    It assumes a two-sided test at 5% and the normal approximation. None for a single task.
+    It assumes a two-sided test at 5% and the normal approximation. None for a single task, or if all tasks have
+    the same difference, so that its variance is unknown.
     """
     tasks_needed: int | None
     """Number of tasks like these that would make the observed difference just detectable.
 
-    None for a single task, or if the difference is 0.
+    None as for `least_detectable`, or if the difference is 0.
     """
     trials_needed: int | None
     """Number of trials of each of these tasks that would make the observed difference just detectable.

@@ -110,10 +110,13 @@ def _significance(name: TestName, p: float) -> Significance:
 def _needs(
     total: float, clusters: Sequence[Sequence[float]], means: Sequence[float]
 ) -> tuple[float | None, int | None, int | None]:
-    """Return the least detectable difference, and the tasks and trials needed to detect the observed one."""
+    """Return the least detectable difference, and the tasks and trials needed to detect the observed one.
+
+    All are unknown (None) for a single task, or if all tasks have the same difference: its variance is then unknown.
+    """
     import numpy as np
 
-    if len(means) < 2:
+    if max(means) - min(means) <= ROUNDING:
         return None, None, None
     deviation = float(np.std(means, ddof=1))
     parts = variances(clusters)

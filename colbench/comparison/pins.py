@@ -1,8 +1,9 @@
-"""Recorded settings (pins) that runs must share to be compared, such as tasks, human and scorers. Agents may differ."""
+"""Recorded settings (pins) that runs must share to be compared, such as human and scorers; not agents and tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from string import ascii_uppercase
 
 from colbench.comparison.model import Mismatch
 from colbench.config import RunConfig, settings
@@ -15,7 +16,7 @@ from colbench.run_folder import flat_pins
 FREE = {"seed", "record_tokens", "tasks"}
 """Pinned settings, in addition to the agent's, that may differ because they do not change what is measured.
 
-`tasks` names the source; the tasks themselves are compared by their hash.
+`tasks` names the source; only tasks with the same ID and hash are compared.
 """
 UNKNOWN = "–"
 
@@ -45,7 +46,7 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     raise UserError(
         "\n".join(
             [
-                "the runs cannot be compared because they differ in more than the agent; --force "
+                "the runs cannot be compared because they differ in more than agent and tasks; --force "
                 "compares them anyway and lists the differences:",
                 *lines,
             ]
@@ -53,9 +54,12 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
     )
 
 
-def notes(runs: Sequence[Run], mode: str) -> list[str]:
-    """Return differences between comparable runs that readers should know about."""
-    found = []
+def notes(runs: Sequence[Run], mode: str, compared: int) -> list[str]:
+    """Return differences between comparable runs that readers should know about.
+
+    `compared`: the number of tasks that all runs have.
+    """
+    found = list(_other_tasks(runs, compared))
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:
@@ -76,6 +80,20 @@ def notes(runs: Sequence[Run], mode: str) -> list[str]:
     return found
 
 
+def _other_tasks(runs: Sequence[Run], compared: int) -> Iterator[str]:
+    """Yield how many tasks of each run are not compared, if the runs were made on different tasks."""
+    tasks = [run.record.tasks for run in runs]
+    if len({each.hash for each in tasks}) > 1 and any(each.count > compared for each in tasks):
+        left = (
+            f"{each.count - compared:,} of {name}"
+            for name, each in zip(ascii_uppercase, tasks, strict=False)
+        )
+        yield (
+            f"the runs have different tasks; compared: {count(compared, 'task')} with the same ID and content; "
+            f"left out: {', '.join(left)}"
+        )
+
+
 def _pins(run: Run, mode: str) -> dict[str, str]:
     """Return the properties that compared runs must share, by name."""
     record, known = run.record, settings()
@@ -86,8 +104,7 @@ def _pins(run: Run, mode: str) -> dict[str, str]:
         if name not in FREE and not (name in known and known[name].group == "agent")
     }
     rest = {name: each for name, each in record.pins.items() if name not in ("config", "agent")}
-    tasks = f"{count(record.tasks.count, 'task')}, hash {record.tasks.hash[:12]}"
-    return {"tasks": tasks, **flat_pins(shared), **flat_pins(rest), **_scorers(run, mode)}
+    return {**flat_pins(shared), **flat_pins(rest), **_scorers(run, mode)}
 
 
 def _scorers(run: Run, mode: str) -> dict[str, str]:

@@ -81,10 +81,16 @@ def in_words(measure: Measure, value: float) -> str:
 
 
 def with_information(domain: DomainComparison, pair: Pair) -> Iterator[tuple[Measure, Difference]]:
-    """Yield the measures of a pair with their differences, except measures that are always 0 in both runs."""
+    """Yield the measures of a pair with their differences.
+
+    Measures that are always 0 in both runs are left out, except the headline measure and the leading metric.
+    """
+    leading = (domain.headline, domain.value)
     for measure in domain.measures:
         found = pair.differences.get(measure.name)
-        if found and (found.mine or found.theirs or found.won or found.lost):
+        if found and (
+            measure.name in leading or found.mine or found.theirs or found.won or found.lost
+        ):
             yield measure, found
 
 
@@ -131,8 +137,11 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
     Empty for a single task, or if no dialogue can be compared.
     """
     found = pair.differences.get(domain.headline)
-    if found is None or found.least_detectable is None:
+    if found is None or found.tasks < 2:
         return ""
+    if found.least_detectable is None:
+        same = f"all {found.tasks:,} tasks have the same difference"
+        return f"The smallest detectable difference is unknown, because {same}."
     measure = domain.measure(domain.headline)
     least = in_words(measure, found.least_detectable).removeprefix("+")
     text = f"{count(found.tasks, 'task')} like these detect a difference of {least} in 4 of 5 cases"

@@ -104,6 +104,12 @@ class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
     waits: tuple[Wait, ...]
 
 
+class Replied(Struct, frozen=True, kw_only=True, tag="replied"):
+    """From a worker: the number of the agent's replies so far in its dialogues."""
+
+    total: int
+
+
 class Logged(Struct, frozen=True, kw_only=True, tag="logged"):
     """From a worker: a line for the log."""
 
@@ -128,7 +134,7 @@ class Over(Struct, frozen=True, kw_only=True, tag="over"):
 
 
 ToWorker = Start | Begin | Sharers | Give | NoMore
-FromWorker = Ready | Next | Ended | Finished | Waiting | Logged | Stopped | Over
+FromWorker = Ready | Next | Ended | Finished | Waiting | Replied | Logged | Stopped | Over
 
 
 def stopped(error: Exception, trace: str = "") -> Stopped:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from colbench import event_loop
 from colbench.agent_isolation import find_agent, isolate
-from colbench.cell_queue import Job, Stops
+from colbench.cell_queue import REPLIES_INTERVAL, Job, ReplyCount, Stops
 from colbench.cells import Cell
 from colbench.errors import ColBenchError
 from colbench.executors.local import LocalExecutor
@@ -37,6 +37,7 @@ from colbench.executors.messages import (
     NoMore,
     Over,
     Ready,
+    Replied,
     Sharers,
     Start,
     ToWorker,
@@ -97,7 +98,11 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
         current_servers().share(begin.sharers)
         source = RemoteQueue(link, start.tasks)
         reading = asyncio.create_task(source.read())
-        async with _ends_with(reading), waits_told(lambda waits: link.send(_waiting(waits))):
+        async with (
+            _ends_with(reading),
+            waits_told(lambda waits: link.send(_waiting(waits))),
+            event_loop.every(REPLIES_INTERVAL, source.tell_replies),
+        ):
             await executor.run(source)
         link.send(Over(learned=executor.learned))
         await reading  # keep the resources as long as the other workers of the run do
@@ -150,6 +155,7 @@ class RemoteQueue(Stops):
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
         super().__init__()
+        self.replies = ReplyCount()
         self._link = link
         self._tasks = tasks
         self._over = False
@@ -181,6 +187,10 @@ class RemoteQueue(Stops):
     def finished(self, rollout: Rollout) -> None:
         """Send a finished rollout to the run."""
         self._link.send(Finished(rollout=rollout))
+
+    def tell_replies(self) -> None:
+        """Send the number of the agent's replies so far."""
+        self._link.send(Replied(total=self.replies.total))
 
     def stop(self, error: ColBenchError) -> None:
         """Report that the run must stop, and stop the dialogues here."""

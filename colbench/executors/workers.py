@@ -24,6 +24,7 @@ from colbench.executors.messages import (
     NoMore,
     Over,
     Ready,
+    Replied,
     Sharers,
     Start,
     Stopped,
@@ -139,6 +140,8 @@ class Worker:
                 queue.finished(rollout)
             case Waiting(waits=waits):
                 current_servers().waits_elsewhere[self] = waits
+            case Replied(total=total):
+                queue.replies.elsewhere[self] = total
             case Stopped():
                 queue.stop(error_of(message))
             case Logged():

@@ -38,17 +38,17 @@ def parse_spec(spec: str) -> tuple[str, tuple[str, ...]]:
     model, at, address = _split(spec)
     if not model:
         raise UserError(
-            f"`{spec}` does not name a model; write MODEL or MODEL@URL, as in gpt-4o or "
+            f"`{spec}` does not name a model; put its name first, as in gpt-4o or "
             "llama@http://host:8000/v1"
         )
     if model.endswith("@"):
-        raise UserError(f"`{spec}` has no URL after the `@`; write {model}http://host:port/v1")
+        raise UserError(f"`{spec}` has no URL after the `@`; add one, such as http://host:8000/v1")
     if not at:
         return model, (_default_url(),)
     urls = tuple(url.strip().rstrip("/") for url in address.split(","))
     for url in urls:
         if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
-            raise UserError(f"`{url}` in `{spec}` is not a URL; write {model}@{_suggest(address)}")
+            raise UserError(f"`{url}` in `{spec}` is not a URL; write {_suggest(url)}")
     return model, urls
 
 
@@ -88,8 +88,9 @@ def _split(spec: str) -> tuple[str, bool, str]:
 
 
 def _suggest(address: str) -> str:
-    urls = (url.strip() for url in address.split(","))
-    return ",".join(url if "://" in url else f"http://{url}" for url in urls)
+    """Return the URL that an address without `http://` or `https://` most likely means."""
+    url = "http://" + address.rpartition("://")[2]
+    return url if urlsplit(url).path else f"{url}/v1"
 
 
 def _default_url() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from colbench.errors import UserError
@@ -24,11 +25,15 @@ from colbench.models.transports import (
 TRIES = 3
 """Number of attempts until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Time limit in seconds for an answer to GET /models."""
+"""Time limit in seconds for an answer to GET /models. It is longer than `CONNECT_TIMEOUT`."""
 REFUSED = {400, 401, 403}
 """Status codes with which servers refuse a key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
 AZURE = "azure"
+
+
+class BusyError(ConnectionError):
+    """The server accepted the connection, but did not answer in time."""
 
 
 class Connection:
@@ -41,6 +46,7 @@ class Connection:
         self._key = key
         self._client = client
         self._azure = azure
+        self._look_timeout = LOOK_TIMEOUT
         self._transport: Transport | None = None
         self._server: Server | None = None
 
@@ -61,6 +67,7 @@ class Connection:
     def open(self, *, timeout: float, concurrency: int) -> None:
         """Make the transport; nothing is sent."""
         self._transport = self._make(self.url, timeout)
+        self._look_timeout = min(timeout, LOOK_TIMEOUT)
         self._server = current_servers().join(self.url or AZURE, concurrency)
 
     async def close(self) -> None:
@@ -83,7 +90,7 @@ class Connection:
         if answer.status in REFUSED:
             raise mistake(f"{self.url}/models", answer)
         if answer.status in {404, 405} and not self.url.endswith("/v1"):
-            await self._look_for_v1(model)
+            await self._look_for_v1()
         names = listed_models(answer.content) if answer.status == 200 else []
         if names and not any(model == name or fnmatchcase(model, name) for name in names):
             shown = ", ".join(names[:LISTED_MODELS]) + (" …" if len(names) > LISTED_MODELS else "")
@@ -91,18 +98,18 @@ class Connection:
 
     async def probe(self) -> None:
         """Raise ConnectionError unless the server sends any response."""
-        await _look(self.transport)
+        await self._look()
 
     async def _listing(self) -> Answer:
         """Return the response to GET /models.
 
-        Wait for a server that is still loading, but not for one that is absent.
+        Wait for a server that is loading or busy, but not for one that is absent.
         """
         start, tries = time.monotonic(), 0
         while True:
             tries += 1
             try:
-                answer = await _look(self.transport)
+                answer = await self._look_patiently()
             except ConnectionError as cause:
                 if tries == TRIES:
                     raise UserError(
@@ -115,18 +122,38 @@ class Connection:
             with self.server.backing_off(words(answer)):
                 await asyncio.sleep(backoff(tries, retry_after(answer.headers)))
 
-    async def _look_for_v1(self, model: str) -> None:
+    async def _look_patiently(self) -> Answer:
+        """Return the response to GET /models; wait for a server that accepts connections but does not answer."""
+        end = time.monotonic() + self.server.patience
+        try:
+            return await self._look()
+        except BusyError as cause:
+            reason = str(cause)
+        with self.server.backing_off(reason):
+            while time.monotonic() < end:
+                with suppress(BusyError):
+                    return await self._look()
+        raise UserError(
+            f"{self.url}: connected, but no answer within {self.server.patience:g} s "
+            "(--endpoint-patience); if the server is busy, wait and repeat the command; otherwise, "
+            "check the URL"
+        )
+
+    async def _look(self) -> Answer:
+        return await _look(self.transport, self._look_timeout)
+
+    async def _look_for_v1(self) -> None:
         """Raise UserError if the server's API is under /v1 but the URL lacks it."""
         url = f"{self.url}/v1"
         other = self._make(url, LOOK_TIMEOUT)
         try:
-            answer = await _look(other)
+            answer = await _look(other, LOOK_TIMEOUT)
         except ConnectionError:
             return
         finally:
             await other.close()
         if answer.status == 200 and listed_models(answer.content):
-            raise UserError(f"{self.url} is not the API; the API is under /v1: write {model}@{url}")
+            raise UserError(f"{self.url} is not the API, which is under /v1; write {url}")
 
     def _make(self, url: str, timeout: float) -> Transport:
         if self._azure:
@@ -136,14 +163,16 @@ class Connection:
         return openai_transport(url, self._key, timeout)
 
 
-async def _look(transport: Transport) -> Answer:
-    """Return the response to GET /models. Raises ConnectionError if there is none."""
+async def _look(transport: Transport, limit: float) -> Answer:
+    """Return the response to GET /models. Raises ConnectionError if there is none within `limit` seconds."""
     try:
-        async with asyncio.timeout(LOOK_TIMEOUT):
+        async with asyncio.timeout(limit):
             return await transport.get("/models")
     except UnreachableError:
         raise
     except TimeoutError as cause:
-        raise ConnectionError(f"no answer within {LOOK_TIMEOUT:g} s") from cause
+        raise BusyError(
+            f"connected, but no answer within {limit:g} s; the server may be busy"
+        ) from cause
     except BrokenError as cause:
         raise ConnectionError(str(cause)) from cause

@@ -81,7 +81,7 @@ def mistake(url: str, answer: Answer) -> UserError:
         )
     if answer.status == 400:
         return UserError(f"{url} rejects the request, perhaps because of the API key ({said})")
-    hint = "" if "/v1/" in url else "; if the server's API is under /v1, write MODEL@URL/v1"
+    hint = "" if "/v1/" in url else "; if the server's API is under /v1, add /v1 to the URL"
     return UserError(f"{url} does not exist, or does not have the model{hint} ({said})")
 
 

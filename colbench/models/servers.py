@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from itertools import chain
 from weakref import WeakKeyDictionary
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from colbench.errors import EndpointError
+from colbench.event_loop import every
 from colbench.models.limits import AdaptiveLimit
 from colbench.numbers import count
 
@@ -207,21 +208,15 @@ def current_servers() -> Servers:
     return _BY_LOOP.setdefault(asyncio.get_running_loop(), Servers())
 
 
-@asynccontextmanager
-async def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AsyncIterator[None]:
+def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
     """Call `tell` with the current waits whenever the waits for the servers of this event loop change."""
+    told: list[Wait] = []
 
-    async def watch() -> None:
-        told: list[Wait] = []
-        while True:
-            await asyncio.sleep(WAIT_INTERVAL)
-            waits = current_servers().waits()
-            if waits != told:
-                told = waits
-                tell(waits)
+    def look() -> None:
+        nonlocal told
+        waits = current_servers().waits()
+        if waits != told:
+            told = waits
+            tell(waits)
 
-    task = asyncio.create_task(watch())
-    try:
-        yield
-    finally:
-        task.cancel()
+    return every(WAIT_INTERVAL, look)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import openai
 
 Client = Literal["openai", "aiohttp"]
-CONNECT_TIMEOUT = 30.0
+CONNECT_TIMEOUT = 15.0
+"""Time limit in seconds for making a connection."""
 MAX_BODY = 64 * 2**20
 """Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
@@ -179,13 +180,14 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
     """Return the transport to a server that speaks OpenAI's protocol. Raises UserError if the URL is malformed."""
     import openai
 
+    limits = openai.Timeout(timeout, connect=CONNECT_TIMEOUT)
     try:
         client = openai.AsyncOpenAI(
             base_url=base_url,
             api_key=key or "none",
             max_retries=0,
-            timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout),
+            timeout=limits,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits),
         )
     except Exception as cause:
         if "URL" in type(cause).__name__:
@@ -209,13 +211,14 @@ def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> Op
             "or set the environment "
             "variable AZURE_OPENAI_ENDPOINT"
         )
+    limits = openai.Timeout(timeout, connect=CONNECT_TIMEOUT)
     try:
         client = openai.AsyncAzureOpenAI(
             azure_endpoint=address,
             api_key=key,
             max_retries=0,
-            timeout=timeout,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=timeout),
+            timeout=limits,
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=limits),
         )
     except (openai.OpenAIError, ValueError) as cause:
         raise UserError(f"azure: {cause}") from cause
@@ -246,4 +249,4 @@ def _reason(error: BaseException) -> str:
 
 
 def _no_address(url: str) -> UserError:
-    return UserError(f"`{url}` is not a URL; write MODEL@http://host:port/v1")
+    return UserError(f"`{url}` is not a URL; write http://host:port/v1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.asking.measures import FOLLOWED, MEASURES, Measure, followed_shares
@@ -11,7 +11,14 @@ from colbench.domain import Metric
 from colbench.report.baseline import Baseline
 from colbench.report.cells import Cells, success, value
 from colbench.report.dialogue_stats import NEVER, DialogueStats, Judged
-from colbench.report.model import AskingReport, DecisionReport, FailedReport, FollowedReport
+from colbench.report.dialogues import REASONS
+from colbench.report.model import (
+    AskingReport,
+    DecisionReport,
+    FailedReport,
+    FollowedReport,
+    Reason,
+)
 from colbench.rollout import Asking
 from colbench.stats import Interval, mean, mean_interval
 from colbench.task import Task
@@ -170,7 +177,21 @@ def failed_report(cells: Cells, mode: str) -> FailedReport:
         classes=_ordered(classes),
         families={name: _ordered(by_family[name]) for name in sorted(by_family) if name},
         scored={name: scored[name] for name in sorted(scored) if name},
+        errors=tuple(_errors(cells.dialogues, mode)),
     )
+
+
+def _errors(dialogues: Sequence[DialogueStats], mode: str) -> Iterator[Reason]:
+    """Yield the most frequent types of error of the answers that crashed, each with its most frequent error."""
+    types: Counter[str] = Counter()
+    errors: Counter[str] = Counter(each.errors[mode] for each in dialogues if mode in each.errors)
+    examples: dict[str, str] = {}
+    for error, number in errors.most_common():
+        name = error.partition(":")[0]
+        types[name] += number
+        examples.setdefault(name, error)
+    for name, number in types.most_common(REASONS):
+        yield Reason(reason=examples[name], count=number)
 
 
 def _ordered(counts: Mapping[str, int]) -> dict[str, int]:

@@ -19,7 +19,16 @@ from colbench.numbers import (
     percent_range,
     short,
 )
-from colbench.report.facts import Fact, differs, further_metrics, leads_with_fallback, share
+from colbench.report.facts import (
+    Fact,
+    differs,
+    frequent_error,
+    further_metrics,
+    leads_with_fallback,
+    nothing_scored,
+    rarely_asked,
+    share,
+)
 from colbench.report.model import AskingReport, DomainReport
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
@@ -80,6 +89,9 @@ def _cut(text: str, width: int = LABEL) -> str:
 
 
 def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    if not report.scored:
+        yield nothing_scored(report)
+        return
     ceiling = report.ceiling
     if domain.success and report.success_rate:
         yield _with_ceiling(
@@ -137,7 +149,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
 
 
 def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
-    rare = [row for row in asking.decisions if row.asked < row.hidden] if asking else []
+    rare = rarely_asked(asking)
     if rare and asking and asking.metrics["questions"].mean:
         names = (f"{r.family} {r.decision} {r.asked} of {r.hidden}" for r in rare[:RAREST])
         note = ", ".join(names)
@@ -159,8 +171,9 @@ def _failed(report: DomainReport) -> Iterator[Fact]:
         ordered = sorted(classes.items(), key=lambda item: -item[1])
         note = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in ordered)
         yield Fact(label="failed", value=f"{sum(classes.values()):,}", note=note)
+    yield from frequent_error(report)
     if report.unscored:
-        note = f"of {count(report.cells, 'dialogue')}; run the same command again"
+        note = f"of {count(report.cells, 'dialogue')}"
         yield Fact(label="unscored", value=f"{report.unscored:,}", note=note)
     for boundary, failures in report.failures.items():
         reason = failures.reasons[0].reason

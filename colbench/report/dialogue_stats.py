@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from colbench.asking.failure_class import FailureClass, failure_class
+from colbench.asking.failure_class import FailureClass, crash_error, failure_class
 from colbench.domain import Metric
 from colbench.messages import Delivery, Usage, split_thoughts
 from colbench.registry import get_domain
@@ -27,6 +27,8 @@ from colbench.task import Task
 T = TypeVar("T", bound=Hashable)
 TEXTS = ("scorer", "outcome", "note", "environment")
 """Fields of a verdict with values that many verdicts share."""
+LONGEST_ERROR = 120
+"""Maximum number of characters kept of an answer's error."""
 NO_FLOORS: dict[str, dict[str, float]] = {}
 """The empty mapping shared by all verdicts that are kept without floors."""
 NEVER = 1 << 30
@@ -91,6 +93,8 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     ended_by: str
     failed_as: dict[str, FailureClass | None]
     """Class of the failed dialogue by scoring mode."""
+    errors: dict[str, str]
+    """The most frequent error of an answer that crashed, by scoring mode."""
     turns: int
     questions: int
     """Turns that the human replied to."""
@@ -192,6 +196,7 @@ class Measurer:
             failure=rollout.failure and self._same("failure", rollout.failure),
             ended_by=self._same("end", rollout.ended_by),
             failed_as=self._failed_as(rollout),
+            errors=self._errors(rollout),
             turns=len(turns),
             questions=len(human),
             turns_scored=any(score is not None for score in scored),
@@ -257,6 +262,15 @@ class Measurer:
         found = {mode: failure_class(rollout, mode) for mode in rollout.scores}
         known: dict[str, FailureClass | None]
         known = self._known["failed"].setdefault(tuple(found.items()), found)
+        return known
+
+    def _errors(self, rollout: Rollout) -> dict[str, str]:
+        found = {
+            mode: crash_error(score)[:LONGEST_ERROR]
+            for mode, score in rollout.scores.items()
+            if not rollout.agent_failed and failure_class(rollout, mode) == "crashed"
+        }
+        known: dict[str, str] = self._known["errors"].setdefault(tuple(found.items()), found)
         return known
 
     def _role(self, replies: Sequence[Reply]) -> RoleStats:

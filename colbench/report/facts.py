@@ -25,6 +25,7 @@ from colbench.numbers import (
 )
 from colbench.report.model import (
     AskingReport,
+    DecisionReport,
     DomainReport,
     FollowedReport,
     LeakShare,
@@ -45,6 +46,8 @@ CLASS_NOTES = {
 }
 RAREST = 5
 """Number of rarely asked decisions to name."""
+FEW_DIALOGUES = 5
+"""Minimum number of dialogues that must have hidden a decision for the report to say how often it was asked for."""
 FEW_TASKS = 30
 """Number of tasks below which a percentile bootstrap interval is too narrow; the report then says so."""
 
@@ -129,7 +132,16 @@ def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]
     return {name: mean for name, mean in report.metrics.items() if name not in shown}
 
 
+def nothing_scored(report: DomainReport) -> Fact:
+    """Return the fact that a run has no score yet."""
+    begun = "" if report.missing < report.cells else "; no dialogue is finished yet"
+    return Fact(label="scored", value="0", note=f"of {count(report.cells, 'dialogue')}{begun}")
+
+
 def _scores(domain: Domain, report: DomainReport) -> Iterator[Fact]:
+    if not report.scored:
+        yield nothing_scored(report)
+        return
     yield from _rates(domain, report.lead, report)
     if leads_with_fallback(domain, report):
         yield Fact(label=domain.primary.label, value=NOTHING, note=domain.primary.lacking)
@@ -317,15 +329,46 @@ def _failed(report: DomainReport) -> Iterator[Fact]:
     if report.failed is None:
         return
     for name, dialogues in report.failed.classes.items():
-        yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=CLASS_NOTES[name])
-    rare = (
-        [row for row in report.asking.decisions if row.asked < row.hidden] if report.asking else []
-    )
-    if rare:
+        note = class_note(report, name)
+        yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=note)
+    yield from frequent_error(report)
+    if rare := rarely_asked(report.asking):
         named = [
             f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
         ]
         yield Fact(label="rarely asked", value="", note=", ".join(named))
+
+
+def class_note(report: DomainReport, name: str) -> str:
+    """Return the meaning of a failure class; that of crashed dialogues has the number of each kind."""
+    if name != "crashed":
+        return CLASS_NOTES[name]
+    answers = crashed_answers(report)
+    failed = report.failed.classes[name] - answers if report.failed else 0
+    return f"the agent failed ({failed:,}), or its answer did not run on any test ({answers:,})"
+
+
+def crashed_answers(report: DomainReport) -> int:
+    """Return the number of answers that crashed, without the failures of the agent itself."""
+    agent = report.failures.get("agent")
+    crashed = report.failed.classes.get("crashed", 0) if report.failed else 0
+    return crashed - (agent.count if agent else 0)
+
+
+def frequent_error(report: DomainReport) -> Iterator[Fact]:
+    """Yield the most frequent error of the answers that crashed."""
+    for error in report.failed.errors[:1] if report.failed else ():
+        note = f"of {count(crashed_answers(report), 'crashed answer')}, such as {error.reason}"
+        yield Fact(label="most frequent error", value=f"{error.count:,}", note=note)
+
+
+def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
+    """Return the decisions that some dialogue did not ask for, the least asked first, if enough dialogues hid them."""
+    return [
+        row
+        for row in (asking.decisions if asking else ())
+        if row.asked < row.hidden and row.hidden >= FEW_DIALOGUES
+    ]
 
 
 def _replies(report: DomainReport) -> Iterator[Fact]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from colbench.asking.measures import FOLLOWED
 from colbench.numbers import count, percent
-from colbench.report.facts import CLASS_NOTES
+from colbench.report.facts import CLASS_NOTES, class_note, frequent_error, rarely_asked
 from colbench.report.model import DecisionReport, DomainReport, FailedReport, FollowedReport
 from colbench.task import Task
 from colbench.web.charts import stacked_bar
@@ -59,6 +59,8 @@ class FailureView(Struct, frozen=True, kw_only=True):
     classes: Sequence[ClassLine]
     families: Sequence[FamilyLine]
     decisions: Sequence[DecisionLine]
+    errors: Sequence[str]
+    """The most frequent error of the answers that crashed, if any did."""
     first: int = FIRST
 
 
@@ -85,12 +87,16 @@ def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | N
         bar=stacked_bar(", ".join(f"{name} {n:,}" for name, n in parts if n), parts),
         classes=[
             ClassLine(
-                name=name, dialogues=n, share=percent(n / report.scored), meaning=CLASS_NOTES[name]
+                name=name,
+                dialogues=n,
+                share=percent(n / report.scored),
+                meaning=class_note(report, name),
             )
             for name, n in sorted(failed.classes.items(), key=lambda item: -item[1])
         ],
         families=list(_families(failed)),
         decisions=decisions,
+        errors=[f"{error.label}: {error.value} {error.note}" for error in frequent_error(report)],
     )
 
 
@@ -122,16 +128,15 @@ def _families(failed: FailedReport) -> Iterator[FamilyLine]:
 def _decisions(report: DomainReport, tasks: Sequence[Task]) -> Iterator[DecisionLine]:
     """Yield the decisions that at least one dialogue did not ask for, the least asked first."""
     questions = _questions(tasks)
-    for row in report.asking.decisions if report.asking else ():
-        if row.asked < row.hidden:
-            yield DecisionLine(
-                family=row.family,
-                name=row.decision.replace("_", " "),
-                question=questions.get((row.family, row.decision), ""),
-                asked=row.asked,
-                hidden=row.hidden,
-                became=_became(row),
-            )
+    for row in rarely_asked(report.asking):
+        yield DecisionLine(
+            family=row.family,
+            name=row.decision.replace("_", " "),
+            question=questions.get((row.family, row.decision), ""),
+            asked=row.asked,
+            hidden=row.hidden,
+            became=_became(row),
+        )
 
 
 def _became(row: DecisionReport) -> str:

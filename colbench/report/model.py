@@ -215,6 +215,9 @@ class FailedReport(Struct, frozen=True, kw_only=True):
     """Counts by family and class."""
     scored: dict[str, int] = {}
     """Number of scored dialogues by family, including successful ones."""
+    errors: tuple[Reason, ...] = ()
+    """The crashed answers by the type of their error, each with the most frequent such error; the most frequent
+    type first."""
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):

@@ -70,7 +70,7 @@ def _mode_rows(report: DomainReport) -> Iterator[Row]:
     for mode, found in shown_modes(report).items():
         leads = mode == report.mode and differs(report)
         yield Row(f"{mode} (leading)" if leads else mode, _rates(found, f"{found.scored:,}"))
-        if zero := found.unscored_as_zero:
+        if found.scored and (zero := found.unscored_as_zero):
             yield Row(f"{mode}, unscored as 0", _rates(zero, f"{found.scored + found.unscored:,}"))
     if (delta := report.delta) and differs(report):
         differing = Cell(f"{delta.differing:,} of {delta.cells:,} differ")
@@ -128,7 +128,7 @@ def _value_rows(domain: Domain, report: DomainReport) -> Iterator[Row]:
     lead = sentence(metric_label(domain, report.lead))
     rest = [EMPTY] * len(report.floors)
     zeros = [found.unscored_as_zero for found in shown_modes(report).values()]
-    if any(zeros):
+    if report.scored and any(zeros):
         means = [_mean(zero.value) if zero else EMPTY for zero in zeros]
         yield Row(f"{lead}, unscored as 0", (*means, *rest))
     if (delta := report.delta) and differs(report):

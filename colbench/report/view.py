@@ -25,6 +25,7 @@ from colbench.report.facts import (
     differs,
     grid_size,
     leads_with_fallback,
+    nothing_scored,
     sections,
 )
 from colbench.report.failure_view import FailureView, FollowedView, failure_view, followed_view
@@ -214,6 +215,10 @@ def _leading(domain: Domain, report: DomainReport) -> Iterator[tuple[Metric, Int
 
 def _notes(domain: Domain, report: DomainReport) -> Iterator[tuple[str, str]]:
     """Yield the remarks of the verdicts, each as a heading and its text."""
+    if not report.scored:
+        nothing = nothing_scored(report)
+        yield sentence(nothing.label), f"{nothing.value} {nothing.note}"
+        return
     if leads_with_fallback(domain, report):
         yield f"No {domain.primary.label}", domain.primary.lacking
     for each in report.notes if report.outcomes else ():

@@ -41,10 +41,17 @@ def warnings(
         domain = get_domain(name)
         if found.mode != config.scoring:
             yield _other_mode(domain, found, config.scoring)
-        yield from _below_floors(domain, found, config.tasks)
+        if _has_answers(found):
+            yield from _below_floors(domain, found, config.tasks)
         yield from _replies(found)
         if record.environments.get(name):
             yield from _other_tools(cells[name].dialogues, played)
+
+
+def _has_answers(found: DomainReport) -> bool:
+    """Return True if the agent did not fail in every scored dialogue."""
+    failed = found.failures.get("agent")
+    return failed is None or failed.count < found.scored
 
 
 def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, log10
+from math import ceil, floor, log10
 
 from msgspec import Struct
 
@@ -81,8 +81,9 @@ def share_ticks(plot: Plot) -> list[Tick]:
 
 
 def amount_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of an x axis of amounts: its two ends and its quarters."""
-    amounts = (plot.last * part / 4 for part in range(5))
+    """Return the ticks of an x axis of amounts that ends at a `round_ceiling`."""
+    step = _step(plot.last)
+    amounts = (step * n for n in range(round(plot.last / step) + 1))
     return [(plot.x(amount), short_amount(amount)) for amount in amounts]
 
 
@@ -92,11 +93,15 @@ def turn_ticks(plot: Plot, turns: int) -> list[Tick]:
 
 
 def round_ceiling(most: float) -> float:
-    """Return a number that is not below `most` and whose quarters are round; 1 if `most` is 0 or less."""
-    if most <= 0:
-        return 1.0
-    size = 10.0 ** (ceil(log10(most)) - 1)
-    return next(size * n for n in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 8, 12) if size * n >= most * 0.999)
+    """Return the end of an axis up to `most`: a multiple of the distance of its ticks; 1 if `most` is 0 or less."""
+    return _step(most) * ceil(most / _step(most) - 0.001) if most > 0 else 1.0
+
+
+def _step(most: float) -> float:
+    """Return a round distance of ticks that needs at most 5 steps up to `most`; it is whole from 1, as counts are."""
+    size = 10.0 ** floor(log10(most / 5))
+    step = next(size * n for n in (1, 2, 5, 10) if size * n * 5 >= most * 0.999)
+    return max(step, 1.0) if most >= 1 else step
 
 
 def short_amount(value: float) -> str:

@@ -14,9 +14,11 @@ from colbench.asking.failure_class import failure_class
 from colbench.asking.opening import opening
 from colbench.cli import main
 from colbench.errors import Boundary, UserError
+from colbench.registry import get_domain
 from colbench.report.asking import followed_report
 from colbench.report.cells import Cells
 from colbench.report.dialogue_stats import Measurer
+from colbench.report.facts import FEW_DIALOGUES, rarely_asked, sections
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Followed, Rollout, Turn
 from colbench.score import Check, Score
@@ -286,6 +288,23 @@ def test_the_report_counts_by_class_family_and_decision(runs):
     assert sum(row.hidden for row in decisions) == hidden
     told = sum(rollout.asking.told for rollout in runs["demonstrator"].rollouts)
     assert sum(row.told for row in decisions) == told
+
+
+def test_a_decision_that_few_dialogues_hid_is_not_called_rarely_asked(runs):
+    found = runs["demonstrator"].report.domains["backend"].asking
+    row = replace(found.decisions[0], asked=0, hidden=FEW_DIALOGUES)
+    few = replace(row, hidden=FEW_DIALOGUES - 1)
+    always = replace(row, asked=FEW_DIALOGUES)
+    assert rarely_asked(replace(found, decisions=(few, row, always))) == [row]
+
+
+def test_the_measure_of_decisions_is_not_named_like_the_class_of_dialogues(runs):
+    """A dialogue is `guessed` if the agent answered too early; the measure counts decisions that it got right."""
+    report = runs["demonstrator"].report.domains["backend"]
+    (asking,) = (each for each in sections(get_domain("backend"), report) if each.title == "Asking")
+    labels = [fact.label for fact in asking.facts]
+    assert "decisions guessed right" in labels
+    assert "guessed decisions" not in labels
 
 
 def test_runs_from_before_the_asking_was_stored_have_it_derived(runs, tmp_path):

@@ -118,4 +118,5 @@ def test_without_playwright_it_is_said_what_to_install(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(packages)],
         env={"PATH": os.defpath}, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert "Playwright, which is not installed: pip install 'colbench[frontend]'" in done.stderr
+    install = "`pip install 'colbench[frontend]' && playwright install chromium`"
+    assert f"Playwright, which is not installed: {install}" in done.stderr

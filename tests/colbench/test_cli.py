@@ -151,7 +151,7 @@ def test_an_answer_that_is_no_function_scores_zero_and_is_no_failure(here, capsy
 def test_an_agent_that_crashes_scores_zero_and_is_not_tried_again(here, capsys):
     for _ in range(2):
         assert main(["eval", "--agent", "mine.py:Crashes", "--limit", "2", "--out", "out"]) == 1
-        assert "(2) failed with an exception raised by the agent: ValueError: boom (mine.py:" in (
+        assert "(2) failed in the agent's own code: ValueError: boom (mine.py:" in (
             capsys.readouterr().err
         )
     assert Path("out/rollouts.jsonl").read_bytes().count(b"\n") == 2
@@ -324,6 +324,7 @@ def test_a_torn_last_line_is_redone(here, capsys):
     ("argv", "message"),
     [
         (["eval", "--agent", "nobody"], "--agent nobody: unknown; installed are"),
+        (["eval", "--agent", "gpt-4o"], "for a model, write openai:MODEL or vllm:MODEL"),
         (["eval", "--agent", "mine.py:Nobody"], "mine.py has no `Nobody`"),
         (["eval", "--tasks", "none.jsonl"], "--tasks none.jsonl: neither a file"),
         (["eval", "--tasks", "bundled:nothing"], "nothing"),
@@ -380,7 +381,7 @@ def test_view_prints_what_was_said_the_answer_and_the_verdict(here, capsys):
     assert all(" ".join(turn.said.split()) in printed for turn in rollout.turns)
     assert rollout.turns[0].human in printed
     assert rollout.answer.splitlines()[0] in printed
-    assert "default: tests passed 100%" in printed
+    assert "default, official: tests passed 100%" in printed
 
 
 def test_tasks_are_listed_and_shown(here, capsys):
@@ -428,7 +429,8 @@ def test_doctor_names_the_sandbox_that_runs_use_and_every_domain(capsys):
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
     assert "runs use T" in printed
-    assert all(f"ok  domain {name}" in printed for name in domain_names())
+    assert "ok  domain backend" in printed
+    assert all(f"  domain {name}" in printed for name in domain_names())
     assert main(["doctor", "--json"]) == 0
     found = {each["what"]: each for each in json.loads(capsys.readouterr().out)}
     assert found["sandbox"]["works"] is True
@@ -481,6 +483,7 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
+    assert re.search("-- domain frontend .*; still needs .*browser, CLIP weights", printed)
     assert "-- CLIP weights not found; needed for the cosine" in printed
     assert "or pass it with --clip-weights" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"
@@ -523,7 +526,9 @@ def test_the_rate_of_dialogues_is_shown_after_some_seconds():
     tally = Tally(RunConfig(), 2)
     assert "/min" not in tally.text()
     tally.start -= 60
-    assert "0/min" in tally.text()
+    assert "/min" not in tally.text()
+    tally.fresh = 3
+    assert "3/min" in tally.text()
 
 
 @pytest.mark.weekly

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from colbench.cli import main
@@ -31,3 +33,32 @@ def test_a_misspelled_command_or_flag_is_an_error_that_names_the_likely_one(line
         main(line.split())
     assert stopped.value.code == 2
     assert f"did you mean `{meant}`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "report runs/min",
+            "runs/min is not a run folder: it does not exist; did you mean `runs/mine`?",
+        ),
+        ("report runs/other", "runs/other is not a run folder: it does not exist\n"),
+        ("report nowhere/min", "nowhere/min is not a run folder: it does not exist\n"),
+        ("report runs/notes", "runs/notes is not a run folder: run.json cannot be read"),
+        (
+            "eval --agent my_agnt.py:MyAgent",
+            "my_agnt.py does not exist; did you mean `my_agent.py`?",
+        ),
+        ("eval --agent my_agent.py:MyAgnt", "my_agent.py has no `MyAgnt`; did you mean `MyAgent`?"),
+    ],
+)
+def test_a_misspelled_path_or_attribute_is_an_error_that_names_the_likely_one(
+    line, said, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "notes"):
+        Path("runs", name).mkdir(parents=True)
+    Path("runs/mine/run.json").touch()
+    Path("my_agent.py").write_text("class MyAgent: ...\n")
+    assert main(line.split()) == 2
+    assert said in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Dialogues that are taken up again by reason, and agents whose own code always raises."""
+"""Dialogues that are taken up again by reason, and agents whose own code never works."""
 
 from __future__ import annotations
 
@@ -89,11 +89,20 @@ def test_an_unknown_reason_is_refused_with_those_that_exist():
             read_reasons(wrong)
 
 
+@pytest.mark.parametrize("kind", ["reply", "malformed"])
+def test_an_agent_that_never_gives_a_message_is_broken(kind):
+    silent = rollout(failure("agent", "reply() returned NoneType; it must return", kind))
+    said = broken_agent([silent, silent])
+    assert "(2) failed in the agent's own code: reply() returned NoneType" in said
+    assert "add --retry-failed agent" in said
+    assert broken_agent([silent, rollout()]) == ""
+
+
 def test_only_an_agent_that_raised_in_every_dialogue_that_counts_is_broken():
     raised = rollout(failure("agent", "ValueError: boom (a.py:3)", "exception"))
     late = rollout(failure("agent", "no answer in time", "timeout"))
     lost = rollout(failure("endpoint", "gone", "connection"))
-    assert "so far (2) failed with an exception raised by the agent: ValueError: boom (a.py:3)" in (
+    assert "so far (2) failed in the agent's own code: ValueError: boom (a.py:3)" in (
         broken_agent([raised, lost, raised])
     )
     for others in ([], [lost], [raised, late], [raised, rollout()]):
@@ -142,9 +151,7 @@ def test_only_what_matches_is_run_again_and_the_lines_of_before_stay(tmp_path):
 
 def test_an_agent_that_always_raises_stops_a_run_of_the_library(tmp_path):
     agent = Flaky(raises=range(100))
-    with pytest.raises(
-        AgentError, match=r"\(10\) failed with an exception raised by the agent: ValueError"
-    ):
+    with pytest.raises(AgentError, match=r"\(10\) failed in the agent's own code: ValueError"):
         colbench.evaluate(agent=agent, tasks="bundled:backend", limit=30, concurrency=1)
     assert agent.replies < 13
 

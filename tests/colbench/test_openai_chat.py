@@ -247,6 +247,28 @@ async def test_nobody_listening_is_the_users_mistake_with_url_and_tries(client):
             pass
 
 
+async def test_a_busy_server_is_waited_for_at_the_start(client):
+    async with ScriptedServer(echo, models=Fault(sent="drip")) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client, timeout=0.5)
+        opening = asyncio.create_task(chat.__aenter__())
+        await asyncio.sleep(3.3)
+        (wait,) = current_servers().waits()
+        server.models = None
+        await opening
+        await chat.__aexit__()
+    assert "connected, but no answer within 0.5 s; the server may be busy" in str(wait)
+
+
+async def test_a_server_that_stays_busy_is_given_up_after_patience(client, impatient):
+    said = (
+        r"/v1: connected, but no answer within 0.1 s \(--endpoint-patience\); if the server is busy"
+    )
+    async with ScriptedServer(echo, models=Fault(sent="drip")) as server:
+        with pytest.raises(UserError, match=said):
+            async with OpenAIChat(f"scripted@{server.base_url}", client=client, timeout=0.5):
+                pass
+
+
 async def test_a_server_that_goes_away_is_waited_for_and_uses_up_no_try(client):
     async with ScriptedServer(echo) as server:
         port = server.port
@@ -324,7 +346,9 @@ async def test_a_server_that_loads_its_model_is_waited_for(client):
 async def test_a_forgotten_v1_is_named(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
-        with pytest.raises(UserError, match=f"the API is under /v1: write scripted@{root}/v1"):
+        with pytest.raises(
+            UserError, match=f"is not the API, which is under /v1; write {root}/v1$"
+        ):
             async with OpenAIChat(f"scripted@{root}", client=client):
                 pass
 
@@ -527,17 +551,18 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
     assert parse_spec("model@main")[0] == "model@main"
     with pytest.raises(UserError, match="does not name a model"):
         parse_spec("@http://h:1/v1")
-    with pytest.raises(UserError, match="has no URL after the `@`; write m@http://"):
+    with pytest.raises(UserError, match="has no URL after the `@`; add one, such as http://"):
         parse_spec("m@")
 
 
 @pytest.mark.parametrize(
     ("spec", "suggestion"),
     [
-        ("tiny@localhost:8000/v1", "tiny@http://localhost:8000/v1"),
-        ("tiny@localhost", "tiny@http://localhost"),
-        ("tiny@example.com/v1", "tiny@http://example.com/v1"),
-        ("tiny@http://a:1,b:2", "tiny@http://a:1,http://b:2"),
+        ("tiny@localhost:8000/v1", "http://localhost:8000/v1"),
+        ("tiny@localhost:8000", "http://localhost:8000/v1"),
+        ("tiny@localhost", "http://localhost/v1"),
+        ("tiny@example.com/api", "http://example.com/api"),
+        ("tiny@http://a:1,b:2", "http://b:2/v1"),
     ],
 )
 def test_an_address_without_a_scheme_is_refused_with_the_spelling_that_works(spec, suggestion):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+
 import pytest
 
 from colbench import evaluate_async
+from colbench.evaluation import Observer
+from colbench.messages import ANSWER_MARKER
 from colbench.models.fault_server import FaultServer
+from colbench.models.scripted_server import ScriptedServer
 from colbench.progress import ConsoleObserver
 
 FEW = {"tasks": "bundled:backend", "limit": 3, "concurrency": 3}
@@ -19,6 +25,67 @@ async def lines(model: str, capsys, **arguments: object) -> list[str]:
             agent=agent, observer=ConsoleObserver(), agent_args={"retries": 1}, **FEW, **arguments
         )
     return capsys.readouterr().err.splitlines()
+
+
+class Slow:
+    """An agent that asks several questions and takes its time for each."""
+
+    spec = "slow"
+
+    def __init__(self, questions: int, seconds: float) -> None:
+        self.questions = questions
+        self.seconds = seconds
+
+    async def reply(self, dialogue):
+        await asyncio.sleep(self.seconds)
+        return "What else?" if len(dialogue) < 2 * self.questions else f"{ANSWER_MARKER}\npass"
+
+
+class Counts(Observer):
+    """An observer that notes the numbers of replies before the first dialogue is finished."""
+
+    def __init__(self) -> None:
+        self.totals: list[int] = []
+        self.over = False
+
+    def on_replies(self, total: int) -> None:
+        if not self.over:
+            self.totals.append(total)
+
+    def on_rollout(self, rollout) -> None:
+        self.over = True
+
+
+async def test_replies_are_counted_before_a_dialogue_is_finished():
+    observer = Counts()
+    await evaluate_async(agent=Slow(3, 0.8), observer=observer, **FEW)
+    assert {3, 6} & set(observer.totals)
+
+
+@pytest.mark.slow
+async def test_replies_in_other_processes_are_counted_before_a_dialogue_is_finished():
+    observer = Counts()
+    async with ScriptedServer(lambda _: "What else?", delay=0.8) as server:
+        agent = f"openai:scripted@{server.base_url}"
+        await evaluate_async(
+            agent=agent,
+            observer=observer,
+            processes=2,
+            max_turns=6,
+            tasks="bundled:backend",
+            limit=4,
+        )
+    assert observer.totals == sorted(observer.totals)
+    assert 4 < observer.totals[-1] <= 24
+
+
+@pytest.mark.slow
+async def test_lines_come_although_no_dialogue_is_finished(capsys):
+    await evaluate_async(agent=Slow(9, 1.3), observer=ConsoleObserver(), **FEW)
+    printed = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"0/3 · 2[14] replies", printed[0])
+    assert printed[-1].startswith("3/3 · ")
+    assert "replies" not in printed[-1]
 
 
 @pytest.mark.slow

@@ -4,13 +4,14 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from colbench.config import RunConfig
 from colbench.report.console import FEWEST, LINES, print_report, render_table
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Rollout, Turn
-from colbench.score import Score
+from colbench.score import Check, Score
 from colbench.task import Hidden, Task
 
 TASKS = [
@@ -94,6 +95,37 @@ def test_both_denominators_are_shown_when_something_is_unscored():
     assert table["success rate, as 0"].startswith("33.3%")
     assert table["sandbox"] == "1 x (1)"
     assert table["not begun"].startswith("1")
+
+
+def test_a_run_without_a_finished_dialogue_says_so_instead_of_showing_scores(capsys):
+    table = lines([])
+    assert "0 of 3 dialogues; no dialogue is finished yet" in " ".join(shown([]).split())
+    assert not any("success" in label or "tests passed" in label for label in table)
+    assert "no dialogue is finished yet" in " ".join(printed([], capsys))
+    unscored = lines([rollout(0, 0, 0, Failure(boundary="sandbox", reason="x"))])
+    assert unscored["scored"] == "0 of 3 dialogues"
+
+
+def crashed(number: int, error: str) -> Rollout:
+    check = Check(call="f()", outcome="error", actual=error)
+    score = Score(scorer="t", value=0.0, success=False, checks=(check,))
+    return replace(rollout(number, 0, 0), scores={"default": score})
+
+
+def test_the_most_frequent_error_of_crashed_answers_is_apart_from_failures_of_the_agent(capsys):
+    rollouts = [
+        crashed(0, "NameError: name 'f' is not defined"),
+        crashed(1, "NameError: name 'g' is not defined"),
+        rollout(2, 0, 0, Failure(boundary="agent", reason="boom")),
+    ]
+    table = " ".join(shown(rollouts).split())
+    said = "2 of 2 crashed answers, such as NameError: name 'f' is not defined"
+    assert "3 the agent failed (1), or its answer did not run on any test (2)" in table
+    assert said in table
+    assert said in " ".join(" ".join(printed(rollouts, capsys)).split())
+    (error,) = summarize(TASKS, 1, rollouts, RunConfig()).domains["backend"].failed.errors
+    assert (error.reason, error.count) == ("NameError: name 'f' is not defined", 2)
+    assert "most frequent error" not in lines([rollout(0, 0.0, 0.0), *rollouts[2:]])
 
 
 def test_what_nobody_counted_is_said_to_be_unknown():

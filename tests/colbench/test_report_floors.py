@@ -62,6 +62,16 @@ def test_a_score_below_a_floor_is_warned_about_with_the_highest_one(runs):
     assert said(runs["interviewer"]) == []
 
 
+def test_a_run_in_which_nothing_was_answered_is_not_compared_with_floors():
+    class Silent:
+        spec = "silent"
+
+        async def reply(self, messages):
+            return None
+
+    assert said(colbench.evaluate(agent=Silent(), tasks=SET, limit=2)) == []
+
+
 def test_what_asks_nothing_has_its_score_recorded_with_the_set():
     floors = known_origin(SET).floors["guesser"]
     assert known_origin("bundled:backend").floors["guesser"] == floors

@@ -107,6 +107,26 @@ def page(tmp_path) -> Page:
     return Page((folder.path / "report.html").read_text())
 
 
+def test_the_page_shows_the_most_frequent_error_of_crashed_answers(tmp_path):
+    check = Check(call="f()", outcome="error", actual=f"NameError: {ATTACK}")
+    score = Score(scorer="unit-tests", value=0.0, success=False, checks=(check,))
+    crashed = msgspec.structs.replace(rollout("a"), scores={"default": score})
+    folder = run_folder(tmp_path / "run", [crashed])
+    write_report(folder, [task("a")], CONFIG)
+    page = Page((folder.path / "report.html").read_text())
+    said = f"Most frequent error: 1 of 1 crashed answer, such as NameError: {ATTACK}"
+    assert said in page.inside("p")
+    assert not page.all("img")
+
+
+def test_the_page_of_a_run_without_a_finished_dialogue_says_so(tmp_path):
+    folder = run_folder(tmp_path / "run", [])
+    write_report(folder, [task("a")], CONFIG)
+    page = (folder.path / "report.html").read_text()
+    assert "<b>Scored</b>: 0 of 1 dialogue; no dialogue is finished yet" in page
+    assert "unscored as 0" not in page
+
+
 def sha256(text: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

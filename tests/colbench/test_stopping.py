@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -104,6 +105,10 @@ class Deletes:
 class Raises:
     async def reply(self, dialogue):
         raise ValueError("boom")
+
+class SaysNothing:
+    async def reply(self, dialogue):
+        return None
 """
 
 
@@ -143,8 +148,8 @@ def test_one_dialogue_that_misbehaves_costs_no_other_and_the_run_ends(here, agen
     assert len([rollout for rollout in rollouts if rollout.answer]) == 5
 
 
-def stop(agent, number, *flags, times=1):
-    """Start a run, send it a signal when its first dialogue is finished and others misbehave."""
+def stop(agent, number, *flags, pauses=(0,)):
+    """Start a run, send it signals after pauses when its first dialogue is finished and others misbehave."""
     process = subprocess.Popen(
         colbench(agent, "--limit", "12", "--concurrency", "3", *flags),
         stdout=subprocess.PIPE,
@@ -161,9 +166,9 @@ def stop(agent, number, *flags, times=1):
         time.sleep(0.05)
     time.sleep(0.5)
     start = time.monotonic()
-    for _ in range(times):
+    for pause in pauses:
+        time.sleep(pause)
         process.send_signal(number)
-        time.sleep(0.2)
     out, err = process.communicate(timeout=30)
     return process.returncode, time.monotonic() - start, out, err
 
@@ -213,17 +218,33 @@ def test_a_signal_ends_a_run_within_ten_seconds_whatever_the_agent_does(here, ag
 
 
 def test_a_second_signal_ends_a_run_at_once(here):
-    code, seconds, _, _ = stop("StopsForEver", signal.SIGINT, times=2)
+    code, seconds, _, err = stop("StopsForEver", signal.SIGINT, pauses=(0, 1.2))
     assert code == 128 + signal.SIGINT
-    assert seconds < 2
+    assert seconds < 3
+    assert err.endswith("stopped at once, without a report; repeat the command to continue\n")
 
 
-def test_a_run_whose_agent_always_raises_stops_early_and_says_why(here, capsys):
-    argv = colbench("Raises", "--limit", "60", "--concurrency", "2")[3:]
+def test_a_signal_that_arrives_twice_counts_once_as_timeout_sends_it(here):
+    code, _, out, err = stop("WaitsInAThread", signal.SIGTERM, pauses=(0, 0.05))
+    assert code == 128 + signal.SIGTERM
+    assert "out/report.html" in out
+    assert err.endswith("interrupted; repeat the command to continue\n")
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason"),
+    [
+        ("Raises", "ValueError: boom (mine.py:"),
+        ("SaysNothing", "reply() returned NoneType; it must return a Message or a str; fix"),
+    ],
+)
+def test_a_run_whose_agent_never_works_stops_early_and_says_why(here, capsys, agent, reason):
+    argv = colbench(agent, "--limit", "60", "--concurrency", "2")[3:]
     assert main(argv) == 1
-    said = capsys.readouterr().err
-    assert "failed with an exception raised by the agent: ValueError: boom (mine.py:" in said
-    assert "--retry-failed exception" in said
+    printed, said = capsys.readouterr()
+    assert f"failed in the agent's own code: {reason}" in said
+    assert "--retry-failed agent" in said
+    assert not re.search("is below a floor|again|repeat", printed + said.replace("run again", ""))
     assert 10 <= len(read_rollouts(Path("out/rollouts.jsonl"))) < 20
 
 

@@ -316,6 +316,12 @@ def test_mistakes_of_the_command_line_are_named(played, capsys, tmp_path):
         assert message in capsys.readouterr().err
 
 
+def test_an_unknown_failure_class_is_refused_with_those_that_exist(played, capsys):
+    with pytest.raises(SystemExit):
+        main(["view", str(played[0]), "--failed", "foo"])
+    assert "(choose from 'no_answer', 'crashed'" in capsys.readouterr().err
+
+
 def test_exported_pages_link_to_one_another_and_to_nothing_else(played, tmp_path, capsys):
     target = tmp_path / "pages"
     assert main(["view", *map(str, played), "--export", str(target)]) == 0

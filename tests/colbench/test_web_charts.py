@@ -15,7 +15,7 @@ from colbench.web.charts import (
     scatter_chart,
 )
 from colbench.web.names import place_names
-from colbench.web.plot import LARGE, SMALL, Plot, round_ceiling, spread
+from colbench.web.plot import LARGE, SMALL, Plot, amount_ticks, round_ceiling, spread
 
 
 def drawn(svg: str, tag: str, kind: str = "") -> list[ElementTree.Element]:
@@ -117,6 +117,15 @@ def test_a_name_that_would_cover_another_dot_is_placed_on_the_other_side_or_left
     assert len(place_names(plot, crowd)) < 10
 
 
-def test_the_ceiling_of_an_axis_has_round_quarters():
-    found = [round_ceiling(most) for most in (0, 0.9, 3.1, 10, 101)]
-    assert found == pytest.approx([1.0, 1.2, 3.2, 12, 120])
+def test_an_axis_ends_at_a_multiple_of_the_distance_of_its_ticks():
+    found = [round_ceiling(most) for most in (0, 0.012, 0.9, 3.1, 10, 101)]
+    assert found == pytest.approx([1.0, 0.015, 1.0, 4.0, 10, 150])
+
+
+@pytest.mark.parametrize("most", [1, 1.1, 3.1, 5.004, 7, 10, 12, 101, 99_999])
+def test_an_axis_of_counts_has_whole_ticks(most):
+    plot = Plot(size=LARGE, first=0.0, last=round_ceiling(most))
+    labels = [label.replace(",", "") for _, label in amount_ticks(plot)]
+    assert 2 <= len(labels) <= 6
+    assert all(label.isdigit() for label in labels)
+    assert float(labels[-1]) == plot.last >= most * 0.999

@@ -221,6 +221,13 @@ class Raises:
         raise SystemExit("no model")
 
 
+class RaisesLater:
+    async def reply(self, dialogue):
+        if len(dialogue) > 1:
+            raise AttributeError("no attribute `history`")
+        return "What else?"
+
+
 class OfNoDomain(Silent):
     domains = ("Backend",)
 
@@ -300,6 +307,18 @@ def test_a_fault_of_an_agent_in_this_process_is_found(agent, outcome, rule, reas
     found = check(agent, 2.0)[-1]
     assert (found.rule, found.outcome) == (rule, outcome), found
     assert reason in found.reason
+
+
+def test_rules_about_longer_dialogues_are_skipped_for_an_agent_that_raises_in_its_second_turn():
+    checking = Checking(RaisesLater(), 20.0, lambda _: None)
+    assert checking.run()
+    assert named(checking.verdicts, "broken") == {"Sustains a dialogue of up to 10 turns"}
+    assert named(checking.verdicts, "skipped") == {
+        "Gives an answer",
+        "Survives an interrupted dialogue",
+        "Keeps concurrent dialogues separate",
+        "Accepts pictures",
+    }
 
 
 def test_a_model_server_that_is_gone_is_nobody_s_fault_and_no_pass():

@@ -21,6 +21,7 @@ PAGE = "agents/README.md"
 DOMAINS = tuple(domain_names())
 REPLIES = "Replies to a request"
 TURNS = RunConfig().max_turns
+SUSTAINS = f"Sustains a dialogue of up to {TURNS} turns"
 FEW_TURNS = 3
 A_MOMENT = 0.2
 """Seconds until the check of interrupted dialogues interrupts one."""
@@ -64,7 +65,7 @@ class AgentRules:
         ]
 
     def _of_one_dialogue(self) -> list[Rule]:
-        needs = (REPLIES,)
+        needs, several = (REPLIES,), (REPLIES, SUSTAINS)
         outside = isinstance(self._agent, Checkable)
         rules = [
             _rule(
@@ -74,7 +75,7 @@ class AgentRules:
                 fix=REPLY_OUTSIDE if outside else REPLY,
             ),
             _rule(
-                f"Sustains a dialogue of up to {TURNS} turns",
+                SUSTAINS,
                 self._kept_up,
                 needs=needs,
                 fix="Every call gets the whole dialogue; the agent need not remember earlier "
@@ -96,7 +97,7 @@ class AgentRules:
             _rule(
                 "Gives an answer",
                 self._answered,
-                needs=needs,
+                needs=several,
                 advice=True,
                 fix="Write `I WANT TO ANSWER:` and the answer; without this marker the whole "
                 "last message is the answer.",
@@ -116,7 +117,7 @@ class AgentRules:
         ]
 
     def _of_several(self) -> list[Rule]:
-        needs = (REPLIES,)
+        needs, several = (REPLIES,), (REPLIES, SUSTAINS)
         return [
             _rule(
                 "Can repeat the same dialogue",
@@ -128,14 +129,14 @@ class AgentRules:
             _rule(
                 "Survives an interrupted dialogue",
                 self._broken_off,
-                needs=needs,
+                needs=several,
                 replies=4,
                 fix="A reply can be canceled and a request interrupted: always release resources.",
             ),
             _rule(
                 "Keeps concurrent dialogues separate",
                 self._apart,
-                needs=needs,
+                needs=several,
                 replies=2 * FEW_TURNS,
                 fix="Share no state between dialogues; an agent holds many at a time.",
             ),
@@ -157,7 +158,7 @@ class AgentRules:
             _rule(
                 "Accepts pictures",
                 self._pictures,
-                needs=needs,
+                needs=several,
                 replies=2,
                 fix="The human's messages may contain pictures (PNG); without `accepts_images` none are sent.",
             ),

@@ -18,10 +18,10 @@ _PLAYWRIGHTS_OWN = {
     HEADLESS_SHELL: ("chrome-headless-shell", "headless_shell"),
     "chromium": ("chrome",),
 }
+_INSTALL = "`pip install 'colbench[frontend]' && playwright install chromium`"
 _ADVICE = (
-    "install one with `pip install 'colbench[frontend]' && playwright install chromium` or the "
-    "system's package (chromium-headless-shell, chromium or google-chrome), or choose one with "
-    "--browser or COLBENCH_BROWSER"
+    f"install one with {_INSTALL} or the system's package (chromium-headless-shell, chromium or "
+    "google-chrome), or choose one with --browser or COLBENCH_BROWSER"
 )
 _VERSION_SECONDS = 20
 
@@ -34,9 +34,7 @@ def find_browser(explicit: str | None = None) -> Path:
     if no browser is found, or if Playwright, which controls the browser, is not installed.
     """
     if find_spec("playwright") is None:
-        raise UserError(
-            "rendering needs Playwright, which is not installed: pip install 'colbench[frontend]'"
-        )
+        raise UserError(f"rendering needs Playwright, which is not installed: {_INSTALL}")
     named = {"--browser": explicit, "COLBENCH_BROWSER": os.environ.get("COLBENCH_BROWSER")}
     for source, name in named.items():
         if name:
@@ -110,7 +108,7 @@ def _playwrights_own(name: str) -> Iterator[str]:
 def _playwright_package() -> Path:
     spec = find_spec("playwright")
     if spec is None or spec.origin is None:
-        raise UserError("Playwright is not installed: pip install 'colbench[frontend]'")
+        raise UserError(f"Playwright is not installed: {_INSTALL}")
     return Path(spec.origin).parent / "driver" / "package"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,8 @@ MEANS = (
     "The scores follow from the transcripts; verification cannot show who wrote the transcripts."
 )
 STYLES = {"refusal": "red", "flag": "yellow", "note": "dim"}
+SHOWN = 3
+"""Maximum number of findings of one rule that are shown; the receipt has all of them."""
 INTERVAL = 10.0
 """Minimum number of seconds between two lines of progress if the output is not a terminal."""
 
@@ -54,9 +56,10 @@ def say_decision(record: Record, head: str) -> None:
 
 def say_objections(receipt: Receipt) -> None:
     """Print the refusals and flags of a receipt, and its tier; notes are not printed."""
-    for found in receipt.findings:
-        if found.severity != "note":
-            say(f"{found.severity:<8} {found.rule}: {_located(found)}", STYLES[found.severity])
+    for (severity, rule), found in _by_rule(receipt.findings).items():
+        if severity != "note":
+            for line in _shortened(found):
+                say(f"{severity:<8} {rule}: {line}", STYLES[severity])
     say(f"tier     {receipt.tier}" if receipt.tier else "refused")
 
 
@@ -84,10 +87,10 @@ def say_outcome(outcome: Outcome, out: Path) -> None:
         for line in aligned(dict(_numbers(outcome.summary, receipt))):
             say(f"  {line}")
         say(f"  {MEANS}", "dim")
-    order = list(STYLES)
-    for found in sorted(receipt.findings, key=lambda each: order.index(each.severity)):
-        say(f"{found.severity:<8} {found.rule}", STYLES[found.severity])
-        say(f"         {_located(found)}")
+    for (severity, rule), found in _by_rule(receipt.findings).items():
+        say(f"{severity:<8} {rule}", STYLES[severity])
+        for line in _shortened(found):
+            say(f"         {line}")
     say(f"bundle   {receipt.bundle}")
     say(f"tasks    {receipt.tasks}")
     if receipt.domain_package:
@@ -118,6 +121,22 @@ def to_json(content: object) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
+def _by_rule(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
+    """Return findings by severity and rule: the most severe first, then in their own order."""
+    order = list(STYLES)
+    grouped: dict[tuple[str, str], list[Finding]] = {}
+    for found in sorted(findings, key=lambda each: order.index(each.severity)):
+        grouped.setdefault((found.severity, found.rule), []).append(found)
+    return grouped
+
+
+def _shortened(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield a line for each of the first findings of a rule, and one with the number of the others."""
+    yield from map(_located, findings[:SHOWN])
+    if len(findings) > SHOWN:
+        yield f"and {len(findings) - SHOWN:,} more in the receipt"
+
+
 def _located(found: Finding) -> str:
     """Return the message of a finding, preceded by its location."""
     line = f", line {found.line}" if found.line else ""
@@ -130,7 +149,7 @@ def _verdict(receipt: Receipt) -> tuple[str, str]:
         return f"refused, for {numbers.count(refusals, 'reason')}", "red"
     flags = sum(each.severity == "flag" for each in receipt.findings)
     flagged = f", with {numbers.count(flags, 'flag')}" if flags else ""
-    verdict = f"accepted{flagged}: {receipt.tier}, {TIERS[receipt.tier]}"
+    verdict = f"accepted{flagged}: verification tier {receipt.tier}, {TIERS[receipt.tier]}"
     return verdict, "yellow" if flags else "green"
 
 
@@ -154,10 +173,11 @@ def _numbers(summary: Summary, receipt: Receipt) -> Iterator[tuple[str, str]]:
 
 
 def _estimate(found: Estimate, *, percent: bool = False) -> str:
-    """Return `42.3%  (39.1 to 45.4)` or `4.70  (4.51 to 4.92)`."""
+    """Return `42.3%  (39.1 to 45.4)`, `4.70  (4.51 to 4.92)` or, if all tasks share a value, `3.00  (no interval)`."""
     show = numbers.bare_percent if percent else "{:.2f}".format
     unit = "%" if percent else ""
-    return f"{show(found.mean)}{unit}  ({show(found.low)} to {show(found.high)})"
+    ends = f"{show(found.low)} to {show(found.high)}"
+    return f"{show(found.mean)}{unit}  ({numbers.NO_INTERVAL if found.low == found.high else ends})"
 
 
 @contextmanager

@@ -100,6 +100,9 @@ def _write_template(file: str) -> int:
         sys.stdout.write(template())
     else:
         _write_new(Path(file), template(), "--template")
+        say_field("template", file)
+        command = f"colbench submit pack RUN --meta {shlex.quote(file)}"
+        say_field("next", f"answer its questions, then run {command}")
     return 0
 
 
@@ -145,6 +148,10 @@ def _write_new(path: Path, text: str, flag: str) -> None:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
+    except FileExistsError as cause:
+        raise UserError(
+            f"{flag} {path}: already exists; pass it with --meta, or choose another file"
+        ) from cause
     except OSError as cause:
         raise UserError(f"{flag} {path}: cannot be written: {cause.strerror}") from cause
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 import colbench
 from colbench.cli import main
 from colbench.comparison.model import SCHEMA
+from colbench.comparison.page import render_page
 from colbench.messages import Usage
 
 AGENTS = ("interviewer", "demonstrator", "guesser")
@@ -205,19 +206,105 @@ def test_the_agent_the_seed_and_the_number_of_trials_may_differ(played, with_rec
     assert found.domains["backend"].pairs[0].left_out == 0
 
 
-def test_other_tasks_do_not_compare_and_by_force_only_common_ones_do(played, tmp_path):
-    few = colbench.evaluate(
-        agent="guesser", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "few"
+@pytest.fixture
+def few(played, tmp_path):
+    """Return a run on two of the 16 tasks, in another order, one of which has other content, and on a further task."""
+    tasks = colbench.load_tasks("bundled:backend", limit=17)
+    changed = replace(tasks[3], request=f"{tasks[3].request} Please.")
+    return colbench.evaluate(
+        agent="guesser", tasks=[tasks[16], changed, tasks[5], tasks[2]], out=tmp_path / "few"
     )
-    with pytest.raises(colbench.UserError, match=r"\n  tasks\n"):
-        colbench.compare(played["interviewer"], few)
-    found = colbench.compare(played["interviewer"], few, force=True)
-    assert found.domains["backend"].tasks == 5
-    pages = colbench.evaluate(
-        agent="blank", tasks="bundled:frontend", limit=1, out=tmp_path / "pages"
+
+
+def test_runs_on_different_tasks_are_compared_on_equal_ones_trial_by_trial(played, few):
+    found = colbench.compare(played["interviewer"], few)
+    assert found.mismatches == ()
+    assert found.notes[0] == (
+        "the runs have different tasks; compared: 2 tasks with the same ID and content; left out: 14 of A, 2 of B"
     )
+    ours, others = success_by_cell(played["interviewer"]), success_by_cell(few)
+    differences = [ours[task.id, 0] - others[task.id, 0] for task in few.tasks[2:]]
+    success = found.difference("success")
+    assert (success.tasks, success.cells) == (2, 2)
+    assert success.mean.mean == sum(differences) / 2
+    assert found.domains["backend"].pairs[0].left_out == 0
+
+
+def test_the_first_tasks_of_a_set_are_compared_with_the_whole_set(played, tmp_path, capsys):
+    first = colbench.evaluate(
+        agent="guesser", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "first"
+    )
+    assert main(["compare", str(first.path), str(played["interviewer"].path)]) == 0
+    assert "compared: 5 tasks with the same ID and content; left out: 0 of A, 11 of B" in (
+        capsys.readouterr().out
+    )
+
+
+def test_the_same_tasks_in_another_order_need_no_note(played, tmp_path):
+    tasks = played["guesser"].tasks[::-1]
+    other = colbench.evaluate(agent="guesser", tasks=tasks, trials=2, out=tmp_path / "other")
+    found = colbench.compare(played["interviewer"], other)
+    assert found.domains["backend"].tasks == 16
+    assert found.notes == ()
+
+
+def test_runs_without_a_common_task_do_not_compare(played, tmp_path):
+    tasks = colbench.load_tasks("bundled:backend", limit=18)[16:]
+    other = colbench.evaluate(agent="guesser", tasks=tasks, out=tmp_path / "other")
     with pytest.raises(colbench.UserError, match="share no task"):
-        colbench.compare(few, pages, force=True)
+        colbench.compare(played["interviewer"], other)
+
+
+def test_different_tasks_hide_no_other_difference(played, few, with_record):
+    other = with_record(few, config_pins={"max_turns": 5})
+    with pytest.raises(
+        colbench.UserError, match=r"differ in more than agent and tasks(.|\n)*max_turns"
+    ):
+        colbench.compare(played["interviewer"], other)
+
+
+@pytest.fixture
+def failing(played, rewrite):
+    """Return two runs without any success."""
+
+    def fail(rollout):
+        lost = replace(rollout.scores["default"], value=0.0, success=False)
+        return replace(rollout, scores={"default": lost})
+
+    return [rewrite(played[name], fail) for name in ("interviewer", "guesser")]
+
+
+def test_runs_without_any_success_show_it_and_do_not_say_what_they_could_detect(failing, capsys):
+    comparison = colbench.compare(*failing)
+    assert comparison.difference("success").least_detectable is None
+    assert main(["compare", *(str(run.path) for run in failing)]) == 0
+    printed, page = capsys.readouterr().out, render_page(comparison, failing)
+    assert [line for line in printed.splitlines() if line.startswith("  success rate ")]
+    assert [line for line in printed.splitlines() if line.startswith("  tests passed ")]
+    assert '<th scope="row">Success rate</th>' in page
+    for text in (printed, page):
+        assert (
+            "The smallest detectable difference is unknown, because all 16 tasks have the same difference."
+            in text
+        )
+        assert "0.0 points</td>" not in text
+
+
+@pytest.mark.parametrize("names", [AGENTS[:2], AGENTS])
+def test_measures_of_which_less_is_better_are_marked(played, capsys, names):
+    assert main(["compare", *paths(played, *names)]) == 0
+    printed = capsys.readouterr().out
+    assert "↓: lower is better" in printed
+    marked = [line for line in printed.splitlines() if "↓" in line]
+    assert len(marked) > 1
+    assert not [line for line in marked if "success" in line]
+
+
+def test_the_page_says_that_p_values_are_adjusted_only_if_they_are(played):
+    runs = [played[name] for name in AGENTS]
+    assert "Holm" not in render_page(colbench.compare(*runs[:2]), runs[:2])
+    page = render_page(colbench.compare(*runs), runs)
+    assert "p-values are Holm-adjusted for the 3 pairs of runs" in page
 
 
 def paths(played, *names):

@@ -100,6 +100,12 @@ def test_a_single_task_says_nothing_about_what_can_be_detected():
     assert (found.least_detectable, found.tasks_needed, found.trials_needed) == (None, None, None)
 
 
+@pytest.mark.parametrize("mine", [0.0, 1.0])
+def test_tasks_with_equal_differences_say_nothing_about_what_can_be_detected(mine):
+    found = compared([[mine, mine]] * 20, [[0.0, 0.0]] * 20)
+    assert (found.least_detectable, found.tasks_needed, found.trials_needed) == (None, None, None)
+
+
 def test_trials_that_would_settle_it_are_known_only_where_trials_were_repeated():
     once = compared([[1.0], [0.0], [1.0], [0.5]], [[0.0], [0.5], [0.5], [0.5]])
     assert once.trials_needed is None

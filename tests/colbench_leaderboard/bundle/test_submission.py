@@ -52,13 +52,14 @@ def test_a_model_is_read(meta):
 def test_the_template_asks_every_question_and_is_refused_as_long_as_it_is_empty(tmp_path, capsys):
     out = tmp_path / "submission.toml"
     assert main(["submit", "pack", "--template", str(out)]) == 0
+    assert f"then run colbench submit pack RUN --meta {out}\n" in capsys.readouterr().out
     text = out.read_text()
     for question in QUESTIONS.values():
         assert question in text
     with pytest.raises(DataError, match="not answered"):
         read_submission(out)
     assert main(["submit", "pack", "--template", str(out)]) == 2
-    assert "--template" in capsys.readouterr().err
+    assert f"--template {out}: already exists; pass it with --meta" in capsys.readouterr().err
     assert main(["submit", "pack", "--template", "-"]) == 0
     assert capsys.readouterr().out == text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -167,9 +168,29 @@ def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, v
 def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, verify, capsys):
     verify(interviewer, code=0)
     said = capsys.readouterr().out
-    assert "accepted: T2, rescored, simulated human replayed" in said
+    assert "accepted: verification tier T2, rescored, simulated human replayed" in said
     assert "success       100.0%" in said
     assert "verification cannot show who wrote the transcripts" in said
+
+
+def test_a_value_that_all_tasks_share_is_shown_without_an_interval(guesser, verify, capsys):
+    verify(guesser, code=0)
+    assert re.search(r"turns +1\.00  \(no interval\)", capsys.readouterr().out)
+
+
+def test_the_terminal_shows_the_first_findings_of_a_rule_and_the_number_of_the_others(
+    interviewer, forge, verify, capsys
+):
+    def change(rows):
+        for row in rows:
+            row.update(answer="")
+
+    found = verify(forge(interviewer, change), code=1)["findings"]
+    assert [each["rule"] for each in found] == ["protocol.answer"] * 6
+    said = capsys.readouterr().out
+    assert said.count("refusal  protocol.answer") == 1
+    assert said.count("trajectories/000.jsonl, line") == 3
+    assert "         and 3 more in the receipt\n" in said
 
 
 def test_numbers_are_aligned_also_next_to_a_long_name():
