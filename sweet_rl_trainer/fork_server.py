@@ -11,6 +11,7 @@ the child processes do use it.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 import socket
@@ -23,8 +24,6 @@ from importlib import import_module
 
 import msgspec
 from msgspec import Struct
-
-from sweet_rl_trainer.console import quiet
 
 PRELOADED = (
     "transformers.models.llama.modeling_llama",
@@ -93,7 +92,7 @@ def serve(connection: socket.socket) -> int:
     This function also returns in each child process, with the exit code of the child's program.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    quiet()
+    logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # as in `console.quiet`
     for module in PRELOADED:
         import_module(module)
     while True:

@@ -19,16 +19,15 @@ from colbench.numbers import (
     percent_range,
     short,
 )
+from colbench.report.fact import Fact
 from colbench.report.facts import (
-    Fact,
     differs,
-    frequent_error,
     further_metrics,
     leads_with_fallback,
     nothing_scored,
-    rarely_asked,
     share,
 )
+from colbench.report.failed_facts import frequent_error, rarely_asked
 from colbench.report.model import AskingReport, DomainReport
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval

@@ -12,7 +12,8 @@ from colbench.console import console
 from colbench.numbers import sentence
 from colbench.registry import get_domain
 from colbench.report.brief import brief
-from colbench.report.facts import Fact, Section, grid_size, sections
+from colbench.report.fact import Fact, Section
+from colbench.report.facts import grid_size, sections
 from colbench.report.model import DomainReport, RunReport
 
 LINES, WIDTH = 20, 80

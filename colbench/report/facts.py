@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from colbench.asking.measures import FOLLOWED, MEASURES
 from colbench.domain import Domain, Metric
 from colbench.numbers import (
@@ -23,9 +21,10 @@ from colbench.numbers import (
     points_range,
     short,
 )
+from colbench.report.fact import Fact, Section
+from colbench.report.failed_facts import failed
 from colbench.report.model import (
     AskingReport,
-    DecisionReport,
     DomainReport,
     FollowedReport,
     LeakShare,
@@ -37,38 +36,8 @@ from colbench.report.model import (
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
 
-CLASS_NOTES = {
-    "no_answer": "no answer before the turn limit",
-    "crashed": "the agent failed, or its answer did not run on any test",
-    "guessed": "answered while decisions were open",
-    "ignored": "all decisions were revealed, but the answer contradicts one",
-    "wrong_code": "all decisions were revealed, but the code is wrong",
-}
-RAREST = 5
-"""Number of rarely asked decisions to name."""
-FEW_DIALOGUES = 5
-"""Minimum number of dialogues that must have hidden a decision for the report to say how often it was asked for."""
 FEW_TASKS = 30
 """Number of tasks below which a percentile bootstrap interval is too narrow; the report then says so."""
-
-
-class Fact(Struct, frozen=True, kw_only=True):
-    """One line: the fact's name, the number, and a note."""
-
-    label: str
-    value: str
-    note: str = ""
-    hint: str = ""
-    """Explanation of the number if its name is not enough."""
-
-
-class Section(Struct, frozen=True, kw_only=True):
-    """A group of related facts."""
-
-    title: str
-    facts: tuple[Fact, ...]
-    heads: tuple[str, str] = ("", "")
-    """Headings of the numbers and the notes."""
 
 
 def sections(domain: Domain, report: DomainReport) -> list[Section]:
@@ -91,7 +60,7 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
             heads=("mean", "95% interval"),
             facts=tuple(_followed(report.followed)),
         ),
-        Section(title="Failed dialogues", facts=tuple(_failed(report))),
+        Section(title="Failed dialogues", facts=tuple(failed(report))),
         Section(title="Replies of model servers", facts=tuple(_replies(report))),
         Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(report))),
         Section(title="Spending", facts=tuple(_spending(report))),
@@ -323,52 +292,6 @@ def _followed(followed: FollowedReport | None) -> Iterator[Fact]:
         yield measured(metric, followed.metrics[metric.name])
     note = f"in {count(followed.dialogues, 'dialogue')}; outcomes as shares per dialogue"
     yield Fact(label="pointed out", value=f"{followed.differences:,}", note=note)
-
-
-def _failed(report: DomainReport) -> Iterator[Fact]:
-    if report.failed is None:
-        return
-    for name, dialogues in report.failed.classes.items():
-        note = class_note(report, name)
-        yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=note)
-    yield from frequent_error(report)
-    if rare := rarely_asked(report.asking):
-        named = [
-            f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
-        ]
-        yield Fact(label="rarely asked", value="", note=", ".join(named))
-
-
-def class_note(report: DomainReport, name: str) -> str:
-    """Return the meaning of a failure class; that of crashed dialogues has the number of each kind."""
-    if name != "crashed":
-        return CLASS_NOTES[name]
-    answers = crashed_answers(report)
-    failed = report.failed.classes[name] - answers if report.failed else 0
-    return f"the agent failed ({failed:,}), or its answer did not run on any test ({answers:,})"
-
-
-def crashed_answers(report: DomainReport) -> int:
-    """Return the number of answers that crashed, without the failures of the agent itself."""
-    agent = report.failures.get("agent")
-    crashed = report.failed.classes.get("crashed", 0) if report.failed else 0
-    return crashed - (agent.count if agent else 0)
-
-
-def frequent_error(report: DomainReport) -> Iterator[Fact]:
-    """Yield the most frequent error of the answers that crashed."""
-    for error in report.failed.errors[:1] if report.failed else ():
-        note = f"of {count(crashed_answers(report), 'crashed answer')}, such as {error.reason}"
-        yield Fact(label="most frequent error", value=f"{error.count:,}", note=note)
-
-
-def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
-    """Return the decisions that some dialogue did not ask for, the least asked first, if enough dialogues hid them."""
-    return [
-        row
-        for row in (asking.decisions if asking else ())
-        if row.asked < row.hidden and row.hidden >= FEW_DIALOGUES
-    ]
 
 
 def _replies(report: DomainReport) -> Iterator[Fact]:

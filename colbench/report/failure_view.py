@@ -9,7 +9,12 @@ from msgspec import Struct
 
 from colbench.asking.measures import FOLLOWED
 from colbench.numbers import count, percent
-from colbench.report.facts import CLASS_NOTES, class_note, frequent_error, rarely_asked
+from colbench.report.failed_facts import (
+    CLASS_NOTES,
+    class_note,
+    frequent_error,
+    rarely_asked,
+)
 from colbench.report.model import DecisionReport, DomainReport, FailedReport, FollowedReport
 from colbench.task import Task
 from colbench.web.charts import stacked_bar

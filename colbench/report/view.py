@@ -18,9 +18,9 @@ from colbench.numbers import (
     sentence,
     whole_percent,
 )
+from colbench.report.fact import Section
 from colbench.report.facts import (
     FEW_TASKS,
-    Section,
     curve,
     differs,
     grid_size,

@@ -18,7 +18,8 @@ from colbench.registry import get_domain
 from colbench.report.asking import followed_report
 from colbench.report.cells import Cells
 from colbench.report.dialogue_stats import Measurer
-from colbench.report.facts import FEW_DIALOGUES, rarely_asked, sections
+from colbench.report.facts import sections
+from colbench.report.failed_facts import FEW_DIALOGUES, rarely_asked
 from colbench.report.summary import summarize
 from colbench.rollout import Failure, Followed, Rollout, Turn
 from colbench.score import Check, Score

@@ -1,0 +1,24 @@
+"""The parts of a report in words: facts, and sections of facts."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Fact(Struct, frozen=True, kw_only=True):
+    """One line: the fact's name, the number, and a note."""
+
+    label: str
+    value: str
+    note: str = ""
+    hint: str = ""
+    """Explanation of the number if its name is not enough."""
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A group of related facts."""
+
+    title: str
+    facts: tuple[Fact, ...]
+    heads: tuple[str, str] = ("", "")
+    """Headings of the numbers and the notes."""

@@ -1,0 +1,68 @@
+"""Facts about the dialogues without success, and the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from colbench.numbers import count
+from colbench.report.fact import Fact
+from colbench.report.model import AskingReport, DecisionReport, DomainReport
+
+CLASS_NOTES = {
+    "no_answer": "no answer before the turn limit",
+    "crashed": "the agent failed, or its answer did not run on any test",
+    "guessed": "answered while decisions were open",
+    "ignored": "all decisions were revealed, but the answer contradicts one",
+    "wrong_code": "all decisions were revealed, but the code is wrong",
+}
+RAREST = 5
+"""Number of rarely asked decisions to name."""
+FEW_DIALOGUES = 5
+"""Minimum number of dialogues that must have hidden a decision for the report to say how often it was asked for."""
+
+
+def failed(report: DomainReport) -> Iterator[Fact]:
+    """Yield the facts about the dialogues without success: failure classes, errors, and decisions rarely asked for."""
+    if report.failed is None:
+        return
+    for name, dialogues in report.failed.classes.items():
+        note = class_note(report, name)
+        yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=note)
+    yield from frequent_error(report)
+    if rare := rarely_asked(report.asking):
+        named = [
+            f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
+        ]
+        yield Fact(label="rarely asked", value="", note=", ".join(named))
+
+
+def class_note(report: DomainReport, name: str) -> str:
+    """Return the meaning of a failure class; that of crashed dialogues has the number of each kind."""
+    if name != "crashed":
+        return CLASS_NOTES[name]
+    answers = crashed_answers(report)
+    failed = report.failed.classes[name] - answers if report.failed else 0
+    return f"the agent failed ({failed:,}), or its answer did not run on any test ({answers:,})"
+
+
+def crashed_answers(report: DomainReport) -> int:
+    """Return the number of answers that crashed, without the failures of the agent itself."""
+    agent = report.failures.get("agent")
+    crashed = report.failed.classes.get("crashed", 0) if report.failed else 0
+    return crashed - (agent.count if agent else 0)
+
+
+def frequent_error(report: DomainReport) -> Iterator[Fact]:
+    """Yield the most frequent error of the answers that crashed."""
+    for error in report.failed.errors[:1] if report.failed else ():
+        note = f"of {count(crashed_answers(report), 'crashed answer')}, such as {error.reason}"
+        yield Fact(label="most frequent error", value=f"{error.count:,}", note=note)
+
+
+def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
+    """Return the decisions that some dialogue did not ask for, the least asked first, if enough dialogues hid them."""
+    return [
+        row
+        for row in (asking.decisions if asking else ())
+        if row.asked < row.hidden and row.hidden >= FEW_DIALOGUES
+    ]
