@@ -1,6 +1,6 @@
 """Make the pictures of the README from real runs: `python docs/make_pictures.py [--browser PATH]`.
 
-The three rule-based agents play 300 bundled tasks. A browser takes screenshots of the pages, light and dark; the
+The three rule-based agents play the bundled test tasks, as in `make eval`. A browser takes screenshots of the pages, light and dark; the
 picture of a terminal shows the output of `colbench compare`, as SVG. Everything is written to `docs/pictures/`.
 """
 
@@ -53,7 +53,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         os.chdir(folder)
         for agent in AGENTS:
-            colbench("eval", "--agent", agent, "--limit", "300", "--out", agent)
+            colbench("eval", "--agent", agent, "--out", agent)
         colbench("compare", *AGENTS, "--html", "compare.html")
         colbench("view", "demonstrator", "--export", "viewer")
         pages = {

@@ -43,6 +43,7 @@ def _domain(comparison: Comparison, domain: DomainComparison) -> None:
         _two(comparison, domain, domain.pairs[0])
     else:
         console().print(_runs_table(comparison, domain))
+        console().print()
         console().print(_pairs_table(comparison, domain))
         if len(domain.pairs) > PAIRS:
             _line(f"… {len(domain.pairs) - PAIRS:,} more pairs: --html FILE, --json")
