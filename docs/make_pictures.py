@@ -1,7 +1,8 @@
 """Make the pictures of the README from real runs: `python docs/make_pictures.py [--browser PATH]`.
 
-The three rule-based agents play the bundled test tasks, as in `make eval`. A browser takes screenshots of the pages, light and dark; the
-picture of a terminal shows the output of `colbench compare`, as SVG. Everything is written to `docs/pictures/`.
+The three rule-based agents play the bundled test tasks, as in `make eval`. A browser takes screenshots of the pages,
+light and dark; the picture of a terminal shows the output of `colbench compare`, as SVG. Everything is written to
+`docs/pictures/`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
 docs/study.md.jinja         input: the text of the page; this script computes the numbers in it
 docs/study/WORLD.md         output: the report of a world, an appendix
+docs/credit-bench-models    input: results of CreditBench with the base of `asking` and critics trained from it
 
 The picture of a dialogue shows the rule-based demonstrator and the credit of each of its turns, also computed here.
 """
@@ -20,8 +21,10 @@ import jinja2
 import msgspec
 
 import colbench
-from colbench.numbers import percent, signed
+from colbench.numbers import percent, percent_with_range, signed
 from sweet_rl_trainer import figures
+from sweet_rl_trainer.creditbench import results as creditbench
+from sweet_rl_trainer.creditbench.truths import MAIN
 from sweet_rl_trainer.data.runs import read_run
 from sweet_rl_trainer.figures import BLUE, INK, MUTED, ORANGE
 from sweet_rl_trainer.methods.credit.advantage import advantages
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population")
+CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 WIDTH = 80
 """Characters in a line of the pictured dialogue."""
@@ -84,7 +88,13 @@ def page(worlds: dict[str, Results]) -> str:
     )
     numbers = {name: Numbers(results) for name, results in worlds.items()}
     text = (HERE / "study.md.jinja").read_text("utf-8")
-    return environment.from_string(text).render(numbers, worlds=worlds)
+    return environment.from_string(text).render(numbers, worlds=worlds, useful=useful)
+
+
+def useful(estimator: str) -> str:
+    """Return the share of pairs in which an estimator prefers a revealing question to one that reveals nothing."""
+    estimators = {each.name: each for each in creditbench.read(CREDIT).estimators}
+    return percent_with_range(estimators[estimator].agreements[MAIN].measures["auc"])
 
 
 class Numbers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from colbench.command import describe
@@ -164,8 +165,9 @@ def _command(args: argparse.Namespace) -> str:
     """Return the command without this machine's paths."""
     words = ["sweet-rl creditbench"]
     words += ["--quick"] if args.quick else []
-    words += [f"--tasks '{args.tasks}'"] if args.tasks else []
+    words += [f"--tasks {quote(args.tasks)}"] if args.tasks else []
     words += [f"--number {args.number}"] if args.number else []
     words += ["--policy MODEL"] if args.policy else []
-    words += [f"--critic {each.partition('=')[0]}=FOLDER" for each in args.critic]
+    words += [f"--critic {quote(each.partition('=')[0])}=FOLDER" for each in args.critic]
+    words += ["--system FILE"] if args.system else []
     return " ".join(words)

@@ -53,7 +53,8 @@ def _parts(results: Results) -> Mapping[str, str]:
         "command": f"`{results.command}`",
         "version": results.version,
         "data": (
-            f"{count(counts.states, 'state')} of {count(counts.tasks, 'task')} of {counts.families} families, "
+            f"{count(counts.states, 'state')} of {count(counts.tasks, 'task')} of "
+            f"{count(counts.families, 'family', 'families')}, "
             f"{sum(counts.candidates.values()):,} candidates"
             + (f" (the frozen set `{results.frozen}`)" if results.frozen else "")
         ),
