@@ -19,14 +19,17 @@ SHOWN = {
 """The measures of the panels, with their titles."""
 ROW = 0.22
 """Height in inches for each estimator."""
+PANEL, CHARACTER = 2.15, 0.075
+"""Minimum width of a panel, and width of a character of the estimators' names, in inches."""
 
 
 @figures.style()
 def draw(results: Results) -> Figure:
     """Return the picture: a panel for each measure, a row for each estimator, chance at 50%."""
     names = [each.name for each in results.estimators]
+    width = PANEL + CHARACTER * max(map(len, names)) / len(SHOWN)
     figure, (panels,) = figures.panels(
-        1, len(SHOWN), size=(2.7, 0.9 + ROW * len(names)), sharey=True
+        1, len(SHOWN), size=(width, 0.9 + ROW * len(names)), sharey=True
     )
     for axes, (measure, title) in zip(panels, SHOWN.items(), strict=True):
         axes.set_title(f"{title}, %")
