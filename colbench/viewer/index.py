@@ -34,7 +34,7 @@ OUTCOMES: tuple[Outcome, ...] = (*FAILURE_CLASSES, *get_args(Unfailed))
 
 
 class Row(Struct, frozen=True, kw_only=True, gc=False):
-    """What the list shows of one dialogue, and the dialogue's position in the file."""
+    """The row of one dialogue in the list, and the dialogue's position in the file."""
 
     run: str
     """Name of the run's index."""

@@ -54,7 +54,7 @@ class Links(Protocol):
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """What a page shows of the answer in one turn: its metrics, and its comparison with the hidden target."""
+    """The answer in one turn, as a page shows it: its metrics, and its comparison with the hidden target."""
 
     turn: int
     metrics: str = ""
@@ -65,7 +65,7 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 class Showing(Struct, frozen=True, kw_only=True):
-    """What a dialogue's page shows besides the dialogue itself."""
+    """The content of a dialogue's page, in addition to the dialogue itself."""
 
     neighbors: Neighbors
     filters: Filters = Filters()

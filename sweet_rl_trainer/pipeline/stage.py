@@ -67,7 +67,7 @@ class Amount(Struct, kw_only=True):
     """True if tokens are estimates."""
     note: str = ""
     missing: str = ""
-    """What must be created or installed before the stage can run, and the command that does so."""
+    """Requirements to create or install before the stage can run, and the command that does so."""
 
 
 class Known(Struct, frozen=True, kw_only=True):

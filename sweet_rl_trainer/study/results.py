@@ -42,7 +42,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """What a row's policy cost, counted from the output of its stages."""
+    """The budget of a row's policy, counted from the output of its stages."""
 
     dialogues: int
     """Number of dialogues to learn from."""
