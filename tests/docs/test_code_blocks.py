@@ -329,6 +329,8 @@ def test_the_code_of_a_page_works(
     for name in (*variables, "COLBENCH_CACHE", "HOME", "HF_HUB_OFFLINE"):
         monkeypatch.setenv(name, place.environment[name])
     monkeypatch.chdir(place.folder)
+    (place.folder / "docs").mkdir()
+    (place.folder / "docs" / "study").symlink_to(ROOT / "docs" / "study")
     reader = Reader(page, place, finished, server)
     for block in blocks(page):
         reader.follow(block)
