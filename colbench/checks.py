@@ -58,6 +58,8 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     text: str
     fix: str = ""
     """Instruction for installing or repairing it."""
+    fetched: bool = False
+    """True if its first use fetches it, so that nothing needs to be done on a machine with a network."""
 
 
 def check_package(name: str, purpose: str, fix: str) -> Diagnosis:

@@ -231,7 +231,7 @@ def read_reply(reply: object) -> Message:
         reply = Message(role="assistant", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise AgentError(
-            f"reply() returned {type(reply).__name__}; it must return a Message or a str",
+            f"reply() returned {type(reply).__name__}; it must return a Message with text, or a str",
             kind="reply",
         )
     return reply
@@ -261,7 +261,7 @@ def read_words(reply: object) -> Message:
         reply = Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):
         raise SimulatorError(
-            f"respond() returned {type(reply).__name__}; it must return a Message or a str",
+            f"respond() returned {type(reply).__name__}; it must return a Message with text, or a str",
             kind="reply",
         )
     thoughts, words = split_thoughts(reply.content)

@@ -60,7 +60,10 @@ BROKEN_AFTER = 10
 
 
 class Observer:
-    """A receiver of the events of a run. Override the methods that you need; by default they do nothing."""
+    """A receiver of the events of a run. Override the methods that you need; by default they do nothing.
+
+    An exception raised by a method ends the run.
+    """
 
     def on_start(self, record: RunRecord) -> None:
         """Handle the start of the run: its resources have been started, and `record` is complete."""
@@ -72,7 +75,7 @@ class Observer:
         """Handle the start of dialogues: `total` are planned, and `kept` were finished by an earlier attempt."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Handle a change in the waits for model servers, given as one line per server; empty if there is no wait."""
+        """Handle a change in the waits for model servers. `waits` has a line for each server waited for now."""
 
     def on_replies(self, total: int) -> None:
         """Handle the number of the agent's replies so far, in all dialogues; called every second."""

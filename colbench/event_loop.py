@@ -58,18 +58,27 @@ def rare_collections() -> Iterator[None]:
 
 @asynccontextmanager
 async def every(seconds: float, call: Callable[[], None]) -> AsyncIterator[None]:
-    """Call a function at intervals while the context is open."""
+    """Call a function at intervals while the context is open; its error cancels the context's body and is raised."""
 
     async def repeat() -> None:
         while True:
             await asyncio.sleep(seconds)
             call()
 
-    task = asyncio.create_task(repeat())
     try:
-        yield
-    finally:
-        task.cancel()
+        async with asyncio.TaskGroup() as group:
+            calls = group.create_task(repeat())
+            yield
+            calls.cancel()
+    except BaseExceptionGroup as errors:
+        error = first_of(errors)
+        raise error from error.__cause__
+
+
+def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error of a group of groups."""
+    error: BaseException = errors.exceptions[0]
+    return first_of(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def in_order(

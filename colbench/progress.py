@@ -52,7 +52,7 @@ class ConsoleObserver(Observer):
             self._shown = self._stack.enter_context(progress(self._tally, total))
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Show the current waits: in a terminal next to the progress, otherwise a line every few seconds."""
+        """Show the current waits for model servers: in a terminal with the progress, otherwise as lines of text."""
         if self._shown:
             self._shown.wait(waits)
 

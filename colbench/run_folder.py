@@ -98,18 +98,20 @@ class RunFolder:
         try:
             record = _read_record(self.record_path.read_bytes())
         except OSError as cause:
-            raise DataError(f"{self.path} is not a run folder: {self._why_unread()}") from cause
+            raise DataError(
+                f"{self.path} is not a run folder: {self._why_unread(cause)}"
+            ) from cause
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
             raise DataError(f"{self.record_path}: {cause}") from cause
         if record.schema != SCHEMA:
             raise DataError(f"{self.record_path}: schema {record.schema}, expected {SCHEMA}")
         return record
 
-    def _why_unread(self) -> str:
+    def _why_unread(self, cause: OSError) -> str:
         """Return why `run.json` cannot be read; if the folder does not exist, with the run that has a similar name."""
         name = self.record_path.name
-        if self.path.exists():
-            return f"{name} cannot be read"
+        if not isinstance(cause, FileNotFoundError) or self.path.exists():
+            return f"{name} cannot be read: {cause.strerror}"
         runs = (record.parent for record in self.path.parent.glob(f"*/{name}"))
         return f"it does not exist{did_you_mean_path(self.path, runs)}"
 

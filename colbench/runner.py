@@ -23,7 +23,7 @@ from colbench.errors import (
     ScorerError,
     boundary,
 )
-from colbench.event_loop import rare_collections
+from colbench.event_loop import first_of, rare_collections
 from colbench.interfaces import (
     Agent,
     Episode,
@@ -255,9 +255,3 @@ def _scores_of_failure(rollout: Rollout) -> dict[str, Score]:
     if rollout.failure is None or not rollout.agent_failed:
         return {}
     return get_domain(rollout.domain).lost(f"the agent failed: {rollout.failure.reason}")
-
-
-def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first error of a group of groups."""
-    error: BaseException = errors.exceptions[0]
-    return first_of(error) if isinstance(error, BaseExceptionGroup) else error

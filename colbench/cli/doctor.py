@@ -131,7 +131,7 @@ def _domains() -> Iterator[Diagnosis]:
             yield Diagnosis(what=f"domain {name}", works=None, text=str(error))
             continue
         found = list(domain.diagnose())
-        yield _domain(domain, [each.what for each in found if not each.works])
+        yield _domain(domain, [each.what for each in found if not (each.works or each.fetched)])
         yield from found
 
 

@@ -129,7 +129,7 @@ def _pairs_table(comparison: Comparison, domain: DomainComparison) -> Table:
                 pair.verdict,
             )
         else:
-            table.add_row(name, "–", "–", "–", "–", "no common task")
+            table.add_row(name, "–", "–", "–", "–", text.NOTHING_SCORED)
     return table
 
 

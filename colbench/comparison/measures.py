@@ -57,7 +57,7 @@ def _when_told(metric: Metric, mode: str) -> Taker:
         known = asking is not None and asking.hidden > 0 and not asking.open
         return value(dialogue, mode, metric) if known else None
 
-    label = f"{metric.name}, all told"
+    label = f"{metric.name}, all revealed"
     measure = Measure(
         name=f"{metric.name}_when_told", label=label, group="answer", bounds=(0.0, 1.0)
     )

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from string import ascii_uppercase
 
 from colbench.comparison.model import Mismatch
 from colbench.config import RunConfig, settings
 from colbench.errors import UserError
 from colbench.numbers import count
+from colbench.registry import domain_names
+from colbench.report.cells import TaskKey
 from colbench.report.dialogue_stats import DialogueStats
 from colbench.run import Run
 from colbench.run_folder import flat_pins
+from colbench.shards import in_shard
 
 FREE = {"seed", "record_tokens", "tasks"}
 """Pinned settings, in addition to the agent's, that may differ because they do not change what is measured.
 
 `tasks` names the source; only tasks with the same ID and hash are compared.
 """
+SCORER = "scorer, "
+"""Prefix of the names under which scorers are compared, by domain."""
 UNKNOWN = "–"
 
 
 def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
-    """Return the pins that make runs incomparable; `mode` is the compared scoring mode."""
-    pins = [_pins(run, mode) for run in runs]
+    """Return the pins that make runs incomparable; `mode` is the compared scoring mode.
+
+    Pins of a domain that some of the runs lack are left out. A scorer that a run never used is unknown, not different.
+    """
+    domains = _common_domains(runs)
+    parts = set.intersection(*(set(run.record.pins) for run in runs)) - {"agent", "config", "human"}
+    pins = [
+        {
+            **_settings(run),
+            **_human(run, domains),
+            **_resources(run, parts, domains),
+            **_scorers(run, mode, domains),
+        }
+        for run in runs
+    ]
     names = dict.fromkeys(name for each in pins for name in each)
     rows = {name: tuple(each.get(name, UNKNOWN) for each in pins) for name in names}
     return [
         Mismatch(pin=name, values=values, fix=_fix(name))
         for name, values in rows.items()
-        if len(set(values)) > 1
+        if len(set(values) - ({UNKNOWN} if name.startswith(SCORER) else set())) > 1
     ]
 
 
@@ -57,69 +75,122 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 def notes(runs: Sequence[Run], mode: str, compared: int) -> list[str]:
     """Return differences between comparable runs that readers should know about.
 
-    `compared`: the number of tasks that all runs have.
+    `compared`: the number of tasks on which all runs have a dialogue.
     """
-    found = list(_other_tasks(runs, compared))
+    found = list(_left_out(runs, compared))
     if len({run.record.config.trials for run in runs}) > 1:
         found.append("the numbers of trials differ; only trials that both runs have are compared")
     if len({run.record.config.seed for run in runs}) > 1:
         found.append("the seeds differ; the trials of a task share only the task")
     if len({run.record.commit for run in runs}) > 1:
         found.append("the runs were made by different commits of ColBench")
-    places = [
+    domains = _common_domains(runs)
+    places = {
         frozenset(
             score.environment
-            for dialogue in _dialogues(run)
+            for dialogue in _dialogues(run, domains)
             if (score := dialogue.scores.get(mode)) and score.environment
         )
         for run in runs
-    ]
-    if len(set(places)) > 1:
-        listed = "; ".join(dict.fromkeys(" and ".join(sorted(each)) or "none" for each in places))
+    } - {frozenset()}
+    if len(places) > 1:
+        listed = "; ".join(sorted(" and ".join(sorted(each)) for each in places))
         found.append(f"answers were scored in different environments: {listed}")
     return found
 
 
-def _other_tasks(runs: Sequence[Run], compared: int) -> Iterator[str]:
-    """Yield how many tasks of each run are not compared, if the runs were made on different tasks."""
-    tasks = [run.record.tasks for run in runs]
-    if len({each.hash for each in tasks}) > 1 and any(each.count > compared for each in tasks):
-        left = (
-            f"{each.count - compared:,} of {name}"
-            for name, each in zip(ascii_uppercase, tasks, strict=False)
-        )
-        yield (
-            f"the runs have different tasks; compared: {count(compared, 'task')} with the same ID and content; "
-            f"left out: {', '.join(left)}"
-        )
+def _left_out(runs: Sequence[Run], compared: int) -> Iterator[str]:
+    """Yield a note on the tasks that are not compared: those that some run lacks, or has not played yet."""
+    planned = [_planned(run) for run in runs]
+    common = set.intersection(*planned)
+    others = [len(each - common) for each in planned]
+    unplayed = [len(common - _played(run)) for run in runs]
+    if not any(others) and not any(unplayed):
+        return
+    lead = "the runs have different tasks" if any(others) else "not all runs are finished"
+    note = f"{lead}; compared: {count(compared, 'task')} with the same ID and content"
+    if any(others):
+        note += f"; left out: {_by_run(others)}"
+    if any(unplayed):
+        note += f"; no dialogue yet: {_by_run(unplayed)}"
+    yield note
 
 
-def _pins(run: Run, mode: str) -> dict[str, str]:
-    """Return the properties that compared runs must share, by name."""
-    record, known = run.record, settings()
-    config = {**RunConfig().pins(), **record.pins["config"]}
-    shared = {
-        name: value
-        for name, value in config.items()
-        if name not in FREE and not (name in known and known[name].group == "agent")
-    }
-    rest = {name: each for name, each in record.pins.items() if name not in ("config", "agent")}
-    return {**flat_pins(shared), **flat_pins(rest), **_scorers(run, mode)}
+def _by_run(numbers: Sequence[int]) -> str:
+    return ", ".join(
+        f"{number:,} of {name}" for number, name in zip(numbers, ascii_uppercase, strict=False)
+    )
 
 
-def _scorers(run: Run, mode: str) -> dict[str, str]:
+def _planned(run: Run) -> set[TaskKey]:
+    """Return the tasks on which a run plans dialogues; if its task source is gone, those on which it has dialogues."""
+    config = run.config
+    return {
+        (task.id, task.hash)
+        for task in run.known_tasks()
+        if any(in_shard(config.shard, task.id, task.hash, n) for n in range(config.trials))
+    } or _played(run)
+
+
+def _played(run: Run) -> set[TaskKey]:
+    return {task for rows in run.stats.values() for task in rows}
+
+
+def _settings(run: Run) -> dict[str, str]:
+    """Return the settings that compared runs must share."""
+    known, config = settings(), {**RunConfig().pins(), **run.record.pins["config"]}
+    return flat_pins(
+        {
+            name: value
+            for name, value in config.items()
+            if name not in FREE and not (name in known and known[name].group == "agent")
+        }
+    )
+
+
+def _human(run: Run, domains: Collection[str]) -> dict[str, str]:
+    """Return the description of the human, without its parts for other domains, such as `frontend_prompt`."""
+    others = tuple(f"{name}_" for name in domain_names() if name not in domains)
+    human = flat_pins(run.record.pins.get("human", {}))
+    return {f"human.{name}": value for name, value in human.items() if not name.startswith(others)}
+
+
+def _resources(run: Run, parts: Collection[str], domains: Collection[str]) -> dict[str, str]:
+    """Return the version of ColBench and the pins of the domains' resources and packages.
+
+    `parts`: the parts that all runs have; other parts belong to the resources of a domain that some run lacks.
+    """
+    found = {name: each for name, each in run.record.pins.items() if name in parts}
+    if "domains" in found:
+        packages = found["domains"]
+        found["domains"] = {name: packages[name] for name in packages if name in domains}
+    return flat_pins(found)
+
+
+def _scorers(run: Run, mode: str, domains: Collection[str]) -> dict[str, str]:
     """Return the scorers of a run by domain; dialogues that ended because the agent failed have no scorer."""
     found: dict[str, set[str]] = {}
-    for dialogue in _dialogues(run):
+    for dialogue in _dialogues(run, domains):
         score = dialogue.scores.get(mode)
         if score and not dialogue.agent_failed:
-            found.setdefault(f"scorer, {dialogue.domain}", set()).add(score.scorer)
+            found.setdefault(f"{SCORER}{dialogue.domain}", set()).add(score.scorer)
     return {name: " and ".join(sorted(scorers)) for name, scorers in found.items()}
 
 
-def _dialogues(run: Run) -> Iterator[DialogueStats]:
-    return (each for rows in run.stats.values() for row in rows.values() for each in row.values())
+def _common_domains(runs: Sequence[Run]) -> set[str]:
+    """Return the domains in which all runs have dialogues."""
+    return set.intersection(*(set(run.stats) for run in runs))
+
+
+def _dialogues(run: Run, domains: Collection[str]) -> Iterator[DialogueStats]:
+    return (
+        each
+        for name, rows in run.stats.items()
+        if name in domains
+        for row in rows.values()
+        for each in row.values()
+    )
 
 
 def _fix(pin: str) -> str:
-    return "`colbench score RUN` scores a run again" if pin.startswith("scorer") else ""
+    return "`colbench score RUN` scores a run again" if pin.startswith(SCORER) else ""

@@ -28,6 +28,7 @@ from colbench.stats import ALPHA, Interval
 
 GROUPS: dict[Group, str] = {"answer": "Answer", "asking": "Asking", "effort": "Effort"}
 """The groups of measures in the order of reading, with their titles."""
+NOTHING_SCORED = "no scored dialogue in common"
 OUTCOMES = {
     "succeeded": "succeeded",
     "no_answer": "no answer",
@@ -115,7 +116,7 @@ def evidence(domain: DomainComparison, pair: Pair) -> str:
     """Return the difference by the headline measure, its interval and its test."""
     found = pair.differences.get(domain.headline)
     if found is None:
-        return "no scored dialogue in common"
+        return NOTHING_SCORED
     measure = domain.measure(domain.headline)
     by = f"{in_words(measure, found.mean.mean or 0.0)} in {measure.label}"
     sure = f"({difference_range(measure, found.mean)}), p {_p(found.test.adjusted)}"

@@ -12,10 +12,10 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from colbench.cell_queue import CellQueue
+from colbench.event_loop import first_of
 from colbench.executors.messages import Share
 from colbench.executors.remote import Plan, RemoteExecutor, logger
 from colbench.executors.worker_process import WorkerProcess
-from colbench.runner import first_of
 
 T = TypeVar("T")
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from colbench.cell_queue import CellQueue, Job
 from colbench.cells import Cell
-from colbench.event_loop import in_order
+from colbench.event_loop import first_of, in_order
 from colbench.executors import Executor
 from colbench.rollout import Rollout
-from colbench.runner import first_of
 from colbench.task import Task
 
 

@@ -91,7 +91,7 @@ class Worker:
                     raise error_of(message)
                 case Logged():
                     self._log(message)
-        raise UserError(f"{self._host.flag}: {await self._obituary()} before it was ready")
+        raise UserError(f"{self._host.flag}: not ready: {await self._obituary()}")
 
     async def serve(
         self, queue: CellQueue, places: Mapping[str, int], sharers: int

@@ -88,8 +88,10 @@ def _split(spec: str) -> tuple[str, bool, str]:
 
 
 def _suggest(address: str) -> str:
-    """Return the URL that an address without `http://` or `https://` most likely means."""
-    url = "http://" + address.rpartition("://")[2]
+    """Return the URL that an address without a host or without `http://` or `https://` most likely means."""
+    url = "http://" + re.sub(r"^\w+:(//|$)", "", address)
+    if not urlsplit(url).hostname:
+        return "http://host:port/v1"
     return url if urlsplit(url).path else f"{url}/v1"
 
 

@@ -23,9 +23,9 @@ from colbench.models.transports import (
 )
 
 TRIES = 3
-"""Number of attempts until a server counts as absent."""
+"""Number of consecutive attempts without an answer until a server counts as absent."""
 LOOK_TIMEOUT = 20.0
-"""Time limit in seconds for an answer to GET /models. It is longer than `CONNECT_TIMEOUT`."""
+"""Time limit in seconds for an answer to GET /models. It is longer than the limit for connecting."""
 REFUSED = {400, 401, 403}
 """Status codes with which servers refuse a key; LiteLLM's proxy without a database returns 400."""
 LISTED_MODELS = 20
@@ -105,22 +105,23 @@ class Connection:
 
         Wait for a server that is loading or busy, but not for one that is absent.
         """
-        start, tries = time.monotonic(), 0
+        start, refused, absent = time.monotonic(), 0, 0
         while True:
-            tries += 1
             try:
                 answer = await self._look_patiently()
             except ConnectionError as cause:
-                if tries == TRIES:
+                absent += 1
+                if absent >= TRIES:
                     raise UserError(
-                        f"no model server answers at {self.url} (tried {tries} times): {cause}"
+                        f"no model server answers at {self.url} (tried {absent} times): {cause}"
                     ) from cause
-                await asyncio.sleep(backoff(tries))
+                await asyncio.sleep(backoff(absent))
                 continue
             if answer.status not in NOT_NOW or time.monotonic() - start > self.server.patience:
                 return answer
+            refused, absent = refused + 1, 0
             with self.server.backing_off(words(answer)):
-                await asyncio.sleep(backoff(tries, retry_after(answer.headers)))
+                await asyncio.sleep(backoff(refused, retry_after(answer.headers)))
 
     async def _look_patiently(self) -> Answer:
         """Return the response to GET /models; wait for a server that accepts connections but does not answer."""

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 Client = Literal["openai", "aiohttp"]
 CONNECT_TIMEOUT = 15.0
-"""Time limit in seconds for making a connection."""
+"""Time limit in seconds for making a connection, including the search for the host's address."""
+CONNECT_SHARE = 0.75
+"""Maximum share of a request's time limit for making a connection, so that an absent server is told from a busy one."""
 MAX_BODY = 64 * 2**20
 """Maximum size of a response in bytes; reading of a longer one is aborted."""
 NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "ProxyError", "UnsupportedProtocol"}
@@ -73,7 +75,7 @@ class AiohttpTransport:
         self._base_url = base_url
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
-            timeout=aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT),
+            timeout=aiohttp.ClientTimeout(total=timeout, connect=_connect_timeout(timeout)),
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"Authorization": f"Bearer {key}"} if key else {},
             trust_env=bool(getproxies()),  # looking up a proxy costs more than the request
@@ -180,7 +182,7 @@ def openai_transport(base_url: str, key: str | None, timeout: float) -> OpenAITr
     """Return the transport to a server that speaks OpenAI's protocol. Raises UserError if the URL is malformed."""
     import openai
 
-    limits = openai.Timeout(timeout, connect=CONNECT_TIMEOUT)
+    limits = openai.Timeout(timeout, connect=_connect_timeout(timeout))
     try:
         client = openai.AsyncOpenAI(
             base_url=base_url,
@@ -211,7 +213,7 @@ def azure_transport(endpoint: str | None, key: str | None, timeout: float) -> Op
             "or set the environment "
             "variable AZURE_OPENAI_ENDPOINT"
         )
-    limits = openai.Timeout(timeout, connect=CONNECT_TIMEOUT)
+    limits = openai.Timeout(timeout, connect=_connect_timeout(timeout))
     try:
         client = openai.AsyncAzureOpenAI(
             azure_endpoint=address,
@@ -232,6 +234,10 @@ async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
         if len(content) > MAX_BODY:
             raise BrokenError(f"the response has more than {MAX_BODY:,} bytes")
     return bytes(content)
+
+
+def _connect_timeout(timeout: float) -> float:
+    return min(CONNECT_TIMEOUT, CONNECT_SHARE * timeout)
 
 
 def _lower(headers: Any) -> dict[str, str]:

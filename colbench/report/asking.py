@@ -184,7 +184,7 @@ def failed_report(cells: Cells, mode: str) -> FailedReport:
 def _errors(dialogues: Sequence[DialogueStats], mode: str) -> Iterator[Reason]:
     """Yield the most frequent types of error of the answers that crashed, each with its most frequent error."""
     types: Counter[str] = Counter()
-    errors: Counter[str] = Counter(each.errors[mode] for each in dialogues if mode in each.errors)
+    errors: Counter[str] = Counter(each.errors[mode] for each in dialogues if each.errors.get(mode))
     examples: dict[str, str] = {}
     for error, number in errors.most_common():
         name = error.partition(":")[0]

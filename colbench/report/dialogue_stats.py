@@ -94,7 +94,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
     failed_as: dict[str, FailureClass | None]
     """Class of the failed dialogue by scoring mode."""
     errors: dict[str, str]
-    """The most frequent error of an answer that crashed, by scoring mode."""
+    """The most frequent error of an answer that crashed, by scoring mode; empty if the scorer gives no error."""
     turns: int
     questions: int
     """Turns that the human replied to."""

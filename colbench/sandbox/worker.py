@@ -188,7 +188,7 @@ class _Output:
 async def _send_all(
     loop: asyncio.AbstractEventLoop, connection: socket.socket, payload: bytes
 ) -> None:
-    """Send the payload, then its end. A dead child is not an error here, because the server reports its end."""
+    """Send the payload and close this direction. A dead child is not an error here: the server reports its death."""
     try:
         sent = connection.send(payload)
         if sent < len(payload):

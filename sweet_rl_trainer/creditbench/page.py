@@ -14,6 +14,7 @@ from sweet_rl_trainer.creditbench.agreement import Agreement
 from sweet_rl_trainer.creditbench.beliefs import MOST_DESIGNS
 from sweet_rl_trainer.creditbench.collect import LIMITS
 from sweet_rl_trainer.creditbench.data import QUICK
+from sweet_rl_trainer.creditbench.estimators.groups import WEIGHT
 from sweet_rl_trainer.creditbench.plot import SHOWN, draw
 from sweet_rl_trainer.creditbench.results import Results
 from sweet_rl_trainer.creditbench.truths import COST, MAIN, TRUTHS
@@ -23,12 +24,29 @@ PAGE, PARTS, PICTURE = "credit-bench.md", "credit-bench", "estimators"
 CHANCE = 0.5
 TITLE = "Estimators of turn credit against exact advantages"
 ABOUT_KINDS = {
-    "relevant": "a question about each open decision, which the reply reveals",
-    "redundant": "a question about a known decision",
-    "unanswerable": "questions about nothing that matters",
-    "answer": "the best answer given what is known",
-    "wrong answer": "the same with another choice of one known decision",
+    "relevant": "questions that make the human reveal an open decision, one for each",
+    "redundant": "questions about a known decision",
+    "unanswerable": "questions that concern no decision",
+    "answer": "the best answers given what is known",
+    "wrong answer": "the same answers with another choice for one known decision",
 }
+SYMBOLS = {
+    "o": "the dialogue before the candidate",
+    "o′": "the dialogue after the candidate and the human's reply",
+    "o₁": "the request alone",
+    "a": "the candidate",
+    "L": "the candidate's number of tokens",
+    "b": "the best answer after the human's reply",
+    "c": "the hidden reference",
+    "f": "the request with every hidden decision",
+    "R": "the share of tests that the answer passes",
+    "κ": "the cost of a question",
+    "w": f"the weight `grpo.train.facts_weight` ({WEIGHT:g})",
+    "π": "the probability under the model of `--policy`",
+    "ρ": "the logarithm of a token's probability under the critic, minus that under the model of `--policy`",
+    "v": "the value that a critic with a value head gives a token",
+}
+"""Meanings of the symbols in the formulas (in backticks) of the estimators' descriptions."""
 
 
 def write_page(results: Results, folder: Path) -> None:
@@ -80,6 +98,7 @@ def _parts(results: Results) -> Mapping[str, str]:
             ("estimator", "score of a candidate", "CPU-seconds"),
             [(each.name, each.about, f"{each.seconds:,.0f}") for each in results.estimators],
         ),
+        "symbols": _symbols([each.about for each in results.estimators]),
         "quick": str(QUICK.tasks),
         "states sha": results.states_sha256,
         "truths sha": results.truths_sha256,
@@ -102,8 +121,8 @@ def _found(results: Results) -> Iterator[str]:
             if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
         ]
         said = f"- **{title.capitalize()}**: the best is {best}, {percent_with_range(share)}."
-        said += f" Not distinguished from chance: {', '.join(open_)}." if open_ else ""
-        yield said + (f" Below chance: {', '.join(below)}." if below else "")
+        said += f" Not distinguished from chance: {'; '.join(open_)}." if open_ else ""
+        yield said + (f" Below chance: {'; '.join(below)}." if below else "")
 
 
 def _table(agreements: Mapping[str, Agreement]) -> str:
@@ -143,7 +162,8 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
     rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
     widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
     return (
-        f"Pairs in the right order, %; 95% intervals reach at most {widest * 100:.1f} points from the value:\n\n"
+        "Percentage of pairs of candidates in the right order. The 95% intervals end at most "
+        f"{widest * 100:.1f} points from the value.\n\n"
         + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 
@@ -160,12 +180,20 @@ def _validation(results: Results) -> str:
     if found is None:
         return ""
     return (
-        f"{count(found.questions, 'question')} in {count(found.states, 'state')} were continued by the demonstrators' "
-        "policy with the keyless human until each mean's 95% interval was at most "
-        f"±{found.half_width * 100:.2f} points "
-        f"({found.continuations:,} dialogues): {percent_with_range(found.covered)} of the intervals contain the exact "
-        f"value of `hindsight tests`, and no mean is more than {found.difference * 100:.1f} points from it."
+        f"After each of {count(found.questions, 'question')} in {count(found.states, 'state')}, the demonstrators' "
+        "policy continued the dialogue with the keyless human until the 95% interval of the mean reward was at most "
+        f"±{found.half_width * 100:.2f} points ({found.continuations:,} dialogues). "
+        f"{percent_with_range(found.covered)} of these intervals contain the exact value of `hindsight tests`, "
+        f"and no mean is more than {found.difference * 100:.1f} points from it."
     )
+
+
+def _symbols(descriptions: Sequence[str]) -> str:
+    """Return the meanings of the symbols that occur in the formulas of some descriptions."""
+    formulas = " ".join(re.findall(r"`(.+?)`", " ".join(descriptions)))
+    used = set(re.findall(r"\w+′?", formulas))
+    meanings = "; ".join(f"`{each}`: {what}" for each, what in SYMBOLS.items() if each in used)
+    return f"Symbols: {meanings}." if meanings else ""
 
 
 def _share(interval: Interval | None) -> str:

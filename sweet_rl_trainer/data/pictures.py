@@ -1,8 +1,8 @@
 """Pictures of pages, scaled down to the model's limit, and stored in a folder by their content.
 
     FOLDER/NAME.png          NAME is the SHA-256 of the file
-    FOLDER/pages-SIZE.jsonl  the picture of each page, so that a page is rendered once for all stages; SIZE consists of
-                             the least and most pixels of a picture, and the edge of an image token
+    FOLDER/pages-SIZE.jsonl  an index of the pages with the name of each picture, so that a page is rendered once for
+                             all stages; SIZE: the least and most pixels of a picture, and the edge of an image token
 
 A picture is stored in exactly the size that the model's image processor would give it, so it is resized once.
 """

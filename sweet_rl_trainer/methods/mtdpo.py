@@ -45,7 +45,7 @@ class Mtdpo(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs and pairs."""
+        """Return the paper's settings for the epochs and the pairs."""
         return {"train": {"epochs": paper_epochs(domain)}, "pairs": PAPER_PAIRS.get(domain, {})}
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:

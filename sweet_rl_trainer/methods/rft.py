@@ -54,7 +54,7 @@ class Rft(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's batch and epochs."""
+        """Return the paper's settings for the batch size and the epochs."""
         return {"train": {"batch_size": PAPER_BATCH, "epochs": paper_epochs(domain)}}
 
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:

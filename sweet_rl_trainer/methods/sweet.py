@@ -93,7 +93,7 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs and pairs, and a loss without likelihood for a critic with a regression head."""
+        """Return the paper's settings for the epochs and the pairs; a regression head also gets no likelihood term."""
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":

@@ -483,7 +483,9 @@ def test_doctor_says_where_clips_weights_are_or_belong(tmp_path, monkeypatch, ca
     monkeypatch.setenv("COLBENCH_BROWSER", "none")
     assert main(["doctor"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert re.search("-- domain frontend .*; still needs .*browser, CLIP weights", printed)
+    assert re.search(
+        r"-- domain frontend [^;]*; still needs ([^;]*, )?browser \S+ playwright", printed
+    )
     assert "-- CLIP weights not found; needed for the cosine" in printed
     assert "or pass it with --clip-weights" in printed
     file = tmp_path / ".cache/clip/ViT-B-32.pt"

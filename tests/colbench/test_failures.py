@@ -43,7 +43,7 @@ def failure(boundary, reason="why", kind=""):
         (failure("simulator", "no answer in time"), {"simulator", "timeout"}),
         (failure("agent", "ValueError: boom"), {"agent", "exception", "agent:exception"}),
         (
-            failure("agent", "reply() returned int; it must return a Message or a str"),
+            failure("agent", "reply() returned int; it must return a Message with text, or a str"),
             {"agent", "reply"},
         ),
         (None, set()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import socket
 import time
 from email.utils import formatdate
 
@@ -343,6 +344,31 @@ async def test_a_server_that_loads_its_model_is_waited_for(client):
         await chat.__aexit__()
 
 
+async def test_a_server_that_goes_away_while_it_loads_its_model_is_given_up(client):
+    looks = asyncio.Semaphore(0)
+    loading = Fault(status=503, body="loading", headers=lambda: looks.release() or {})
+    async with ScriptedServer(echo, models=loading) as server:
+        chat = OpenAIChat(f"scripted@{server.base_url}", client=client)
+        entering = asyncio.create_task(chat.__aenter__())
+        for _ in range(3):
+            await looks.acquire()
+    with pytest.raises(UserError, match=r"no model server answers at .* \(tried 3 times\)"):
+        await asyncio.wait_for(entering, 20)
+
+
+async def test_a_host_that_accepts_no_connection_is_absent_and_not_busy(client, impatient):
+    with socket.socket() as full, socket.socket() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting.connect(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        with pytest.raises(
+            UserError, match=rf"no model server answers at {url} \(tried 3 times\): cannot connect"
+        ):
+            async with OpenAIChat(f"any@{url}", client=client, timeout=1):
+                pass
+
+
 async def test_a_forgotten_v1_is_named(client):
     async with ScriptedServer(echo) as server:
         root = server.base_url.removesuffix("/v1")
@@ -563,6 +589,9 @@ def test_a_spec_is_a_model_and_optional_addresses(monkeypatch):
         ("tiny@localhost", "http://localhost/v1"),
         ("tiny@example.com/api", "http://example.com/api"),
         ("tiny@http://a:1,b:2", "http://b:2/v1"),
+        ("tiny@http:///v1", "http://host:port/v1"),
+        ("tiny@https://", "http://host:port/v1"),
+        ("tiny@:8000/v1", "http://host:port/v1"),
     ],
 )
 def test_an_address_without_a_scheme_is_refused_with_the_spelling_that_works(spec, suggestion):

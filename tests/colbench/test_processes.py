@@ -171,7 +171,7 @@ def test_a_cell_with_which_two_processes_were_lost_is_unscored_and_owed(here):
 
 
 def test_a_process_that_is_lost_before_it_is_ready_ends_the_run(here):
-    with pytest.raises(colbench.UserError, match="--processes: .* signal 9.* before it was ready"):
+    with pytest.raises(colbench.UserError, match="--processes: not ready: .* signal 9"):
         mine("NotBuilt")
 
 

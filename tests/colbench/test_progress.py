@@ -8,7 +8,9 @@ import re
 import pytest
 
 from colbench import evaluate_async
+from colbench.errors import UserError
 from colbench.evaluation import Observer
+from colbench.event_loop import every
 from colbench.messages import ANSWER_MARKER
 from colbench.models.fault_server import FaultServer
 from colbench.models.scripted_server import ScriptedServer
@@ -60,6 +62,25 @@ async def test_replies_are_counted_before_a_dialogue_is_finished():
     observer = Counts()
     await evaluate_async(agent=Slow(3, 0.8), observer=observer, **FEW)
     assert {3, 6} & set(observer.totals)
+
+
+class Fails(Observer):
+    """An observer that cannot show the number of replies."""
+
+    def on_replies(self, total: int) -> None:
+        raise ValueError("the screen is gone")
+
+
+async def test_an_error_of_an_observer_between_two_dialogues_ends_the_run():
+    with pytest.raises(ValueError, match="the screen is gone"):
+        await evaluate_async(agent=Slow(3, 0.8), observer=Fails(), **FEW)
+
+
+async def test_an_error_while_something_is_called_at_intervals_is_raised_with_its_cause():
+    with pytest.raises(UserError) as raised:
+        async with every(1, Counts):
+            raise UserError("wrong") from ValueError("why")
+    assert repr(raised.value.__cause__) == "ValueError('why')"
 
 
 @pytest.mark.slow

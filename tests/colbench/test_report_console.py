@@ -128,6 +128,13 @@ def test_the_most_frequent_error_of_crashed_answers_is_apart_from_failures_of_th
     assert "most frequent error" not in lines([rollout(0, 0.0, 0.0), *rollouts[2:]])
 
 
+def test_crashed_answers_whose_scorer_names_no_error_have_no_most_frequent_error():
+    unknown = [crashed(0, ""), crashed(1, "")]
+    assert "most frequent error" not in lines(unknown)
+    table = " ".join(shown([*unknown, crashed(2, "NameError: f")]).split())
+    assert "most frequent error 1 of 3 crashed answers, such as NameError: f" in table
+
+
 def test_what_nobody_counted_is_said_to_be_unknown():
     assert lines([rollout(0, 1.0, 1.0)])["agent tokens"].startswith("not counted")
 

@@ -162,6 +162,12 @@ def test_a_changed_prompt_file_is_another_configuration(tmp_path):
         record(agent_prompt=str(tmp_path / "none.txt"))
 
 
+def test_a_path_that_the_system_refuses_is_not_a_run_folder(tmp_path):
+    said = "is not a run folder: run.json cannot be read: File name too long"
+    with pytest.raises(DataError, match=said):
+        RunFolder(tmp_path / ("x" * 300)).record()
+
+
 def test_a_folder_that_cannot_be_written_is_the_users_mistake(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="--out .*file/run: cannot be written"):

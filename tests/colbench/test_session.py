@@ -64,7 +64,7 @@ async def test_a_dialogue_that_ended_takes_no_step(session):
 
 
 async def test_a_reply_that_is_not_a_message_is_refused(session):
-    with pytest.raises(colbench.AgentError, match="it must return a Message or a str"):
+    with pytest.raises(colbench.AgentError, match="it must return a Message with text, or a str"):
         await session.start(TASKS[0]).step(3)
 
 

@@ -235,7 +235,10 @@ def test_a_signal_that_arrives_twice_counts_once_as_timeout_sends_it(here):
     ("agent", "reason"),
     [
         ("Raises", "ValueError: boom (mine.py:"),
-        ("SaysNothing", "reply() returned NoneType; it must return a Message or a str; fix"),
+        (
+            "SaysNothing",
+            "reply() returned NoneType; it must return a Message with text, or a str; fix",
+        ),
     ],
 )
 def test_a_run_whose_agent_never_works_stops_early_and_says_why(here, capsys, agent, reason):

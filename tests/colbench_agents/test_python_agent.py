@@ -216,7 +216,7 @@ async def test_a_failure_has_the_same_owner_and_reason(play, agent_of, how, boun
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ("3", "returned int; it must return a Message or a str"),
+        ("3", "returned int; it must return a Message with text, or a str"),
         ("'x' * 5_000_000", "it sent a reply of more than 4194304 bytes"),
         ("Message(role='assistant', content='', usage=Usage(prompt_tokens=-1))", "prompt_tokens"),
     ],

@@ -64,4 +64,5 @@ def _weights() -> Diagnosis:
         works=file.is_file() or None,
         text=str(file) if file.is_file() else f"not found; needed for the cosine of {PURPOSE}",
         fix=f"fetched from {ADDRESS} at first use; without a network, put it at {file} or pass it with --clip-weights",
+        fetched=True,
     )

@@ -18,6 +18,7 @@ from msgspec import Struct
 from colbench.cell_queue import CellQueue
 from colbench.config import RunConfig
 from colbench.errors import EndpointError, UserError, WorkerError
+from colbench.event_loop import first_of
 from colbench.executors.messages import Ready, Share
 from colbench.executors.ray.cluster import Cluster, Node
 from colbench.executors.ray.host import NodeHost
@@ -26,7 +27,6 @@ from colbench.executors.shares import shares
 from colbench.executors.workers import Worker
 from colbench.models.address import SERVER_VARIABLES
 from colbench.models.servers import Wait, current_servers
-from colbench.runner import first_of
 
 POLL = 1.0
 """Seconds between two checks for new and lost nodes."""
@@ -137,8 +137,8 @@ class RayExecutor(RemoteExecutor):
                 here, there = ours[part].get(name), values.get(name)
                 if here != there:
                     raise UserError(
-                        f"{self._cluster.flag}: {node.name} differs from the other nodes in "
-                        f"{part} {name}: {there}, not {here}; install the same software on every node"
+                        f"{self._cluster.flag}: the node {node.name} has {part} {name} = {there}, but "
+                        f"expected was {here}; install the same software here and on every node"
                     )
         self._ready = first
         self.isolation, self.environments = first.isolation, first.environments

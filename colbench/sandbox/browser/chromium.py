@@ -65,8 +65,10 @@ class Chromium:
                     await complete(chromium.close())
                     raise
                 return chromium
+        except TimeoutError as error:
+            raise RenderError(f"the browser was not ready within {_START_SECONDS:g} s") from error
         except (Error, OSError) as error:
-            raise RenderError(f"the browser starts, but does not work: {error}") from error
+            raise RenderError(f"the browser does not start or does not work: {error}") from error
 
     @property
     def alive(self) -> bool:

@@ -26,10 +26,10 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 
 
 class Scratch:
-    """The names of the files in memory, and replacements for functions in `os` and `io`.
+    """The files in memory, by path, and replacements for functions in `os` and `io` that use these files.
 
-    `visible` paths of the host can be read. `held` contains host files by path, for a tier that cannot open files. A
-    file that is opened for reading is a copy of the content at that time.
+    Of the host's files, only those under the paths in `visible` can be read. `held` contains host files by path, for a
+    tier that cannot open files. Opening a file in memory for reading gives a copy of its content at that time.
     """
 
     def __init__(self, visible: list[str], held: Mapping[str, bytes]) -> None:

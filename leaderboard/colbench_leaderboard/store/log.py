@@ -258,9 +258,10 @@ def find(log: Log, prefix: str) -> str:
     """
     found = [bundle for bundle in log.latest() if bundle.startswith(prefix)]
     if len(found) != 1:
-        many = f"{len(found)} bundles start" if found else "no bundle in the log starts"
-        raise UserError(
-            f"{prefix or 'DIGEST'}: {many} with these digits; use more digits of the digest "
-            "in the log"
+        problem = (
+            f"{len(found)} bundles start with these digits; give more of them"
+            if found
+            else "no bundle in the log starts with these digits"
         )
+        raise UserError(f"{prefix or 'DIGEST'}: {problem}")
     return found[0]

@@ -107,7 +107,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group whose answers guessing explains least; None if there are no untold facts."""
+        """Return the group with the lowest p-value, the least likely by guessing; None if there are no untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)

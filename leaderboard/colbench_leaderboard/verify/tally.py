@@ -98,7 +98,7 @@ class Tally:
 
     @property
     def undisclosed(self) -> list[array[float]]:
-        """For each task, the shares of the hidden facts that its answers used although never told."""
+        """For each task, one share per dialogue: of the hidden facts, those that the answer used without being told."""
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void
         ]

@@ -74,10 +74,13 @@ def values(bench: Bench, critic: Reader) -> list[Scores]:
 
 
 READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
-    "": ("Σ ρ / L", mean),
-    "sum": ("Σ ρ", total),
-    "one mean over tokens": ("mean of ρ over the replies so far and the candidate", one_mean),
-    "without c": ("Σ ρ / L, not told c", partial(mean, told=False)),
+    "": ("`Σ ρ / L`, told `c`", mean),
+    "sum": ("`Σ ρ`, told `c`", total),
+    "one mean over tokens": (
+        "mean of `ρ` over the tokens of the agent's earlier messages and the candidate, told `c`",
+        one_mean,
+    ),
+    "without c": ("`Σ ρ / L`, not told `c`", partial(mean, told=False)),
 }
 
 
@@ -87,7 +90,7 @@ def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimat
     if critic.score == "value":
         yield Estimator(
             name=name,
-            about="Σ v / L, told c",
+            about="`Σ v / L`, told `c`",
             key=key,
             costly=True,
             score=partial(values, critic=critic),

@@ -149,11 +149,19 @@ def _standard(group: Sequence[float]) -> float:
 ESTIMATORS = tuple(
     Estimator(name=name, about=about, score=partial(advantages, advantage=advantage, name=name))
     for name, about, advantage in (
-        ("GRPO", "one outcome in a group of 8, standardized", grpo),
-        ("MT-GRPO", "the turn's told facts in a group of 8, standardized, plus GRPO", mt_grpo),
+        (
+            "GRPO",
+            "the dialogue's reward minus the mean of a group of 8 dialogues, in standard deviations",
+            grpo,
+        ),
+        (
+            "MT-GRPO",
+            "as GRPO; for a question, plus the share of decisions that its turn reveals, also standardized",
+            mt_grpo,
+        ),
         (
             "turn-level GRPO, unbiased",
-            "R − w Φ(o), minus its mean over all 8 dialogues",
+            "the dialogue's reward minus `w Φ(o)`, minus the mean of this over all 8 dialogues; `Φ` as in facts told",
             unbiased,
         ),
     )

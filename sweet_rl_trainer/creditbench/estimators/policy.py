@@ -202,12 +202,18 @@ def _rows(sums: list[list[float]]) -> list[Scores]:
 
 
 SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
-    "likelihood": ("log π(a∣o) / L", likelihood),
-    "PMI": ("(log π(a∣o,c) − log π(a∣o)) / L", pmi),
-    "self-teacher": ("(log π(a∣o, all decisions) − log π(a∣o)) / L", self_teacher),
-    "gain": ("Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: log π(c∣o) a token", gain),
-    "IGPO-like": ("exp Φ(o′) − exp Φ(o); R of an answer", igpo),
-    "InfoPO-like": ("log π(b∣o′) − log π(b∣o′ without the reply) a token; R of an answer", infopo),
+    "likelihood": ("`log π(a∣o) / L`", likelihood),
+    "PMI": ("`(log π(a∣o,c) − log π(a∣o)) / L`", pmi),
+    "self-teacher": (
+        "`(log π(a∣o,f) − log π(a∣o)) / L`",
+        self_teacher,
+    ),
+    "gain": ("as facts, but `Φ(o)` is the mean of `log π(c∣o)` over the tokens of `c`", gain),
+    "IGPO-like": ("question: `exp Φ(o′) − exp Φ(o)`, `Φ` as in gain; answer: `R`", igpo),
+    "InfoPO-like": (
+        "question: how much the human's reply raises `log π(b∣o′)`, per token of `b`; answer: `R`",
+        infopo,
+    ),
 }
 
 
@@ -216,7 +222,8 @@ def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
     for name, (about, score) in SCORES.items():
         yield _estimator(policy, name, about, partial(score, policy=policy))
     scaled = partial(scaled_gain, policy=policy, benches=benches)
-    yield _estimator(policy, "gain, scaled", "the same with a + b (Φ − Φ(o₁)), fitted to R", scaled)
+    about = "as gain, with a linear function of `Φ(o) − Φ(o₁)`, fitted to `R`, in place of `Φ(o)`"
+    yield _estimator(policy, "gain, scaled", about, scaled)
 
 
 def _estimator(policy: Reader, name: str, about: str, score: Score) -> Estimator:

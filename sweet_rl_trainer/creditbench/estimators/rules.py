@@ -54,17 +54,20 @@ ESTIMATORS = (
     ),
     Estimator(
         name="facts",
-        about="Φ(o′) − Φ(o) − κ, R − Φ(o); Φ: the share of tests that the usual choices pass",
+        about=(
+            "question: `Φ(o′) − Φ(o) − κ`; answer: `R − Φ(o)`; `Φ`: the share of tests that an answer "
+            "passes if it uses the told choices and otherwise the usual ones"
+        ),
         score=partial(facts, told_later=0.0),
     ),
     Estimator(
         name="facts, half told later",
-        about="the same, where each untold decision is told before the answer with the chance 1/2",
+        about="as facts, but `Φ` assumes that each untold decision is told before the answer with chance 1/2",
         score=partial(facts, told_later=HALF),
     ),
     Estimator(
         name="facts told",
-        about="the same with Φ: the share of the open decisions that were told",
+        about="as facts, but `Φ` is the share of the open decisions that were told",
         score=facts_told,
     ),
 )

@@ -213,7 +213,9 @@ def _request(random: Random, draft: Draft, split: Split) -> str:
         request = BEFORE_VOWEL.sub(r"\1n", request)
         if side(request) == split:
             return request
-    raise GeneratorError(f"{draft.kind.name}: found no request in the {split} split")
+    raise GeneratorError(
+        f"{draft.kind.name}: none of {TRIES} requests belongs to the {split} split; use another seed"
+    )
 
 
 def _task(random: Random, draft: Draft, name: str, request: str, html: str) -> Task:

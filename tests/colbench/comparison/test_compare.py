@@ -11,6 +11,7 @@ from colbench.cli import main
 from colbench.comparison.model import SCHEMA
 from colbench.comparison.page import render_page
 from colbench.messages import Usage
+from colbench.rollout import Failure
 
 AGENTS = ("interviewer", "demonstrator", "guesser")
 
@@ -79,6 +80,8 @@ def test_success_where_all_was_told_leaves_out_dialogues_with_open_decisions(pla
     ]
     differences = found.domains["backend"].pairs[0].differences
     known = differences.get("success_when_told")
+    labels = {each.name: each.label for each in found.domains["backend"].measures}
+    assert labels["success_when_told"] == "success, all revealed"
     assert (known.cells if known else 0) == len(cells)
 
 
@@ -192,6 +195,53 @@ def test_another_version_of_the_scorer_does_not_compare_and_the_fix_is_named(pla
         colbench.compare(played["interviewer"], other)
 
 
+@pytest.fixture
+def mixed(played, rewrite, with_record):
+    """Return a run of the interviewer that also has a dialogue on a page, as if its task file had one."""
+    run = played["interviewer"]
+    first = run.rollouts[0]
+    scores = {
+        mode: replace(each, scorer="page/1", environment="Chromium")
+        for mode, each in first.scores.items()
+    }
+
+    def move(rollout):
+        page = replace(rollout, domain="frontend", task_id="page", task_hash="x", scores=scores)
+        return page if rollout.key == first.key else rollout
+
+    human = run.record.pins["human"] | {"frontend_prompt": "sha256:x"}
+    return with_record(
+        rewrite(run, move), pins={"browser": {"environment": "Chromium"}, "human": human}
+    )
+
+
+def test_the_settings_of_a_domain_that_only_one_run_has_may_differ(played, mixed):
+    found = colbench.compare(mixed, played["guesser"])
+    assert (found.mismatches, list(found.domains)) == ((), ["backend"])
+    assert not [note for note in found.notes if "environments" in note]
+
+
+def test_the_settings_of_a_domain_that_all_runs_have_may_not_differ(mixed, with_record):
+    other = with_record(mixed, pins={"browser": {"environment": "Firefox"}})
+    found = colbench.compare(mixed, other, force=True)
+    assert [each.pin for each in found.mismatches] == ["browser.environment"]
+
+
+@pytest.fixture
+def failed(played, rewrite):
+    """Return a run in which the agent failed in every dialogue, so that nothing was scored."""
+    failure = Failure(boundary="agent", reason="gone")
+    return rewrite(
+        played["guesser"], lambda r: replace(r, failure=failure, ended_by="failure", scores={})
+    )
+
+
+def test_a_run_whose_agent_failed_in_every_dialogue_has_no_other_scorer(played, failed):
+    found = colbench.compare(played["interviewer"], failed)
+    assert (found.mismatches, found.notes) == ((), ())
+    assert found.difference("success").theirs == 0
+
+
 def test_the_agent_the_seed_and_the_number_of_trials_may_differ(played, with_record, rewrite):
     other = with_record(
         rewrite(played["guesser"], lambda r: r if r.trial == 0 else None),
@@ -237,6 +287,26 @@ def test_the_first_tasks_of_a_set_are_compared_with_the_whole_set(played, tmp_pa
     assert main(["compare", str(first.path), str(played["interviewer"].path)]) == 0
     assert "compared: 5 tasks with the same ID and content; left out: 0 of A, 11 of B" in (
         capsys.readouterr().out
+    )
+
+
+def test_a_run_that_is_not_finished_says_on_how_many_tasks_it_has_no_dialogue_yet(played, rewrite):
+    begun = {task.id for task in played["guesser"].tasks[:6]}
+    unfinished = rewrite(played["guesser"], lambda r: r if r.task_id in begun else None)
+    assert colbench.compare(played["interviewer"], unfinished).notes == (
+        "not all runs are finished; compared: 6 tasks with the same ID and content; no dialogue yet: 0 of A, 10 of B",
+    )
+
+
+def test_tasks_that_are_not_played_yet_do_not_count_as_different(played, rewrite, tmp_path):
+    begun = {task.id for task in played["guesser"].tasks[:2]}
+    unfinished = rewrite(played["guesser"], lambda r: r if r.task_id in begun else None)
+    first = colbench.evaluate(
+        agent="interviewer", tasks="bundled:backend", limit=5, trials=2, out=tmp_path / "first"
+    )
+    assert colbench.compare(unfinished, first).notes == (
+        "the runs have different tasks; compared: 2 tasks with the same ID and content; left out: 11 of A, 0 of B; "
+        "no dialogue yet: 3 of A, 0 of B",
     )
 
 
@@ -327,6 +397,15 @@ def test_three_runs_are_printed_side_by_side_and_pair_by_pair(played, capsys):
     assert len(printed.splitlines()) <= 40
     for name in (*AGENTS, "A − B", "A − C", "B − C"):
         assert name in printed
+
+
+def test_a_pair_without_a_scored_dialogue_in_common_is_printed_as_such(played, rewrite, capsys):
+    unscored = rewrite(played["guesser"], lambda rollout: replace(rollout, scores={}))
+    runs = [*paths(played, "interviewer", "demonstrator"), str(unscored.path)]
+    assert main(["compare", *runs]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("no scored dialogue in common") == 2
+    assert "no common task" not in printed
 
 
 def test_the_json_has_every_number(played, capsys):
