@@ -145,7 +145,7 @@ class Domain:
     leaderboard_sets: ClassVar[Mapping[str, int]] = {}
     """Task sources of the leaderboard's standard track, and how many tasks each has."""
     own_sources: ClassVar[frozenset[str]] = frozenset()
-    """Task sources that come with the domain's package, which a leaderboard bundle may name."""
+    """Task sources that come with the domain's package; `colbench verify` finds their tasks by itself."""
     human_limits: ClassVar[tuple[int, int]] = (256, 400)
     """Limits, in tokens and in characters, for a reply of a human that a model plays."""
     remedy: ClassVar[str] = ""

