@@ -50,8 +50,8 @@ class Draft(NamedTuple):
 def draft(run: Path, submission: Submission) -> Draft:
     """Return the draft of the bundle of a run's folder.
 
-    Raises UserError, with all reasons, if the run cannot be published: it mixes configurations, lacks dialogues, or
-    breaks the track's rules.
+    Raises UserError, with all reasons, if the run cannot be published: it mixes configurations, lacks dialogues, was
+    made with `told="all"`, or breaks the track's rules.
     """
     folder = RunFolder(run)
     record = folder.record()
@@ -60,6 +60,10 @@ def draft(run: Path, submission: Submission) -> Draft:
     public = public_record(record)
     lock = _lock(record, public, _domain(tasks))
     flaws = [*_mixed(record, held), *_unfinished(record, run, tasks, held)]
+    if record.config.told != "asked":
+        flaws.append(
+            "the human revealed all decisions in the first message (--told all); run again without this flag"
+        )
     if submission.track == "standard" and (reasons := departures(lock)):
         listed = "".join(f"\n    {reason}" for reason in reasons)
         flaws.append(

@@ -27,7 +27,9 @@ KEPT_BACK = (
     "agent_write",
     "baseline",
     "browser",
+    "ceiling",
     "clip_weights",
+    "executor",
     "human_price",
 )
 """Fields whose values are not published: a bundle has their defaults instead."""

@@ -41,7 +41,7 @@ def add_to(actions: Any) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="also verify every bundle again and compare the receipts byte for byte",
+        help="also verify the bundle of every current entry again and compare the receipts byte for byte",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(

@@ -87,6 +87,14 @@ def test_dialogues_beside_the_runs_grid_are_not_sent(run, meta, copied, tmp_path
         assert bundle.lock.tasks.trials == 1
 
 
+def test_a_run_in_which_the_human_reveals_everything_is_refused_for_every_track(
+    meta, tmp_path, capsys
+):
+    run = tmp_path / "told"
+    main(["eval", "--agent", "guesser", "--limit", "1", "--told", "all", "--out", str(run)])
+    assert "run again without this flag" in refused(run, track(meta, "open"), capsys)
+
+
 def test_an_unfinished_grid_is_refused_with_the_command_that_goes_on(run, meta, copied, capsys):
     short = copied(run)
     rollouts = sorted(read_rollouts(run / "rollouts.jsonl"), key=lambda one: one.trial)

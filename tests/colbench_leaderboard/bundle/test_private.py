@@ -53,6 +53,9 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     ]
     flags += ["--agent-price", "1,2", "--human-price", "3,4", "--clip-weights", "/home/me/w"]
     run = evaluated(agents, "Agent", *flags)
+    record = json.loads((run / "run.json").read_text())
+    record["config"] |= {"ceiling": "/home/me/ceiling", "executor": "ray:ray://10.0.0.7:10001"}
+    (run / "run.json").write_text(json.dumps(record))
     out = tmp_path / "bundle"
     capsys.readouterr()
     assert main(["submit", "pack", str(run), "--meta", str(meta), "--out", str(out)]) == 0
@@ -78,7 +81,8 @@ def test_places_addresses_and_arguments_stay_here(agents, meta, tmp_path, capsys
     assert lock["pins"]["agent"]["version"] == "2"
     assert lock["pins"]["agent"]["process"].startswith("own process")
     assert lock["pins"]["agent"]["source"].startswith("sha256:")
-    for name in ("agent_args.password", "human_price", "clip_weights", "agent.command"):
+    kept_back = ("human_price", "ceiling", "clip_weights", "executor")
+    for name in ("agent_args.password", *kept_back, "agent.command"):
         assert name in said
     (line,) = (out / "trajectories" / "000.jsonl").read_text().splitlines()
     assert "cannot read x.json from http:…" in json.loads(line)["failure"]["reason"]
