@@ -115,7 +115,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "report_to", trackers(self.report_to))
         if self.score == "value" and self.likelihood_weight:
             raise UserError(
-                f'likelihood_weight {self.likelihood_weight:g}: the score "value" has no likelihood; set it to 0'
+                f'likelihood_weight {self.likelihood_weight:g}: must be 0 with score = "value", which has no likelihood'
             )
 
     def steps_of_epoch(self, count: int) -> int:

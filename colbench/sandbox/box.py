@@ -1,4 +1,4 @@
-"""The sandbox's interface for the rest of ColBench: a pool of fork servers behind one asynchronous method."""
+"""The sandbox's interface for the rest of ColBench: pools of fork servers behind asynchronous methods."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class GrpoTask(Struct, frozen=True, kw_only=True):
 
 
 class Grpo(Method):
-    """The baseline that learns online."""
+    """GRPO: the model learns from dialogues that it has during training. A baseline for SWEET-RL."""
 
     name = "grpo"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"grpo": GrpoTable}

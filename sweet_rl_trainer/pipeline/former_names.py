@@ -1,4 +1,4 @@
-"""Former names of a recipe's settings. A recipe that uses one is refused with the current name."""
+"""Former names of a recipe's settings. A recipe that uses one is refused; the error gives the current name."""
 
 from __future__ import annotations
 

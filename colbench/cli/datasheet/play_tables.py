@@ -26,15 +26,15 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
         f"Success on the first {count(len(played), 'task')}, by agent:\n\n"
-        "- *Constant policy*: for each open decision, it takes the most frequent choice of the tasks in this set that "
-        f"belong to the same family and leave the decision open. For families with fewer than {FITTED} tasks, to which "
-        "it would be fitted, it is left out (–).\n"
+        "- *Constant policy*: asks nothing. For each open decision, it takes the choice that is most frequent among "
+        "the tasks of the same family in this set that leave the decision open. Families with fewer than "
+        f"{FITTED} tasks are left out (–), because the policy would be fitted to so few tasks.\n"
         "- *Usual choices*: `interviewer` without questions. It assumes the usual choice of each decision.\n"
         "- *Interviewer*: `interviewer` with all its questions.\n"
         f"- *One decision forbidden*: one dialogue for each hidden decision of each task ({len(forbidden):,} "
         "dialogues), in which `interviewer` may not ask about this decision and assumes its usual choice. It should "
-        "succeed only if that is the task's choice; *expected* is the share of dialogues for which this holds. "
-        f"{agree:,} of the dialogues ended as expected."
+        "succeed if and only if the task's choice is the usual one; *expected* is the share of dialogues in which it "
+        f"is. In {agree:,} of the dialogues, success or failure was as expected."
     )
     families = sorted({each.family for each in played})
     by_family = [(name, [each for each in played if each.family == name]) for name in families]

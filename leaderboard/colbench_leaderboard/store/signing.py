@@ -59,12 +59,14 @@ class Keepers:
             check = ["-s", str(file), "-f", str(self.path), f"-Overify-time={_digits(time)}"]
             found = _ssh_keygen(["-Y", "find-principals", *check], content)
             if found.returncode:
-                raise DataError(f"its signature was made with a key that is not in {self.path}")
+                raise DataError(
+                    f"its signature was made with a key that is not in {self.path} or was not valid on {time}"
+                )
             name = found.stdout.decode("utf-8", "replace").split("\n")[0]
             checked = _ssh_keygen(["-Y", "verify", "-I", name, "-n", namespace, *check], content)
         if checked.returncode:
             raise DataError(
-                "its signature is for different content, or was made with a key that was not valid at that time"
+                f"its signature is for different content, or {self.path} does not allow its key for {namespace}"
             )
         return printable(name)
 

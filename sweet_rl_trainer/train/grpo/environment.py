@@ -22,8 +22,8 @@ from colbench.task import Task
 class Environment:
     """A context manager that runs dialogues on some tasks, in a `colbench.Session` with its own event loop.
 
-    `config` defines the human, the turns, and other settings of `colbench eval`; its agent, tasks and trials are
-    ignored. The constructor raises UserError in the same cases as `colbench eval`.
+    `config` defines the human, the turns, and other settings of `colbench eval`; the agent, the tasks and the trials in
+    it are ignored. The constructor raises UserError if one of the other settings is wrong, as `colbench eval` does.
     """
 
     def __init__(self, config: RunConfig, tasks: Sequence[Task]) -> None:
