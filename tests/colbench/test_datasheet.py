@@ -159,10 +159,7 @@ def test_a_policy_fitted_to_few_tasks_is_left_out(sheet, tmp_path):
     assert cells["grading"][:2] == ["9", "–"]
     assert cells["**all**"][:2] == ["19", "–"]
     assert cells["parking"][1].endswith("%")
-    assert (
-        "Families with fewer than 10 tasks are left out (–)"
-        in text
-    )
+    assert "Families with fewer than 10 tasks are left out (–)" in text
 
 
 def test_the_sheet_of_a_part_does_not_call_itself_the_whole_set(sheet):
