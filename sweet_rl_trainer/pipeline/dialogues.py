@@ -43,7 +43,9 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
             f"collect: some dialogues of {job.folder} have no score; run the command again to retry them"
         )
     if code:
-        raise UserError(f"collect: the dialogues stopped with code {code}; see above")
+        raise UserError(
+            f"collect: the dialogues stopped with code {code}; see above. To begin them again, delete {job.folder}"
+        )
     return {"agent": config.agent}
 
 
