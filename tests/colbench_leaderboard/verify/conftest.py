@@ -85,9 +85,11 @@ def submission() -> Callable[[str], Submission]:
 @pytest.fixture(scope="session")
 def bundle_of(place: Path, submission: Callable[[str], Submission]) -> Callable[..., Path]:
     """Return a function that makes a run's bundle from a name, flags of `colbench eval` and an exit code, once each."""
+    made: dict[str, tuple[str, ...]] = {}
 
     def make(name: str, *flags: str, code: int = 0) -> Path:
         out = place / "bundles" / name
+        assert made.setdefault(name, flags) == flags, f"{name}: another bundle has this name"
         if not out.exists():
             run = place / "runs" / name
             tasks = ("--tasks", str(place / "tasks.jsonl"), "--sandbox-workers", "2")

@@ -93,7 +93,7 @@ def test_dialogues_that_the_turn_limit_ended_are_accepted(bundle_of, verify):
 
 
 def test_trials_that_are_all_the_same_are_noted(bundle_of, verify):
-    bundle = bundle_of("twice", "--agent", "guesser", "--trials", "2")
+    bundle = bundle_of("guesser-twice", "--agent", "guesser", "--trials", "2")
     (note,) = verify(bundle, code=0)["findings"]
     assert (note["rule"], note["severity"]) == ("audit.same-trials", "note")
     assert "in 6 tasks all 2 trials" in note["message"]
