@@ -168,7 +168,7 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         "log-ratio",
         0.01,
     )
-    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: the score"):
+    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: must be 0 with score"):
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
@@ -261,8 +261,8 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("method.name=x", r"^--set method\.name: method is not a table$"),
         ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
         ("=3", r"^--set =3: expected KEY=VALUE, such as"),
-        ("actor.train.score=value", r'likelihood_weight 0\.01: the score "value"'),
-        ("train.score=value", r'likelihood_weight 0\.01: the score "value"|only the critic'),
+        ("actor.train.score=value", r'likelihood_weight 0\.01: must be 0 with score = "value"'),
+        ("train.score=value", r'likelihood_weight 0\.01: must be 0 with score = "value"|only the critic'),
         ("model.name=x", r"model\.name and model\.tiny: set only one of the two$"),
         (
             "iterations=2",
