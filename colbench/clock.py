@@ -164,7 +164,7 @@ class Clock:
             raise asyncio.CancelledError from failure
 
     def late(self, detail: str = "") -> BoundaryError:
-        """Return the error of a speaker that is late."""
+        """Return the error for a speaker that exceeded its time limit."""
         if not detail and self.blocked > self.limit / 2:
             detail = (
                 f"{self.place} blocked the event loop: use asyncio.to_thread or a plain function"

@@ -83,4 +83,4 @@ class _Seat:
         trace = self._interaction.trace
         if trace.errors:
             raise EndpointError(f"{trace.errors[-1].type}: {trace.errors[-1].message}")
-        raise AgentError(f"verifiers ended its run: {trace.stop_condition}")
+        raise AgentError(f"verifiers stopped the rollout: {trace.stop_condition}")

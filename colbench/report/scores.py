@@ -32,7 +32,7 @@ def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric
 
 
 def scorers(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
-    """Return the number of verdicts that each scorer gave in a mode; failures of agents have none."""
+    """Return the number of verdicts of each scorer in a mode. A failure of the agent has no verdict."""
     return dict(
         Counter(
             score.scorer

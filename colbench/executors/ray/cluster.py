@@ -41,7 +41,7 @@ class Cluster:
 
     @classmethod
     async def join(cls, executor: str) -> Cluster:
-        """Join the cluster that an executor such as `ray:ADDRESS` names; by default this machine's cluster.
+        """Join the Ray cluster at the address in `ray:ADDRESS`; for plain `ray`, the cluster of this machine.
 
         Raises UserError if Ray is not installed, or the cluster cannot be joined.
         """

@@ -93,11 +93,11 @@ def read_heads(store: Path) -> list[Head]:
             continue  # left by a killed process
         name = FILE.fullmatch(path.name)
         if name is None:
-            raise DataError(f"{path}: not a head; `colbench leaderboard sign` writes N.txt")
+            raise DataError(f"{path}: not a signed head, whose file name is a number and .txt")
         head = read_head(path)
         if head.records != int(name[1]):
             raise DataError(
-                f"{path}: contains the head after {head.records} records, unlike its name"
+                f"{path}: the name must be {head.records}.txt, the number of records that the head covers"
             )
         heads.append(head)
     return sorted(heads, key=lambda head: head.records)

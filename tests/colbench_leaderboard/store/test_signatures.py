@@ -149,12 +149,12 @@ def without_signers(store, keys):
 
 def something_else_among_the_heads(store, keys):
     (store / HEADS / "notes").touch()
-    return "heads/notes: not a head"
+    return "heads/notes: not a signed head"
 
 
 def a_head_under_another_number(store, keys):
     (store / HEADS / "3.txt").rename(store / HEADS / "2.txt")
-    return r"heads/2\.txt: contains the head after 3 records"
+    return r"heads/2\.txt: the name must be 3\.txt"
 
 
 def a_head_that_is_a_link(store, keys):

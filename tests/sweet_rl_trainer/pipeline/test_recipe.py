@@ -168,7 +168,9 @@ def test_a_value_critic_has_no_likelihood_unless_it_is_asked_for():
         "log-ratio",
         0.01,
     )
-    with pytest.raises(UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: must be 0 with score"):
+    with pytest.raises(
+        UserError, match=r"^recipe tiny-cpu: likelihood_weight 0\.01: must be 0 with score"
+    ):
         read("tiny-cpu", [*changes, "critic.train.likelihood_weight=0.01"])
 
 
@@ -262,7 +264,10 @@ def test_changes_are_toml_values_or_else_plain_text():
         ("epochs", r"^--set epochs: expected KEY=VALUE, such as"),
         ("=3", r"^--set =3: expected KEY=VALUE, such as"),
         ("actor.train.score=value", r'likelihood_weight 0\.01: must be 0 with score = "value"'),
-        ("train.score=value", r'likelihood_weight 0\.01: must be 0 with score = "value"|only the critic'),
+        (
+            "train.score=value",
+            r'likelihood_weight 0\.01: must be 0 with score = "value"|only the critic',
+        ),
         ("model.name=x", r"model\.name and model\.tiny: set only one of the two$"),
         (
             "iterations=2",

@@ -497,9 +497,7 @@ def test_values_have_neither_references_nor_successes(make_value_model, tmp_path
 
 
 def test_a_likelihood_of_values_cannot_be_said():
-    with pytest.raises(
-        UserError, match=r'likelihood_weight 0\.01: must be 0 with score = "value"'
-    ):
+    with pytest.raises(UserError, match=r'likelihood_weight 0\.01: must be 0 with score = "value"'):
         TrainSettings(score="value")
 
 
