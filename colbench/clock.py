@@ -88,6 +88,11 @@ class Clock:
         return self._spent if self._since is None else self._spent + self._now() - self._since
 
     @property
+    def left(self) -> float:
+        """The seconds left until the limit."""
+        return max(0.0, self.limit - self.seconds)
+
+    @property
     def is_over(self) -> bool:
         """True if the limit has been reached."""
         return self.seconds >= self.limit
@@ -205,6 +210,12 @@ class Clock:
         if self._task and self.abandon:
             place = place_of(list(_suspended(self._task)))
             self.abandon(self.late(f"{place} catches CancelledError, so the call was abandoned"))
+
+
+def seconds_left() -> float | None:
+    """Return the seconds that the running speaker has left in its dialogue; None if no clock is running."""
+    clock = RUNNING.get()
+    return None if clock is None else clock.left
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from colbench.agent_process.protocol import (
     read_ready,
     start,
 )
-from colbench.clock import waiting
+from colbench.clock import seconds_left, waiting
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Agent, Episode, Rule
 from colbench.messages import Message
@@ -116,7 +116,7 @@ class _Conversation:
         self._episode = episode
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        body = encode(messages(self._episode, dialogue))
+        body = encode(messages(self._episode, dialogue, seconds_left()))
         said = await self._client.request(
             "POST", f"{path_of(self._episode)}/reply", body, patient=True
         )

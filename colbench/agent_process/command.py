@@ -14,7 +14,7 @@ from colbench.agent_process.outside import OutsideAgent
 from colbench.agent_process.process import AgentProcess
 from colbench.agent_process.program import EXIT_GRACE
 from colbench.agent_process.protocol import Ready, as_message, messages, start
-from colbench.clock import waiting
+from colbench.clock import seconds_left, waiting
 from colbench.interfaces import Agent, Episode
 from colbench.messages import Message
 
@@ -129,7 +129,9 @@ class Conversation:
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         """Ask the program for its next message."""
-        return as_message(await self._process.ask(messages(self._episode, dialogue)))
+        return as_message(
+            await self._process.ask(messages(self._episode, dialogue, seconds_left()))
+        )
 
 
 class _QuietLog(RotatingFileHandler):

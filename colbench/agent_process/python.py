@@ -109,7 +109,7 @@ class _Conversation(Conversation):
         clock = RUNNING.get()
         if clock is None:
             return await super().reply(dialogue)
-        request = messages(self._episode, dialogue, max(0.0, clock.limit - clock.seconds))
+        request = messages(self._episode, dialogue, clock.left)
         limit, clock.limit = clock.limit, clock.limit + HOST_GRACE
         try:
             return as_message(await self._process.ask(request), "")

@@ -115,6 +115,10 @@ def main() -> None:
                 (picture,) = message["messages"][-1]["images"]
                 send({"type": "reply", "episode": message["episode"], "content": picture})
                 continue
+            if FAULT == "tells-time":
+                left = json.dumps(message.get("seconds"))
+                send({"type": "reply", "episode": message["episode"], "content": left})
+                continue
             when_asked(message["episode"], (len(message["messages"]) + 1) // 2)
     if STAYS:
         time.sleep(FOREVER)

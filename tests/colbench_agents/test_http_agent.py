@@ -119,6 +119,8 @@ async def test_a_dialogue_is_had(play):
         (done,) = await play(await agent_at(address))
     assert done.answer == "x = 1"
     assert [turn.said for turn in done.turns] == ["Like this?", ""]
+    left = [asked.body["seconds"] for asked in far.asked if asked.path.endswith("/reply")]
+    assert 20 >= left[0] > left[1] > 0, "each request says how much of the dialogue's time is left"
     episode = f"/v1/episodes/{done.key[:16]}"
     assert [(asked.method, asked.path) for asked in far.asked] == [
         ("GET", "/v1/agent"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from colbench.agent_process.process import AgentProcess
+from colbench.clock import Clock
 from colbench.errors import AgentError, EndpointError, UserError
 from colbench.interfaces import Episode
 from colbench.messages import Message
@@ -52,6 +53,15 @@ async def test_pictures_come_as_data_urls_to_one_that_accepts_them():
         assert agent.accepts_images
         assert own.accepts_images
         assert (await own.reply([page])).content == "data:image/png;base64,iVBORw=="
+
+
+async def test_each_request_has_the_seconds_that_are_left_in_the_dialogue():
+    agent, clock = faulty("tells-time"), Clock(30.0)
+    async with agent, agent.open(Episode(id="e", seed=1, max_turns=10)) as own:
+        first, second = [await clock.hear(lambda: own.reply(ASKED)) for _ in range(2)]
+        without = await own.reply(ASKED)
+    assert 30 >= float(first.content) > float(second.content) > 0
+    assert without.content == "null"
 
 
 async def test_no_more_processes_run_than_dialogues_are_in_flight(play, name):
