@@ -219,7 +219,7 @@ class Domain:
         return task.hidden.facts
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that an agent's message asks for, as the keyless human understands it."""
+        """Return the decisions that an agent's message asks for, as the rule-based human understands it."""
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:

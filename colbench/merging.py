@@ -215,7 +215,7 @@ def _written_whole(target: Path) -> Iterator[RunFolder]:
 
 
 def _index(folders: Sequence[RunFolder]) -> dict[str, _Place]:
-    """Return the position of each dialogue by key. Raises UserError if shards have different dialogues for one cell."""
+    """Return the positions of dialogues by key. Raises UserError if two shards have different dialogues for a key."""
     found: dict[str, _Place] = {}
     for shard, folder in enumerate(folders):
         own: dict[str, _Place] = {}

@@ -26,7 +26,7 @@ MOST_WORDS = 0.6
 LONGEST_REPLY = 20_000
 """Maximum number of characters of a human's reply to search."""
 CANNED = frozenset((*UNKNOWN, *WHAT, NO_CODE, REST_UNKNOWN))
-"""Replies of the keyless human that reveal nothing."""
+"""Replies of the rule-based human that reveal nothing."""
 DECLINES = re.compile(
     r"\b(?:don['’]?t|do not|doesn['’]?t|does not|not|never) (?:really )?(?:know|sure|understand|decided?|thought)\b"
     r"|\bno idea\b|\b(?:can['’]?t|cannot|could not) (?:say|tell|answer)\b|\bunsure\b|\bnot certain\b",

@@ -1,6 +1,6 @@
 """`colbench merge`: combine the shards of a run, made with `colbench eval --shard I/N`, and report.
 
-It also lists the dialogues that are in no shard, with the `colbench eval` command that runs them.
+If dialogues are in no shard, or are unscored, it shows the `colbench eval` command that runs them.
 """
 
 from __future__ import annotations
@@ -63,11 +63,13 @@ def notes(merged: Merged) -> list[str]:
             f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are missing from all "
             f"shards: {', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
         )
+    elif unscored := sum(domain.unscored for domain in merged.report.domains.values()):
+        found.append(f"{count(unscored, 'dialogue')} unscored. To retry:\n  {command(merged)}")
     return found
 
 
 def command(merged: Merged) -> str:
-    """Return the command line that runs the missing dialogues."""
+    """Return the command line that runs missing dialogues and retries unscored ones."""
     from colbench.flags import command_flags
     from colbench.run_folder import RunFolder
 

@@ -1,4 +1,4 @@
-"""The keyless human for tasks with facts: answers exactly the questions asked, briefly.
+"""The rule-based human for tasks with facts: answers exactly the questions asked, briefly.
 
 Every question of the agent's last message is matched with the facts (`facts.match`); the best fact is revealed if it
 matches better than the class "nothing". A question gets at most one fact for each of its parts ("what is …, and how is

@@ -1,4 +1,4 @@
-"""Words as the keyless human compares them: lower case, without endings, synonyms grouped."""
+"""Words as the rule-based human compares them: lower case, without endings, synonyms grouped."""
 
 from __future__ import annotations
 

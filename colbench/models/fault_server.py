@@ -25,7 +25,7 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """A fault that a model's name requests; it affects every N-th request, where N is `every`."""
+    """One of the faults in a model's name; it affects every N-th request, where N is `every`."""
 
     known: Known
     every: int

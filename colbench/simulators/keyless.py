@@ -1,4 +1,4 @@
-"""The keyless human: a simulated human that needs no model."""
+"""The rule-based human: a simulated human that needs no model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colbench.task import Task
 
 
 class KeylessHuman:
-    """A deterministic human that needs no key, model or network; it replies as the keyless human of a task's domain."""
+    """A deterministic human, which replies by the rules of a task's domain; it needs no key, model or network."""
 
     def __init__(self) -> None:
         self._resources: Mapping[str, Resources] = {}

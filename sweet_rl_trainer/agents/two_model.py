@@ -40,9 +40,10 @@ class Speaker(Protocol):
 class TwoModelAgent(PromptedAgent):
     """The agent `sweet_rl_trainer.agents.two_model:TwoModelAgent` of two checkpoints, `asker` and `writer`.
 
-    Replies are sampled in the same way as with `local:`. A reply without the answer marker comes from the asker alone,
-    even in the last turn. `oracle` in place of a checkpoint stands for `agents.oracle`, which asks at most `questions`
-    questions. Raises UserError if `asker` or `writer` is neither a checkpoint nor `oracle`.
+    In each turn, the asker replies first. If its reply contains the answer marker, the writer writes the answer in its
+    place. Replies are sampled in the same way as with `local:`. `oracle` in place of a checkpoint stands for
+    `agents.oracle`, which asks at most `questions` questions. Raises UserError if `asker` or `writer` is neither a
+    checkpoint nor `oracle`.
     """
 
     records_tokens = False

@@ -1,9 +1,9 @@
 """States of dialogues about bundled tasks, and the candidate messages at each.
 
-The demonstrators talk with the keyless human; each dialogue has its own turn limit. The dialogue before each turn of a
-demonstrator is a state. The state's candidates are a question about each open decision, one about a known decision, two
-irrelevant ones, the best answer given the known decisions, and an answer that is wrong about a known decision. The
-replies to candidates come from the keyless human as well.
+The demonstrators talk with the rule-based human; each dialogue has its own turn limit. The dialogue before each turn of
+a demonstrator is a state. The state's candidates are a question about each open decision, one about a known decision,
+two irrelevant ones, the best answer given the known decisions, and an answer that is wrong about a known decision. The
+replies to candidates come from the rule-based human as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the keyless human replies.
+"""Monte-Carlo continuations: the demonstrators' policy continues a dialogue and the rule-based human replies.
 
 The policy is that of the demonstrators, without mistakes in answers and with a new persona in each turn. This module
 samples the policy whose exact values `truths` computes (`DEMONSTRATOR`). The human answers the same question about the

@@ -180,8 +180,8 @@ def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Pat
 
     If `given` is not None, it is the prompt. Otherwise, a run of a model agent recorded the hash of its prompt, and the
     prompt is the run's prompt file or the built-in prompt, whichever has this hash. For an agent without a prompt, such
-    as a keyless one, it is the built-in prompt, which `colbench eval` will give to the trained model. Raises DataError
-    if neither has the hash.
+    as a rule-based one, the built-in prompt is used, which `colbench eval` will give to the trained model. Raises
+    DataError if neither has the hash.
     """
     if given is None:
         given = _found(record, domain, folder)

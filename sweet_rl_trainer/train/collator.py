@@ -30,7 +30,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 
 
 class Packed(Struct, frozen=True, kw_only=True):
-    """A row to run."""
+    """A row of the batch, with what the loss needs."""
 
     row: Row
     reference: Tensor

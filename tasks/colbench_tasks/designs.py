@@ -20,7 +20,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, Choice]:
-        """Return the choices that a guess from the request alone would make."""
+        """Return the choices that an agent would guess if it had only the request."""
         return self.family.usual()
 
     @property

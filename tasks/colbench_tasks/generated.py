@@ -67,8 +67,8 @@ def load(argument: str) -> list[Task]:
         return make(domain, seed, _query(query), f"generated:{domain}/{seed}")
     except (ValueError, GeneratorError) as cause:
         raise UserError(
-            f"--tasks generated:{argument}: {cause}; options follow the seed, as in "
-            "?number=100&difficulty=5&families=parking,hotel"
+            f"--tasks generated:{argument}: {cause}; write options after the seed, as in "
+            f"generated:{domain}/{seed}?number=100&difficulty=5"
         ) from cause
 
 

@@ -13,9 +13,12 @@ from colbench_tasks.frontend.kind import Kind
 from colbench_tasks.splits import split_of
 
 WHAT = {
-    Family.domain: "Backend programming: a vague request, a hidden reference function and ten calls of it, and the "
-    "hidden decisions as facts that a simulated human answers from.",
-    Kind.domain: "Frontend design: a rough idea of a page, the page itself, and the decisions behind it as facts.",
+    Family.domain: "Backend programming. Each task has a vague request, which the agent sees, and a hidden reference "
+    "function. Ten hidden calls test whether the agent's function returns the same values as the reference. The task "
+    "also lists the facts (such as a price or a maximum) that the simulated human uses to answer questions.",
+    Kind.domain: "Frontend design. Each task has a rough idea of a web page, which the agent sees, and the hidden "
+    "page. The task also lists the facts about the page's design (such as its accent color) that the simulated human "
+    "uses to answer questions.",
 }
 SIDES = {
     "train": "the training split, which shares no design and no request with a set of any other seed",
@@ -62,7 +65,8 @@ def official(name: str) -> Origin:
 def websight(name: str) -> Origin:
     """Return the origin of `websight:NAME`."""
     return Origin(
-        what="Web pages, each with the idea that it was written from, as the paper's frontend tasks.",
+        what="Web pages. Each page comes with the text of the idea from which a model wrote it; this text is the "
+        "request. The paper took its frontend tasks from the same dataset.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
         "2024. The URLs of random pictures, which are no longer served, are replaced by a fixed one.",
         license=websight_tasks.LICENSE,

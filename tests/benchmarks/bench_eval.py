@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_eval.py [--tasks 1000]
 
-The rule-based interviewer talks with the keyless human; answers run in the sandbox, audits and the report are made. CPU
-is that of all processes, including sandbox workers and the process that audits. The baseline scores the answers in one
-process and no more.
+The interviewer talks with the rule-based human; answers run in the sandbox, audits and the report are made. CPU is that
+of all processes, including sandbox workers and the process that audits. The baseline scores the answers in one process
+and no more.
 """
 
 from __future__ import annotations

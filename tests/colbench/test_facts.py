@@ -1,4 +1,4 @@
-"""The keyless human for tasks with facts: hears paraphrases, keeps the rest to itself."""
+"""The rule-based human for tasks with facts: hears paraphrases, keeps the rest to itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keyless human for pages: what it says in which case."""
+"""The rule-based human for pages: what it says in which case."""
 
 from __future__ import annotations
 

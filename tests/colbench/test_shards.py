@@ -174,6 +174,25 @@ def test_gaps_are_counted_and_named_and_the_printed_command_fills_them(runs, tmp
     assert report(out) == report(runs / "whole")
 
 
+def test_unscored_dialogues_are_counted_and_the_printed_command_retries_them(
+    runs, copied, tmp_path, capsys
+):
+    path = copied / "2" / "rollouts.jsonl"
+    first, *rest = read_rollouts(path)
+    path.write_bytes(b"".join(map(encode_rollout, [unanswered(first), *rest])))
+    out = tmp_path / "merged"
+    assert main(["merge", *shards(copied), "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "1 dialogue unscored. To retry:" in said
+    assert main(said.splitlines()[-1].split()[1:]) == 0
+    assert report(out) == report(runs / "whole")
+
+
+def unanswered(rollout):
+    failure = colbench.rollout.Failure(boundary="endpoint", reason="gone")
+    return replace(rollout, failure=failure, answer=None, ended_by="failure", scores={})
+
+
 def test_a_dialogue_that_two_shards_have_alike_is_taken_once(runs, tmp_path):
     again = evaluate(tmp_path / "again", shard=(1, 4))
     merged = colbench.merge([*shards(runs), again.path], out=tmp_path / "merged")
@@ -199,11 +218,7 @@ def test_a_dialogue_that_two_shards_have_differently_is_refused_and_both_are_nam
 
 def test_a_finished_dialogue_is_taken_before_one_that_is_to_be_tried_again(runs, copied, tmp_path):
     path = copied / "1" / "rollouts.jsonl"
-    failure = colbench.rollout.Failure(boundary="endpoint", reason="gone")
-    lost = [
-        replace(each, failure=failure, answer=None, ended_by="failure", scores={})
-        for each in read_rollouts(path)
-    ]
+    lost = [unanswered(each) for each in read_rollouts(path)]
     path.write_bytes(b"".join(map(encode_rollout, lost)))
     for order in ([*shards(runs), copied / "1"], [copied / "1", *shards(runs)]):
         merged = colbench.merge(order, out=tmp_path / "merged")

@@ -1,4 +1,4 @@
-"""The keyless pair on real renders: what the human says brings the designer's page nearer to the one in mind."""
+"""The rule-based pair on real renders: what the human says brings the designer's page nearer to the one in mind."""
 
 from __future__ import annotations
 

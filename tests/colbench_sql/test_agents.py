@@ -1,4 +1,4 @@
-"""The agents of the SQL example, in dialogues with the keyless human."""
+"""The agents of the SQL example, in dialogues with the rule-based human."""
 
 from __future__ import annotations
 

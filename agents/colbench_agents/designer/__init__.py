@@ -1,4 +1,4 @@
-"""The designer: a keyless agent that starts from a template and applies the human's comments by rules.
+"""The designer: a rule-based agent that starts from a template and applies the human's comments by rules.
 
 It knows web pages in general, but uses neither the bundled pages nor their generator. Its page is a list of things at
 positions, and each sentence of the human changes that list a little.

@@ -70,7 +70,7 @@ def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
 
 
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
-    """Yield each task for which an installed package has the design (the choices behind it), with that design."""
+    """Yield each task whose design is in an installed package, with the design: the choices behind the task."""
     step = bar("reading tasks", len(tasks))
     for task in tasks:
         design = find_design(task)

@@ -99,7 +99,7 @@ def hidden(task: Task) -> list[str]:
 
 
 class _Human:
-    """The keyless human of one task; its answer to each message is computed once."""
+    """The rule-based human of one task; its answer to each message is computed once."""
 
     def __init__(self) -> None:
         self._said: dict[str, Message] = {}

@@ -100,7 +100,7 @@ def _answers(answers: Answers, tasks: int) -> str:
         ("an unrelated question gets no fact", answers.silent),
     ]
     said = (
-        "This tests the keyless human (the simulated human that needs no model) on the first "
+        "This tests the rule-based human on the first "
         f"{count(tasks, 'task')}. For each hidden decision, it is asked every plain question that the family defines; "
         "it knows the wording of these questions. For each task, it is also asked "
         f"{len(UNRELATED)} unrelated questions. `tests/colbench/test_facts_held_out.py` measures its answers to "

@@ -90,7 +90,7 @@ class BackendDomain(Domain):
         return task.hidden.facts or decisions(task)
 
     def asked(self, task: Task, said: str) -> tuple[Fact, ...]:
-        """Return the decisions that a message asks for, as the keyless human understands it."""
+        """Return the decisions that a message asks for, as the rule-based human understands it."""
         from colbench.domains.backend.human.human import asked_decisions
 
         return super().asked(task, said) if task.hidden.facts else asked_decisions(task, said)

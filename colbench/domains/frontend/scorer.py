@@ -77,7 +77,7 @@ class FrontendScorer:
     ) -> list[Followed | None]:
         """Return, for each turn, the outcomes of the differences that the human named, judged by the next page.
 
-        A difference counts only if the human names it in the exact words of the keyless human. Raises
+        A difference counts only if the human names it in the exact words of the rule-based human. Raises
         RenderError if the browser fails, ScorerError if the target cannot be rendered.
         """
         pages = [extract_page(text) for text in shown]

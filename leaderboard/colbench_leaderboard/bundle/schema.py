@@ -27,7 +27,7 @@ PER_FILE = 1000
 """Maximum number of trajectories in a file."""
 
 Track = Literal["standard", "open"]
-"""`standard`: a domain's test tasks, the keyless human, 10 turns, unmodified ColBench. `open`: no restrictions."""
+"""`standard`: a domain's test tasks, the rule-based human, 10 turns, unmodified ColBench. `open`: no restrictions."""
 Text = Annotated[str, Meta(max_length=2000)]
 Line = Annotated[str, Meta(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Short = Annotated[str, Meta(max_length=120)]

@@ -22,7 +22,7 @@ QUESTIONS = {
     "organization": "who made it: an organization, or yourself",
     "authors": "authors to be named, one or more",
     "contact": "contact for questions: an e-mail address or a profile",
-    "track": '"standard" (bundled or official test tasks, the keyless human, 10 turns, a clean harness) or "open"',
+    "track": '"standard" (bundled or official test tasks, the rule-based human, 10 turns, a clean harness) or "open"',
     "description": "description of the system, in a few sentences",
     "link": "https:// URL of a paper or repository; may be empty",
     "models": "the models that it uses; may be an empty list",

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out) if args.out else _default_out(path)
     if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
         raise UserError(
-            f"--out {out}: inside the bundle, which a receipt would damage; use another folder"
+            f"--out {out}: a receipt inside the bundle would damage it; use another folder"
         )
     settings = Settings(
         config=read_config(args, base=RunConfig()),

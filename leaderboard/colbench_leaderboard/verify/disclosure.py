@@ -3,9 +3,9 @@
 The hidden facts of a task are the facts that its request does not state or, if it has no facts, the numbers and texts
 of its reference that the request lacks. A fact was told if one reply of the human contains the fact's statement, all
 its numbers and texts, or most of its words. A model that plays the human may use other words, or just say "no": then a
-fact also counts as told if the keyless human would have told it in reply to the same message. A fact that was not told
-is *untold*. The answer uses an untold fact if it contains all numbers and texts of the fact, or is right. `evidence`
-tests whether guessing explains the untold facts that answers use.
+fact also counts as told if the rule-based human would have told it in reply to the same message. A fact that was not
+told is *untold*. The answer uses an untold fact if it contains all numbers and texts of the fact, or is right.
+`evidence` tests whether guessing explains the untold facts that answers use.
 """
 
 from __future__ import annotations

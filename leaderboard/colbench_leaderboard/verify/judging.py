@@ -106,7 +106,7 @@ class Judge:
 async def judge(
     config: RunConfig, tasks: Sequence[Task], domain: str, *, keyless: bool
 ) -> AsyncIterator[Judge]:
-    """Start a judge for tasks of a domain; `keyless`: True if the human of the dialogues is the keyless one.
+    """Start a judge for tasks of a domain; `keyless`: True if the human of the dialogues is the rule-based one.
 
     Raises UserError if this machine lacks something that the scorer needs.
     """

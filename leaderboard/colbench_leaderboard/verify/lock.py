@@ -84,7 +84,7 @@ def check(
         )
         findings.add("lock.packages", message, LOCK)
     if track == "standard":
-        keyless = [] if is_keyless(lock) else ["its human is not the keyless human"]
+        keyless = [] if is_keyless(lock) else ["its human is not the rule-based human"]
         for message in (*departures(lock), *keyless):
             findings.add("lock.standard", message, LOCK)
 

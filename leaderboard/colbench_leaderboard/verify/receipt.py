@@ -73,7 +73,7 @@ class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The numbers of an entry."""
+    """The scores and counts of a leaderboard entry."""
 
     domain: str
     tasks: int

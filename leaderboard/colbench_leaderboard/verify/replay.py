@@ -1,4 +1,4 @@
-"""Replaying the simulated human: the keyless human gives the same replies everywhere, so invented ones are detected."""
+"""Replaying the rule-based human: it gives the same replies everywhere, so invented ones are detected."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 80
 
 
 def is_keyless(lock: Lock) -> bool:
-    """Return True if the human of a run is the unmodified keyless one."""
+    """Return True if the human of a run is the unmodified rule-based one."""
     resolved = lock.pins.get("human")
     named = resolved.get("class") if isinstance(resolved, dict) else None
     changed = lock.config.get("human_args") or lock.config.get("human_prompt")

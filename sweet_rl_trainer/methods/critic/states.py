@@ -1,7 +1,7 @@
 """States with everything known: does the critic prefer another question to the right answer?
 
 A state is a turn of a held-out dialogue before which the human has stated every hidden decision, in the words of the
-task's facts. So states exist only if tasks have facts and the human uses their words, as the keyless human does. A
+task's facts. So states exist only if tasks have facts and the human uses their words, as the rule-based human does. A
 critic that prefers a question here teaches its actor to keep asking and never to answer.
 
 At each state, the right answer (`ANSWER_MARKER` and the task's reference) is compared with further questions: those

@@ -259,8 +259,8 @@ def _trainer(model: Any, run: _Run, callbacks: Sequence[Any]) -> Any:
     trainer.remove_callback(PrinterCallback)
     if run.settings.server is None and trainer.accelerator.distributed_type.value in SHARDED:
         raise UserError(
-            "the model is sharded over processes, so dialogues of different lengths cannot be "
-            "sampled from it; set a vLLM server (`server`)"
+            "with FSDP or DeepSpeed, the processes share the model, so dialogues of different "
+            "lengths cannot be sampled from it; set a vLLM server (`server`)"
         )
     return trainer
 

@@ -60,7 +60,7 @@ def another_manifest(store, one, record):
     digest = sha256((path / "submission.json").read_bytes())
     lines = sorted([*others, f"{digest}  submission.json"], key=lambda line: line.split()[1])
     manifest.write_text("".join(f"{line}\n" for line in lines))
-    return r"its manifest's SHA-256 is"
+    return r"expected a manifest with SHA-256"
 
 
 def missing_bundle(store, one, record):

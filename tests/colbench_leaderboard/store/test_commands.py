@@ -1,4 +1,4 @@
-"""`colbench leaderboard`, with a real run of a keyless agent."""
+"""`colbench leaderboard`, with a real run of a rule-based agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles made of real runs of the keyless agents on a few tasks, and a forge that plants attacks in copies of them."""
+"""Bundles of real runs of rule-based agents on a few tasks, and a forge that plants attacks in copies of them."""
 
 from __future__ import annotations
 

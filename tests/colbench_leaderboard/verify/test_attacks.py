@@ -147,7 +147,7 @@ def test_two_entries_with_the_same_transcripts_are_flagged(interviewer, forge, v
 
 
 def test_turns_that_told_something_leave_a_gap_where_they_are_cut_out(interviewer, forge, verify):
-    """The keyless human says the same to each question, whatever was said before."""
+    """The rule-based human says the same to each question, whatever was said before."""
 
     def cut(lines):
         for line in lines:

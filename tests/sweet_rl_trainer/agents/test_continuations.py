@@ -1,4 +1,4 @@
-"""Continuations played for real: the keyless human, the rule-based agents and the sandbox, no model."""
+"""Continuations played for real: the rule-based human, the rule-based agents and the sandbox, no model."""
 
 from __future__ import annotations
 

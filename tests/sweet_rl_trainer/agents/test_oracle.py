@@ -1,4 +1,4 @@
-"""The oracle that asks and the one that writes, in dialogues with the keyless human."""
+"""The oracle that asks and the one that writes, in dialogues with the rule-based human."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact values of candidates against dialogues that are played with the keyless human and judged in the sandbox."""
+"""The exact values of candidates against dialogues played with the rule-based human and judged in the sandbox."""
 
 from __future__ import annotations
 

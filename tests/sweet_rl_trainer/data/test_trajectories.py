@@ -25,7 +25,7 @@ from sweet_rl_trainer.data.trajectories import from_official
 
 @pytest.fixture(scope="module")
 def keyless(tmp_path_factory):
-    """Return a run of the keyless pair: three tasks of a file, twice each."""
+    """Return a run of the rule-based pair: three tasks of a file, twice each."""
     folder = tmp_path_factory.mktemp("keyless")
     rows = [row_from_task(task) for task in resolve_tasks("generated:backend/any?number=3")]
     write(folder / "tasks.jsonl", *rows)

@@ -1,1 +1,1 @@
-"""The keyless human for tasks without facts, who paraphrases the reference code."""
+"""The rule-based human for tasks without facts, who paraphrases the reference code."""

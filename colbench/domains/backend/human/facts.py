@@ -71,7 +71,10 @@ def _parse(source: str) -> ast.Module:
 
 
 class _Reader:
-    """A reader of statements that yields their facts; its `speaker` knows the loop variables in scope."""
+    """A reader of the reference's statements, which yields a fact for each decision in them.
+
+    Its `speaker` words the facts, and knows the loop variables in scope.
+    """
 
     def __init__(
         self, speaker: Speaker, returns: str = "it returns", grown: frozenset[str] = frozenset()

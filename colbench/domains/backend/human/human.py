@@ -1,4 +1,4 @@
-"""The keyless human for tasks without facts, who reads the reference code and reveals the decision that is asked for.
+"""The rule-based human for tasks without facts, which reads the reference code and reveals the decision asked for.
 
 Each question in the agent's last message is compared with every fact of the reference: by its words, and by the kind of
 thing that it asks for (a threshold, an order, an error). The human says the best facts, at most two, if they match well

@@ -1,4 +1,4 @@
-"""The keyless human of backend programming."""
+"""The rule-based human of backend programming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keyless human for pages, who compares two pages by their visible blocks; see docs/frontend.md."""
+"""The rule-based human for pages, who compares two pages by their visible blocks; see docs/frontend.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keyless human for pages, who compares the layouts of two pages and describes the differences."""
+"""The rule-based human for pages, who compares the layouts of two pages and describes the differences."""
 
 from __future__ import annotations
 

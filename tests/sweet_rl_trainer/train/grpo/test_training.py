@@ -1,4 +1,4 @@
-"""GRPO through TRL's trainer: real dialogues with the keyless human, real scores of the sandbox, real steps."""
+"""GRPO through TRL's trainer: real dialogues with the rule-based human, real scores of the sandbox, real steps."""
 
 from __future__ import annotations
 
