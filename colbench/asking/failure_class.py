@@ -9,7 +9,7 @@ from colbench.rollout import Rollout
 from colbench.score import LEFT_OUT, Score
 
 FailureClass = Literal["no_answer", "crashed", "guessed", "ignored", "wrong_code"]
-"""The failure classes, in the order in which they are tested:
+"""The failure classes. A failure of the agent is tested first; then the classes, in this order:
 
 `no_answer`: the agent gave no answer before the turn limit, or an empty one.
 `crashed`: the agent failed, or its answer could not be run on any test.

@@ -170,7 +170,9 @@ def _check_bundle(store: Path, record: Record) -> None:
         raise DataError(f"{folder}: missing; record {record.number} names it")
     with read_kept_bundle(store, record.bundle) as found:
         if found.digest != record.bundle:
-            raise DataError(f"{folder}: expected a manifest with SHA-256 {record.bundle}, found {found.digest}")
+            raise DataError(
+                f"{folder}: expected a manifest with SHA-256 {record.bundle}, found {found.digest}"
+            )
 
 
 def _unnamed(store: Path, log: Log) -> list[str]:
