@@ -150,12 +150,14 @@ def describe_exception(error: BaseException) -> str:
     """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
     If the error was raised in a library, file and line are those of the code that called the library, such as the
-    agent's.
+    agent's. The text of a SyntaxError contains its file and line.
     """
+    text = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {text}"
     place = place_of(
         [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     )
-    text = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' if text else ''}{text}{f' ({place})' if place else ''}"
 
 

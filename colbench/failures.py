@@ -74,8 +74,9 @@ def broken_agent(rollouts: Iterable[Rollout]) -> str:
     if not failures:
         return ""
     return (
-        f"every dialogue so far ({failures}) failed in the agent's own code: {reason}; fix the agent "
-        "and run again; if the run's settings are unchanged, add --retry-failed agent"
+        f"every dialogue so far ({failures}) failed in the agent's own code: {reason}; fix the agent, "
+        "and use a new --out, because a run belongs to one version of the agent's file; if the file is unchanged, "
+        "add --retry-failed agent"
     )
 
 

@@ -322,6 +322,13 @@ def _build(
     positional: list[Any],
     args: Mapping[str, ArgValue],
 ) -> Any:
+    parameters = inspect.signature(factory).parameters
+    keywords = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    if unknown := [] if keywords else [name for name in args if name not in parameters]:
+        raise UserError(
+            f"--{kind} {spec}: no argument `{unknown[0]}`{did_you_mean(unknown[0], parameters)}; "
+            f"{_usage(kind, spec, factory)}"
+        )
     try:
         inspect.signature(factory).bind(*positional, **args)
     except TypeError as cause:
@@ -344,16 +351,16 @@ def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
     if spec.partition(":")[0] in _entry_points(kind):
         first = [p.name for p in parameters[:1] if p.kind is p.POSITIONAL_OR_KEYWORD]
         named = [name for name in named if name not in first]
-        after = (
-            f"argument after the colon: {first[0]}; " if first else "no argument after the colon; "
-        )
+        after = f"argument after the colon: {first[0]}; " if first else ""
     hint = (
         "; if the function itself is the agent, its first parameter receives the messages and "
         "cannot be set"
         if kind == "agent" and inspect.isfunction(factory) and named and not after
         else ""
     )
-    return f"{after}arguments for --{kind}-arg NAME=VALUE: {', '.join(named) or 'nothing'}{hint}"
+    if not named:
+        return f"{after}it has no arguments for --{kind}-arg"
+    return f"{after}arguments for --{kind}-arg NAME=VALUE: {', '.join(named)}{hint}"
 
 
 def _name(plugin: object) -> str:

@@ -145,7 +145,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
         return f"The smallest detectable difference is unknown, because {same}."
     measure = domain.measure(domain.headline)
     least = in_words(measure, found.least_detectable).removeprefix("+")
-    text = f"{count(found.tasks, 'task')} like these detect a difference of {least} in 4 of 5 cases"
+    text = f"With {count(found.tasks, 'task')} like these, a true difference of {least} is detected in 4 of 5 cases"
     seen = found.mean.mean or 0.0
     if found.test.adjusted <= ALPHA:
         return f"{text}."

@@ -205,6 +205,10 @@ def _waits(retries: int, seconds: float) -> Fact:
 def _leaks(report: DomainReport) -> Iterator[Fact]:
     leaks = report.leaks
     if leaks and any(each.max for each in (leaks.identifiers, leaks.literals, leaks.ngrams)):
-        shares = {"names": leaks.identifiers, "literals": leaks.literals, "code": leaks.ngrams}
+        shares = {
+            "identifiers": leaks.identifiers,
+            "literals": leaks.literals,
+            "n-grams": leaks.ngrams,
+        }
         note = ", ".join(f"{name} {percent(each.mean)}" for name, each in shares.items())
         yield Fact(label="leaked by human", value="", note=f"unasked: {note}")

@@ -81,7 +81,7 @@ ARMS: tuple[Arm, ...] = (
         label="Gain ×3",
         what=(
             "a question is credited with what its answer adds to the reference model's log-likelihood of "
-            "the hidden code, an answer with its tests; DPO on pairs of replies"
+            "the hidden code, and an answer with its tests; DPO on pairs of replies"
         ),
         goal="actor",
         changes=_consequences("gain"),
@@ -90,8 +90,8 @@ ARMS: tuple[Arm, ...] = (
         name="facts",
         label="Facts ×3",
         what=(
-            "perfect credit: a question is credited with the tests that the usual choices pass once its "
-            "answer is known, an answer with its tests; DPO on pairs of replies"
+            "exact credit: a question is credited with the expected gain in tests passed from what its answer "
+            "reveals, minus the cost of a question, and an answer with its tests; DPO on pairs of replies"
         ),
         goal="actor",
         changes=_consequences("facts"),
@@ -137,7 +137,7 @@ ARMS: tuple[Arm, ...] = (
     Arm(
         name="grpo-turn",
         label="GRPO, credit by turn",
-        what="a turn is credited with what the dialogue still gains from it, by the facts told; unbiased",
+        what="a turn is credited with what the dialogue gains from it and later turns, by the facts revealed; unbiased",
         goal="grpo",
         rate_of="grpo",
         iterations=1,

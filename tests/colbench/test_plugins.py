@@ -112,7 +112,7 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         (
             "{module}:Mine",
             {"volume": 1},
-            "unexpected keyword argument 'volume'; .*NAME=VALUE: greeting",
+            "no argument `volume`; arguments for --agent-arg NAME=VALUE: greeting",
         ),
         ("{module}:Broken", {}, "building it failed\nRuntimeError: no license"),
         ("{module}:Garbled", {}, r"building it failed\nJSONDecodeError: .* \(my_agents.py:\d+\)"),

@@ -170,7 +170,7 @@ def test_after_a_run_every_row_says_something_and_the_next_commands_follow(capsy
     assert not {"unscored", "ask F1", "agent tokens", "leaked by human", "cosine"} & rows.keys()
     assert not any(line.rstrip().endswith(("–", "not counted", " 0")) for line in rows.values())
     assert shown[-3:] == [
-        "Failed dialogues: colbench view runs/x --failed",
+        "Failed dialogues: colbench view runs/x --failed (one dialogue: --task ID)",
         "Dialogues in a browser: colbench view runs/x",
         "All numbers: colbench report runs/x",
     ]

@@ -375,7 +375,7 @@ def test_the_page_has_every_rule_of_the_protocol_and_the_part_that_tells_it():
         (["nobody"], "--agent nobody: unknown"),
         (["cmd:./nowhere"], "the program ./nowhere was not found"),
         (["http://127.0.0.1:9", "--agent-arg", "retries=0"], "cannot connect: .*is it running"),
-        (["blank", "--agent-arg", "x=1"], "unexpected keyword argument 'x'"),
+        (["blank", "--agent-arg", "x=1"], "no argument `x`; it has no arguments for --agent-arg"),
         (["blank", "--timeout", "0"], "--timeout: expected seconds above 0"),
     ],
 )

@@ -106,6 +106,8 @@ class Workplace:
             "HF_HUB_OFFLINE": "1",
             "OMP_NUM_THREADS": "1",
             "COLUMNS": "200",
+            **{f"GIT_{who}_NAME": "Reader" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "reader@example.org" for who in ("AUTHOR", "COMMITTER")},
             **environment,
         }
         offline = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index")

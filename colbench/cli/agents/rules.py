@@ -29,7 +29,10 @@ TICK = 0.05
 """Seconds between two measurements of how long the agent blocks the event loop."""
 STANDSTILL = 1.0
 """Maximum number of seconds for which an agent may block the event loop."""
-REPLY = "`async def reply(self, dialogue)` returns a str or a colbench.messages.Message."
+REPLY = (
+    "Return a str or a colbench.messages.Message, from `async def reply(self, dialogue)` of a class, or "
+    "from the function itself."
+)
 REPLY_OUTSIDE = "Answer each `messages` with one `reply`, also in the middle of a run."
 PICTURE = white_picture(256)
 

@@ -144,12 +144,13 @@ def _add_rescore(actions: Any) -> None:
 
 def init(args: argparse.Namespace) -> int:
     """Create the store."""
+    from colbench_leaderboard.store.git import FIRST_COMMIT
     from colbench_leaderboard.store.repository import make_store
 
     make_store(Path(args.store), names(args.packages), Path(args.signers) if args.signers else None)
     say(
         f"{args.store}: an empty store; add an entry with `colbench leaderboard accept "
-        f"{args.store} BUNDLE`"
+        f"{args.store} BUNDLE`. So that `colbench submit push` can add branches, run in this folder: {FIRST_COMMIT}"
     )
     return 0
 

@@ -21,7 +21,7 @@ from colbench_leaderboard.bundle.files import NAMES, SIZES
 from colbench_leaderboard.bundle.read import Bundle
 from colbench_leaderboard.bundle.refused import Refused
 from colbench_leaderboard.bundle.schema import MANIFEST
-from colbench_leaderboard.store.git import Git, half_at, is_url, shown_url
+from colbench_leaderboard.store.git import FIRST_COMMIT, Git, half_at, is_url, shown_url
 from colbench_leaderboard.store.layout import BUNDLE, ENTRIES
 
 PLAIN = "100644"
@@ -130,10 +130,12 @@ def _branch_name(bundle: Bundle) -> str:
 def _work_tree(folder: Path) -> Path:
     found = Git(folder).attempt(("rev-parse", "--show-toplevel"))
     top = Path(os.fsdecode(found.stdout.rstrip(b"\n"))) if found.returncode == 0 else None
-    if top is None or top != folder.resolve():
+    if top is None:
         raise UserError(
-            f"--to {folder}: not the top folder of a git working tree; use the top folder"
+            f"--to {folder}: not a git repository; for a new leaderboard, run in this folder: {FIRST_COMMIT}"
         )
+    if top != folder.resolve():
+        raise UserError(f"--to {folder}: a subfolder of a git working tree; use {top}")
     return folder
 
 
@@ -141,8 +143,7 @@ def _head(git: Git) -> str:
     found = git.attempt(("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
     if found.returncode:
         raise UserError(
-            f"{git.repository}: the repository has no commit yet; create a leaderboard with "
-            "`colbench leaderboard init`"
+            f"{git.repository}: the repository has no commit yet; run in this folder: {FIRST_COMMIT}"
         )
     return found.stdout.decode().strip()
 

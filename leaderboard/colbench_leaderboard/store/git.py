@@ -28,6 +28,10 @@ QUIET = (
 )
 """Settings that override those of any repository, so that git starts no program that the repository names (hooks, a
 file watcher, a command that lists another repository's branches, filters of a checkout) and no cleanup."""
+FIRST_COMMIT = (
+    'git init --initial-branch main && git add --all && git commit --message "New leaderboard"'
+)
+"""The command line that makes a folder a git repository and commits its files."""
 URL = re.compile(r"(?:https|ssh|file)://[^\s\x00-\x1f]+|[\w.-]+@[\w.-]+:[^\s\x00-\x1f]+", re.ASCII)
 
 

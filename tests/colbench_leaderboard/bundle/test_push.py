@@ -144,10 +144,11 @@ def test_an_address_is_no_command(to, packed, tmp_path, monkeypatch, capsys):
 def test_what_is_no_repository_is_refused(packed, tmp_path, repository, capsys):
     (tmp_path / "plain").mkdir()
     assert push(packed, tmp_path / "plain") == 2
-    assert "not the top folder of a git working tree" in capsys.readouterr().err
+    assert "not a git repository; for a new leaderboard, run" in capsys.readouterr().err
     (repository.folder / "inner").mkdir()
     assert push(packed, repository.folder / "inner") == 2
-    assert "not the top folder of a git working tree" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"a subfolder of a git working tree; use {repository.folder}" in said
     repository("init", "--quiet", str(tmp_path / "empty"))
     assert push(packed, tmp_path / "empty") == 2
     assert "the repository has no commit yet" in capsys.readouterr().err
