@@ -117,7 +117,7 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Also pause while another speaker blocks `loop`, which runs part of this speaker's code."""
+        """Pause also while another speaker blocks `loop`, an event loop that runs part of this speaker's code."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
@@ -128,7 +128,7 @@ class Clock:
             self._since = min(self._since + seconds, self._now())
 
     def stop(self) -> None:
-        """Pause until `go` has been called the same number of times as `stop`."""
+        """Pause the clock until a call of `go` has undone each call of `stop`."""
         self._waits += 1
         self._halt()
 
@@ -157,7 +157,7 @@ class Clock:
             self._timer = None
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
-        """Raise the right error if the reply is late or was canceled; `failure` is the error that it raised itself."""
+        """Raise the right error if the reply is late or was canceled; `failure` is the error that the reply raised."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
         if self._expired or (
@@ -213,7 +213,7 @@ class Clock:
 
 
 def seconds_left() -> float | None:
-    """Return the seconds that the running speaker has left in its dialogue; None if no clock is running."""
+    """Return the seconds left on the clock of the speaker whose code is running; None if no clock is running."""
     clock = RUNNING.get()
     return None if clock is None else clock.left
 

@@ -51,7 +51,7 @@ def script(program: str, shell: str) -> str:
 
 
 def sources() -> list[str]:
-    """Return the task sources of the domains, such as `bundled:backend`, and installed prefixes, such as `file:`."""
+    """Return the domains' task sources, such as `bundled:backend`, and all installed prefixes, such as `file:`."""
     from colbench.plugins import names
     from colbench.registry import installed_domains
 

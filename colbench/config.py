@@ -354,7 +354,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return pins
 
     def selection(self) -> dict[str, Any]:
-        """Return the fields that determine which dialogues a run has; changing them extends a run."""
+        """Return the fields that select a run's dialogues; changing one of these fields extends the run."""
         return self._having("selection")
 
     def _having(self, effect: Effect) -> dict[str, Any]:

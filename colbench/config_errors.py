@@ -58,10 +58,10 @@ def explain(
     table: str = "",
     quoted: bool = False,
 ) -> Problem:
-    """Return the problem with values that cannot be converted to the type `kind`.
+    """Describe why values cannot be converted to the type `kind`.
 
-    If `values` are given, the problem shows the wrong value. `table` is the key of the values in a larger file. If
-    `quoted`, a string that looks like another type of value, such as "1", is shown in quotes, as in JSON or TOML.
+    With `values`, the problem shows the wrong value. `table` is the key under which a larger file has the values. With
+    `quoted`, a string such as "1", which looks like another type, is shown in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))

@@ -227,7 +227,10 @@ class Domain:
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
-        """Return the text to score. `text`: answer or, at the turn limit, last message. `said`: all messages."""
+        """Return the text to score.
+
+        `text` is the answer or, at the turn limit, the last message. `said` contains all of the agent's messages.
+        """
         return text
 
     def readable(self, said: str) -> str:
@@ -303,7 +306,7 @@ class Domain:
             raise RejectedError("fails", "; ".join(found.flaws) or "an empty answer scores")
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return, for a datasheet, the sizes of hidden parts of tasks by part and unit, such as `reference, lines`."""
+        """Return the sizes of the tasks' hidden parts for a datasheet, keyed by part and unit (`reference, lines`)."""
         return {f"{self.noun}, characters": [len(task.hidden.reference) for task in tasks]}
 
     async def examine(
@@ -315,7 +318,7 @@ class Domain:
     ) -> Examination:
         """Run the references of some tasks and return the findings for the datasheet.
 
-        `sample`: a domain whose references are slow runs only those of the first `sample` tasks.
+        `sample`: if references are slow, a domain may run only those of the first `sample` tasks.
         """
         checks = await self.check(tasks, config, bar("references", len(tasks)))
         flaws = {

@@ -88,7 +88,7 @@ class InfrastructureError(BoundaryError):
 
 
 class TooLongError(Exception):
-    """The dialogue exceeds the model's context. `boundary` turns it into a failure of the request's sender."""
+    """The dialogue exceeds the model's context. `boundary` converts it to the error of the side that sent it."""
 
 
 class EndpointError(InfrastructureError):
@@ -122,7 +122,7 @@ class ScorerError(InfrastructureError):
 
 
 class WorkerError(InfrastructureError):
-    """A process that runs dialogues was lost, such as one that the system killed."""
+    """A process that runs dialogues was lost, for example because the system killed it."""
 
     boundary: Boundary = "worker"
 
@@ -149,8 +149,8 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 def describe_exception(error: BaseException) -> str:
     """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
-    If the error was raised in a library, file and line are those of the code that called the library, such as the
-    agent's. The text of a SyntaxError contains its file and line.
+    For an error inside a library, they are the file and line that called the library, such as the agent's. The text of
+    a SyntaxError already contains its file and line.
     """
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):

@@ -72,7 +72,7 @@ class Observer:
         """Handle a planned dialogue that an earlier attempt finished."""
 
     def on_resume(self, kept: int, total: int) -> None:
-        """Handle the start of dialogues: `total` are planned, and `kept` were finished by an earlier attempt."""
+        """Handle the start of dialogues; of `total` planned dialogues, an earlier attempt finished `kept`."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Handle a change in the waits for model servers. `waits` has a line for each server waited for now."""
@@ -227,7 +227,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if this run plans a recorded dialogue; `task` is the run's task with the dialogue's task ID."""
+        """Return True if the run's plan has a recorded dialogue; `task`: the run's task with the dialogue's task ID."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None

@@ -87,7 +87,7 @@ def write_parquet(path: Path, tasks: Iterable[Task]) -> None:
 
 
 def compressed(write: Write) -> Write:
-    """Return a function that writes a file with `write`, and compresses it with gzip; equal tasks give equal bytes."""
+    """Return a variant of `write` that compresses the file with gzip; equal tasks give equal bytes."""
 
     def write_compressed(path: Path, tasks: Iterable[Task]) -> None:
         import gzip

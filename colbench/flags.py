@@ -91,8 +91,8 @@ def read_config(
 ) -> RunConfig:
     """Return the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file together.
 
-    With a `base`, such as the configuration of an earlier run, return the base, changed by flags and by those variables
-    for which the command has a flag. Raises UserError, which names the flag, variable or key, if a value is bad.
+    A `base`, such as the configuration of an earlier run, is changed only by flags, and by variables for which the
+    command has a flag. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
     sources = [environment_values(environment, args if base else None), _flag_values(args)]

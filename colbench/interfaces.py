@@ -222,7 +222,7 @@ class Recipe(Protocol):
         ...
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages that request a task from the model, given one seed text."""
+        """Return the messages that ask the model to write a task from the seed text `text`."""
         ...
 
     def read(self, reply: str) -> Task:

@@ -41,9 +41,9 @@ AUDITED = 50_000
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
-    """Return what one reply revealed beyond the request and beyond what the agent's question named or asked for.
+    """Return the shares of hidden items that a reply revealed and the agent's question neither named nor asked for.
 
-    Each field is a share in [0, 1] of the items of that kind that the request does not contain. Never raises.
+    The request contains no hidden items. Each field is a share in [0, 1] of the hidden items of its kind. Never raises.
     """
     secret = hidden_items(task)
     return (mentioned(secret, reply) - _asked(task, secret, question)).share_of(secret)
@@ -85,7 +85,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the hidden items that a question names, and those that it asks for according to the facts."""
+    """Return the hidden items that a question names, and those in the statements of the facts that it asks about."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -124,7 +124,7 @@ Topics without a stem have an empty key, and match every question.
 
 @lru_cache(maxsize=4096)
 def _topics(topics: tuple[str, ...], examples: tuple[str, ...]) -> _Topics:
-    """Return the stems of topics and examples; tasks of one family and theme share the result."""
+    """Return the stems of topics and examples; cached, because tasks of one family and theme have the same ones."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for longest, *others in dict.fromkeys(map(_example, (*topics, *examples))):
         found.setdefault(longest, []).append(tuple(others))

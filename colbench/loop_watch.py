@@ -70,7 +70,7 @@ def watched_loop() -> Iterator[LoopWatch]:
 
 
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
-    """Have the watch interrupt any code that blocks the loop, from now on; signal handlers pass the current `frame`.
+    """Have the watch interrupt, from now on, any code that blocks the loop; a signal handler passes its `frame`.
 
     Raises Interrupted at once if that frame belongs to a speaker's code.
     """
@@ -148,9 +148,9 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since the last charge to the suspect only.
+        """Charge the time since the last call to the suspect only.
 
-        If the suspect does not stop when interrupted, the time is charged to all speakers, so that they time out.
+        If an interrupt does not stop the suspect, charge the time to all speakers, so that they time out.
         """
         passed, self._accounted = now - self._accounted, now
         if self._interrupted is not None and now - self._interrupted > GRACE:
@@ -201,7 +201,7 @@ def _frames(frame: FrameType | None) -> list[FrameType]:
 def _clock_of(frames: list[FrameType]) -> Clock | None:
     """Return the clock of the speaker whose code is running; None for code of the harness.
 
-    Code of asyncio counts as the harness's: an exception inside it would be reported as an error of a transport.
+    Code of asyncio counts as the harness's: asyncio would report an exception raised there as a transport's error.
     """
     if not frames or frames[-1].f_code.co_filename.startswith(HARNESS):
         return None
@@ -211,7 +211,7 @@ def _clock_of(frames: list[FrameType]) -> Clock | None:
 
 
 def _place(frames: list[FrameType]) -> str:
-    """Return the file and line of the speaker's own code that is running."""
+    """Return the file and line where the speaker's own code is running."""
     lines = [(frame.f_code.co_filename, frame.f_lineno) for frame in frames[1:]]
     inside = max((n for n, (file, _) in enumerate(lines, 1) if file == clocks.__file__), default=0)
     return place_of(lines[inside:])

@@ -149,7 +149,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a line for each pin that differs, with two of its values; a shard without the pin does not count."""
+    """Return a line with two values for each pin that differs between shards; shards without the pin are ignored."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [

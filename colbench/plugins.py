@@ -344,7 +344,7 @@ def _build(
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments for an error message: the one after the colon, and those set by name."""
+    """Describe a factory's arguments for an error message: the argument after the colon, and the named arguments."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = ""

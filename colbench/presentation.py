@@ -77,7 +77,7 @@ class DialoguePictures(Protocol):
         """Return the turns with an answer to show, counted from 1."""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return the pictures of a turn listed by `turns`.
+        """Return the pictures of a turn, which must be one of `turns`.
 
         Raises UserError, which says how to get the pictures, if they are missing.
         """

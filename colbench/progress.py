@@ -127,7 +127,7 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return a line for each wait, and one with the number of unscored dialogues and the last of them."""
+        """Return a line for each wait; if dialogues are unscored, also one with their number and the last failure."""
         waits = [f"waiting: {each}" for each in self.waits]
         lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
@@ -203,7 +203,7 @@ class Display:
         self._show()
 
     def replied(self, total: int) -> None:
-        """Show the number of the agent's replies until all dialogues are finished."""
+        """Show the number of the agent's replies, unless all dialogues are finished."""
         self._tally.replies = total
         if self._tally.done < self._tally.total:
             self._show()

@@ -61,7 +61,7 @@ class RunResources:
 
     @property
     def isolation(self) -> str:
-        """Isolation of answers from this machine, in words; known once the resources have been started."""
+        """A description of how answers are isolated from this machine; known once the resources have been started."""
         return "; ".join(each.isolation for each in self.by_domain.values() if each.isolation)
 
     async def __aenter__(self) -> RunResources:

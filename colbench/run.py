@@ -207,7 +207,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function for the gain per question of a dialogue; None without a baseline that asks nothing."""
+        """Return a function that computes a dialogue's gain per question; None unless a baseline asks nothing."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)

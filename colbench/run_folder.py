@@ -108,7 +108,7 @@ class RunFolder:
         return record
 
     def _why_unread(self, cause: OSError) -> str:
-        """Return why `run.json` cannot be read; if the folder does not exist, with the run that has a similar name."""
+        """Return why `run.json` cannot be read; if the folder does not exist, suggest a run with a similar name."""
         name = self.record_path.name
         if not isinstance(cause, FileNotFoundError) or self.path.exists():
             return f"{name} cannot be read: {cause.strerror}"
@@ -212,7 +212,7 @@ class RunFolder:
 
 
 def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
-    """Raise UserError, which names `--out`, if a folder is neither empty nor of the given kind, hidden files aside.
+    """Raise UserError, which names `--out`, if a folder contains files of another kind; hidden files do not count.
 
     Args:
         folder: A folder to write to, which need not exist.
@@ -306,7 +306,7 @@ class LineWriter:
             return False
 
     def _rescue(self) -> Path:
-        """Copy the lines into a new file, in the nearest folder that exists, and return its name."""
+        """Copy the file's lines into a new file in the nearest existing folder, and return the new file's path."""
         place = next(each for each in self.path.absolute().parents if each.is_dir())
         handle, name = tempfile.mkstemp(
             prefix=f"{self.path.parent.name}-", suffix=".rescued.jsonl", dir=place

@@ -146,7 +146,7 @@ class _Workers:
         self.speaking: list[asyncio.Task[None]] = []
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
-        """Run dialogues. An error that stops the run is reported to the source; finished dialogues are still scored."""
+        """Run dialogues. An error that stops the run goes to `source.stop`; finished dialogues are still scored."""
         try:
             while job := await self.source.next():
                 rollout = job.kept or await self.run_dialogue(job.cell)

@@ -114,7 +114,7 @@ def task_from_row(row: Any) -> Task:
 
 
 def _refuse_misspelled(given: Any, kind: type[Struct]) -> None:
-    """Raise DataError if an unknown key looks like a missing key of the schema; ignore other unknown keys."""
+    """Raise DataError if an unknown key looks like a misspelled missing key; ignore other unknown keys."""
     names = kind.__struct_fields__
     if not isinstance(given, dict) or given.keys() <= set(names):
         return
@@ -152,7 +152,7 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact that shares topics and examples in memory with other tasks, such as those of its family."""
+    """Return an equal fact whose topics and examples share memory with equal ones, such as those of its family."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 

@@ -119,7 +119,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             )
 
     def steps_of_epoch(self, count: int) -> int:
-        """Return the number of optimizer steps in which each of `count` examples is used once."""
+        """Return the number of optimizer steps in an epoch, which uses each of `count` examples once."""
         return -(-count // self.batch_size)
 
     def steps(self, count: int) -> int:

@@ -13,7 +13,7 @@ from colbench_agents.interviewer import Interviewer
 
 
 class Guesser:
-    """An agent that answers without a question: with the interviewer's function, or with the designer's first page."""
+    """An agent that answers in its first turn, without a question, as the interviewer or the designer would."""
 
     domains = (BACKEND, FRONTEND)
 

@@ -189,5 +189,5 @@ def _reason(error: Exception) -> str:
 
 
 def path_of(episode: str) -> str:
-    """Return the path of a dialogue."""
+    """Return the URL path of a dialogue."""
     return f"/v1/episodes/{quote(episode, safe='')}"

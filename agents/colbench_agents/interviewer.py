@@ -42,9 +42,9 @@ class Interviewer:
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
         """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
 
-        `leaves` is the number of open decisions that the agent does not ask about either; the request determines which
-        ones. A decision without a question gets its most frequent option. Raises UserError if a number is negative, or
-        if no family has a decision named in `never_asks`.
+        `leaves` is the number of further open decisions to leave unasked; the request determines which ones. A decision
+        without a question gets its most frequent option. Raises UserError if a number is negative, or if no family has
+        a decision named in `never_asks`.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
@@ -113,7 +113,7 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return a question about each decision in turn, then a reworded one about each still open; None at the end."""
+        """Return the next question: about each decision, then, reworded, about each open one; None at the end."""
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):

@@ -59,7 +59,7 @@ class PromptedAgent:
         return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return further entries in the record of a run with tasks of a domain."""
+        """Return the entries that the agent adds to the record of a run for one domain, given by name."""
         return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager

@@ -37,7 +37,7 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Return True if the sentence contains the choice's value (a number or a word), or the choice has no value."""
+    """Return True if the choice has no value, or the sentence contains its value (a number or a word)."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 

@@ -16,7 +16,7 @@ from colbench.dialogue import read_move
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """A harness that sends the dialogue to a model; verifiers sets the sampling parameters of each request."""
+    """A harness that sends the dialogue to a model; the library verifiers sets each request's sampling parameters."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False

@@ -20,7 +20,7 @@ WORTH = 0.05
 
 
 class Pace:
-    """A reporter of the seconds to subtract, in a separate thread that runs between `start` and `stop`."""
+    """A reporter of the seconds that do not count as the agent's time; its thread runs from `start` to `stop`."""
 
     def __init__(self, say: Callable[[Spared], None]) -> None:
         self._say = say
@@ -48,7 +48,7 @@ class Pace:
                 due.clock = clock
 
     def answered(self, episode: str) -> None:
-        """Report the remaining difference; call this before sending the reply."""
+        """Report the seconds not yet reported for the pending reply; call this before sending the reply."""
         with self._lock:
             if due := self._due.pop(episode, None):
                 self._tell(episode, due)

@@ -27,9 +27,9 @@ CHUNK = 65536
 class Program:
     """A program between `spawn` and `stop`.
 
-    `heard` is called with each line of the program's standard error. `log` is the file with these lines, as error
-    messages should name it; it may be empty. `grace` is the number of seconds to wait for the program to end by itself,
-    and then again after SIGTERM. A new value of `grace` while the program runs changes only the first wait.
+    `heard` is called with each line of the program's standard error. `log` is the name that error messages give
+    to the file with these lines, or empty. `grace` is the number of seconds to wait for the program to end by
+    itself, and then again after SIGTERM. Setting `grace` while the program runs changes only the first wait.
     """
 
     def __init__(

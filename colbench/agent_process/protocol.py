@@ -213,7 +213,7 @@ def read_answer(line: bytes) -> Reply | Error:
 
 
 def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
-    """Convert a reply to a Message. Raise an error as an exception, whose text begins with `quoted`."""
+    """Convert a Reply to a Message; raise an Error as an exception whose text begins with `quoted`."""
     if isinstance(answer, Error):
         raise as_error(answer, quoted)
     counts = answer.usage

@@ -55,7 +55,7 @@ def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) ->
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends here, so that only the command holds them and others notice when it closes them."""
+    """Replace this process's pipe ends with the null device, so that a pipe ends when the command closes its end."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

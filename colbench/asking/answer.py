@@ -23,9 +23,9 @@ def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]
 def ignored(task: Task, used: Items, told: Collection[Fact]) -> Iterator[Fact]:
     """Yield the revealed decisions (`told`) that an answer with the items `used` contradicts.
 
-    An answer contradicts a decision if it lacks a number or a text of the decision's statement that is in the
-    reference but not in the request (`hidden_items`). A percentage counts in any of its forms (20 percent as 20, 0.2,
-    0.8 or 1.2).
+    An answer contradicts a decision if it lacks a hidden number or text of the decision's statement. Hidden items are
+    in the reference but not in the request (`hidden_items`). A percentage counts in any of its forms (20 percent as 20,
+    0.2, 0.8 or 1.2).
     """
     hidden = hidden_items(task)
     for fact in told:

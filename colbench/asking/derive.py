@@ -67,7 +67,7 @@ class _Question(Struct, frozen=True):
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
-    """Return the measures of the questions in a dialogue whose turns contain the decisions asked for and revealed.
+    """Return the measures of a dialogue's questions; its turns must have the decisions asked for and revealed.
 
     None if a failure that is not the agent's cut the dialogue short.
     """

@@ -102,7 +102,7 @@ FOLLOWED = (
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:
-    """Return every measure of `FOLLOWED` by name; all are None if it is not known which differences the human named."""
+    """Return every measure of `FOLLOWED` by name; all are None if the differences that the human named are unknown."""
     if followed is None:
         return {metric.name: None for metric in FOLLOWED}
     counts = (followed.fixed, followed.kept, followed.worse)

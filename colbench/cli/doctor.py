@@ -136,7 +136,7 @@ def _domains() -> Iterator[Diagnosis]:
 
 
 def _domain(domain: Domain, needs: Sequence[str]) -> Diagnosis:
-    """Return the diagnosis of a domain that still needs the given things."""
+    """Return the diagnosis of a domain; `needs` names what the domain still lacks."""
     text = f"{domain.title}; still needs {', '.join(needs)}" if needs else domain.title
     return Diagnosis(what=f"domain {domain.name}", works=not needs or None, text=text)
 

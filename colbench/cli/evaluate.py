@@ -94,7 +94,7 @@ def _workers(evaluation: Evaluation) -> str:
 
 
 def _size(evaluation: Evaluation) -> str:
-    """Return a text with the number of tasks and dialogues of a run, and of dialogues in its shard."""
+    """Describe the size of a run: its tasks and dialogues and, for a shard, the number of dialogues in it."""
     config, tasks = evaluation.config, len(evaluation.tasks)
     dialogues = count(tasks * config.trials, "dialogue")
     size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
@@ -138,7 +138,7 @@ def _is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if cells are unscored, else 0. Cells whose task no scorer can score do not count."""
+    """Return 1 if cells are unscored, else 0; cells whose reference cannot be compared do not count."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 

@@ -57,7 +57,7 @@ class _Change:
         self.before, self.after, self.changed = _Mean(), _Mean(), 0
 
     def add(self, old: float | None, new: float | None) -> None:
-        """Add the two values of a dialogue."""
+        """Add a dialogue's value before rescoring (`old`) and after it (`new`)."""
         self.before.add(old)
         self.after.add(new)
         self.changed += old != new

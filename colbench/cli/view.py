@@ -176,7 +176,7 @@ def show_list(folder: str, wanted: str | Literal[True] | None) -> None:
 
 
 def _aligned(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the names of the columns and a line for each row, aligned."""
+    """Yield a line of column names, then a line for each row, padded to equal column widths."""
     from rich.cells import cell_len
 
     widths = [len(name) for name in COLUMNS]
@@ -237,7 +237,7 @@ def show(rollout: Rollout, task: Task | None) -> None:
 
 
 def _turns(rollout: Rollout) -> Iterator[Turn]:
-    """Yield the turns; the last one without its message if that is the answer, as at the turn limit."""
+    """Yield the turns; if the last turn's message is the answer, as at the turn limit, that turn comes without it."""
     yield from rollout.turns[:-1]
     for last in rollout.turns[-1:]:
         yield replace(last, said="") if last.said == rollout.answer else last

@@ -73,7 +73,7 @@ class _Taken(NamedTuple):
 
 
 class _Domain:
-    """The dialogues of some runs on the tasks that all of them have, and all measures of these dialogues."""
+    """The comparison of some runs in one domain, by all measures, on the tasks that every run has."""
 
     def __init__(
         self, domain: Domain, runs: Sequence[Run], cells: Sequence[Cells], mode: str

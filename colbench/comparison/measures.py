@@ -21,7 +21,7 @@ Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and the function that computes it for one dialogue; None means that it is undefined there."""
+    """A measure, and the function that computes it for one dialogue; the function returns None if it is undefined."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return success on the dialogues in which every hidden decision was revealed; it measures writing, not asking."""
+    """Return a measure of writing without asking: success on dialogues in which every hidden decision was revealed."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking

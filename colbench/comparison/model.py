@@ -98,7 +98,7 @@ class RunMeans(Struct, frozen=True, kw_only=True):
 
 
 class TaskDifference(Struct, frozen=True, kw_only=True):
-    """A task on which the results of at least two of the runs differ by more than a tie."""
+    """A task on which at least two of the runs differ in the leading metric by more than the tolerance for ties."""
 
     task_id: str
     task_hash: str

@@ -115,7 +115,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most: as many as amount to `large` dialogues, but at least one."""
+    """Return the tasks that differ most: at least one, and otherwise with at most `large` dialogues in total."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 

@@ -94,7 +94,7 @@ def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test if `only` has, for each run, the number of tasks that it alone solved; else sign flips."""
+    """Return McNemar's test of `only`, each run's number of successes that the other lacks; without it, sign flips."""
     import numpy as np
 
     if only:
@@ -110,9 +110,9 @@ def _significance(name: TestName, p: float) -> Significance:
 def _needs(
     total: float, clusters: Sequence[Sequence[float]], means: Sequence[float]
 ) -> tuple[float | None, int | None, int | None]:
-    """Return the least detectable difference, and the tasks and trials needed to detect the observed one.
+    """Return the least detectable difference, and how many tasks and trials detect the observed difference.
 
-    All are unknown (None) for a single task, or if all tasks have the same difference: its variance is then unknown.
+    All three are None if there is one task or all tasks have the same difference, because no variance is known.
     """
     import numpy as np
 

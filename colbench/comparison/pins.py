@@ -123,7 +123,7 @@ def _by_run(numbers: Sequence[int]) -> str:
 
 
 def _planned(run: Run) -> set[TaskKey]:
-    """Return the tasks on which a run plans dialogues; if its task source is gone, those on which it has dialogues."""
+    """Return the tasks on which a run plans dialogues; if its task source is gone, the tasks of its dialogues."""
     config = run.config
     return {
         (task.id, task.hash)
@@ -158,7 +158,7 @@ def _human(run: Run, domains: Collection[str]) -> dict[str, str]:
 def _resources(run: Run, parts: Collection[str], domains: Collection[str]) -> dict[str, str]:
     """Return the version of ColBench and the pins of the domains' resources and packages.
 
-    `parts`: the parts that all runs have; other parts belong to the resources of a domain that some run lacks.
+    `parts`: the names of the pins that all runs have; any other pin belongs to a domain that some run lacks.
     """
     found = {name: each for name, each in run.record.pins.items() if name in parts}
     if "domains" in found:

@@ -59,7 +59,7 @@ def measured_range(measure: Measure, interval: Interval) -> str:
 
 
 def difference(measure: Measure, value: float) -> str:
-    """Return a difference with its sign; differences of shares are in points, without a unit."""
+    """Return a difference with its sign. A difference of shares is in points; the unit is omitted."""
     if measure.unit == "%":
         return bare_points(value)
     if measure.unit == "$":
@@ -113,7 +113,7 @@ def who_is_ahead(mine: str, theirs: str, pair: Pair) -> str:
 
 
 def evidence(domain: DomainComparison, pair: Pair) -> str:
-    """Return the difference by the headline measure, its interval and its test."""
+    """Return a text with the difference in the headline measure, its interval and its test."""
     found = pair.differences.get(domain.headline)
     if found is None:
         return NOTHING_SCORED

@@ -14,7 +14,7 @@ from colbench.cell_queue import CellQueue
 
 
 class Executor(Protocol):
-    """An executor of the dialogues of a run, which is started and stopped as a context manager."""
+    """A context manager that executes the dialogues of a run: it starts on entry and stops on exit."""
 
     learned: dict[str, list[str]]
     """Properties of models and servers found during the run, by role; complete once the run has ended."""

@@ -50,7 +50,7 @@ class Found(Struct, frozen=True, kw_only=True, tag="found"):
 
 
 class Remembered:
-    """The most recently used tasks. Both processes have such a memory, and forget tasks in the same order."""
+    """The most recently used tasks. The run and the audit process each have one, and forget tasks in the same order."""
 
     def __init__(self) -> None:
         self._tasks: OrderedDict[str, Task] = OrderedDict()

@@ -75,7 +75,7 @@ class RemoteExecutor(ABC):
         return Worker(host, start, self._log)
 
     def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
-        """Return the cells of a lost worker to the queue. Record those that were lost too often as failed."""
+        """Return the cells of a lost worker to the queue. A cell that was lost too often is recorded as failed."""
         for job in queue.give_back(worker.jobs.values()):
             queue.finished(_given_up(job, lost))
 

@@ -152,8 +152,8 @@ def _parts(question: str) -> Iterator[str]:
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
     """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
-    The first part of a message's `first` question needs a smaller lead, because it always asks for something; other
-    parts may only continue it.
+    `first` is True for the first question of a message. Its first part always asks for something, so its fact needs
+    only the lead `ENOUGH`. Any other part may merely continue a question, and needs `CLEAR`.
     """
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):

@@ -73,7 +73,7 @@ _NUMBERS: dict[str, int] = {}
 
 @lru_cache(maxsize=65536)
 def _evidence(example: str) -> bytes:
-    """Return the words of an example and their synonyms, as the bytes of an array of `WORD_WORTH`."""
+    """Return the bytes of a `WORD_WORTH` array: an entry for each feature of an example and each synonym."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
@@ -128,7 +128,7 @@ class _Classes:
         return shares
 
     def surplus(self, having: Array, usual: Array) -> Array:
-        """Return by how many nats each word is more frequent in each class than usual."""
+        """Return the log ratio, in nats, of each word's share in each class to its usual share; at least `LEAST`."""
         here = (having + SHRINKAGE * usual) / (self._sizes + SHRINKAGE)[:, None]
         return np.maximum(LEAST, np.log(here / usual))
 

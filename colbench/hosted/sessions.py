@@ -43,7 +43,7 @@ NOT_OURS = {
 class HostedSession:
     """A session that is started when first needed, and stopped when the event loop ends.
 
-    The end of the loop is used because not all harnesses announce the end of a run. The constructor raises UserError in
+    It does not stop at the end of the run, because not all harnesses announce that. The constructor raises UserError in
     the same cases as `colbench eval`.
     """
 

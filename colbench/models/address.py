@@ -77,7 +77,7 @@ def azure_key(variable: str | None) -> str | None:
 
 
 def _split(spec: str) -> tuple[str, bool, str]:
-    """Return the model, True if it is followed by URLs, and the URLs."""
+    """Return the model, True if URLs follow the model, and the URLs."""
     model, at, rest = spec.partition("@http")
     if at and rest.startswith(("://", "s://")):
         return model, True, "http" + rest

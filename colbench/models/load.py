@@ -38,5 +38,8 @@ class ClientLoad:
 
 
 def holds_up(calls: int, wall: float, cpu: float) -> bool:
-    """Return True if calls through the openai package slowed a thread that computed for `cpu` of `wall` seconds."""
+    """Return True if calls through the openai package slowed a thread down.
+
+    The thread made `calls` calls and used `cpu` seconds of CPU time in `wall` seconds.
+    """
     return wall > 1 and cpu > BUSY * wall and calls * CALL > SHARE * cpu

@@ -317,9 +317,10 @@ class OpenAIChat:
         await asyncio.sleep(backoff(request.tries, cause.retry_after))
 
     def _is_final(self, request: _Request, completion: Completion) -> bool:
-        """Return False if a reply is empty or was cut off by a suggested token limit that is now higher.
+        """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
 
-        Such a reply is requested again. If tokens are recorded, empty replies are kept, because training needs them.
+        Only a suggested token limit rises. Empty replies are kept after `EMPTY_TRIES` requests or, because training
+        needs them, if tokens are recorded.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)
@@ -379,7 +380,7 @@ def _read(answer: Answer) -> Completion | Answer:
 
 
 def refuse_misspelled(role: str, fields: Mapping[str, ArgValue], owner: type) -> None:
-    """Raise UserError if a request field has almost the name of one of the arguments of the class `owner`."""
+    """Raise UserError if a request field's name resembles that of an argument of the class `owner`."""
     own = [*inspect.signature(owner).parameters][1:]
     for name in fields:
         close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)

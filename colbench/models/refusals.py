@@ -35,9 +35,9 @@ class NotNowError(RefusedError):
 
 
 class PassingError(RefusedError):
-    """The server refused the key or the URL, although it has answered requests before, perhaps of other clients.
+    """The server refused the key or the URL, but it has answered earlier requests, perhaps only those of other clients.
 
-    A client that the server has never answered raises `mistake` after its last try.
+    A client that has never had an answer from the server raises `mistake` after its last try.
     """
 
     def __init__(self, reason: str, mistake: UserError) -> None:

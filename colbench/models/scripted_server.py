@@ -32,7 +32,7 @@ DRIP_INTERVAL = 0.05
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A faulty response, or a faulty way to send a good one: the script's completion, if no body or status is set."""
+    """A faulty response, or a faulty delivery; without a body or status, the script's completion is delivered."""
 
     status: int = 200
     """HTTP status; 0: the connection is cut without an answer."""

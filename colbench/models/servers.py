@@ -90,7 +90,10 @@ class Server:
             await asyncio.shield(self._poll)
 
     def lost(self, reason: str, probe: Callable[[], Awaitable[None]]) -> None:
-        """Record that the server cannot be reached; `probe` is called until it raises no ConnectionError."""
+        """Record that the server cannot be reached.
+
+        `probe` is called until it raises no ConnectionError or `patience` seconds have passed.
+        """
         self._reason = reason
         if self._poll is None:
             self._down_since = time.monotonic()
@@ -209,7 +212,7 @@ def current_servers() -> Servers:
 
 
 def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
-    """Call `tell` with the current waits whenever the waits for the servers of this event loop change."""
+    """Call `tell` with the waits for this event loop's servers each time they change."""
     told: list[Wait] = []
 
     def look() -> None:

@@ -25,7 +25,7 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
 
     In mode `default` the page is the last document of the last fenced block that contains one; if no block does, the
     last document of the text. A document extends from its doctype or `<html>` to `</html>`, or to the end if it is cut
-    off. A document without both extends from `<body>` to `</body>` or the end. An `<html>` in inline code, or without
+    off. A document with neither extends from `<body>` to `</body>` or the end. An `<html>` in inline code, or without
     another tag after it, is only mentioned and starts no document.
 
     In mode `official` the page extends from the first `<html` to the next `</html>`, as in the released scorer. A
@@ -59,5 +59,5 @@ def _tags(document: str, most: int) -> int:
 
 
 def target_page(reference: str, mode: ScoringMode = "default") -> str:
-    """Return the page in a task's reference, which every render of the target uses; without a page, all of it."""
+    """Return the target page to render: the page in a task's reference, or the whole reference if it has no page."""
     return extract_page(reference, mode) or reference

@@ -147,7 +147,7 @@ def _count_decisions(
 
 
 def followed_report(cells: Cells) -> FollowedReport | None:
-    """Return the outcomes of the differences that the human pointed out; None if no dialogue has any."""
+    """Return how the agent followed up on the differences that the human pointed out; None without such differences."""
     known = [each.followed for each in cells.dialogues if each.followed]
     if not known:
         return None

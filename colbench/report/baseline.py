@@ -65,7 +65,7 @@ class Others(Struct, frozen=True, kw_only=True):
 def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
     """Return the run in a run folder or a rollout file, which `flag` named.
 
-    Raises UserError if there is none, DataError if one of its files is malformed.
+    Raises UserError if the file is missing or has no dialogues, DataError if a file is malformed.
     """
     path, agent = Path(source), ""
     if path.is_dir():
@@ -180,7 +180,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric by which both runs can be compared, and the reason if it is the fallback."""
+    """Return the metric for comparing the runs, and the reason if this is the fallback metric."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback

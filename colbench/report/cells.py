@@ -64,7 +64,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A run in numbers: its planned cells by domain, and the dialogues that belong to none."""
+    """A run in numbers: its planned cells by domain, and the number of dialogues outside the plan."""
 
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
@@ -120,7 +120,7 @@ def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> 
 
     Args:
         tasks: The known tasks. They come first, in this order; others follow in the order of the file.
-        dialogues: Each with its position, last in the file first (`RunFolder.latest`); the first one of a cell counts.
+        dialogues: Pairs of position and rollout, last in the file first (`RunFolder.latest`). A cell's first counts.
     """
     known, measurer = {task.hash: task for task in tasks}, Measurer()
     found: dict[str, ByTask] = {}
@@ -175,7 +175,7 @@ def success(dialogue: Judged, mode: str) -> bool | None:
 
 
 def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
-    """Return True if nothing failed but no value exists because the reference cannot be compared."""
+    """Return True if nothing failed, but the answer has no value because the reference cannot be compared."""
     scored = dialogue.scores.get(mode) is not None
     return scored and dialogue.settled and value(dialogue, mode, lead) is None
 

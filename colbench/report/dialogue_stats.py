@@ -241,7 +241,7 @@ class Measurer:
         return known
 
     def _measured(self, score: Score) -> Score:
-        """Return a verdict with metrics, without tests and floors."""
+        """Return a verdict in compact form: with its metrics, but without tests and floors."""
         texts = {name: self._same(name, getattr(score, name)) for name in TEXTS}
         names = self._same("metrics", tuple(score.metrics))
         metrics = _Metrics(names, array("d", list(score.metrics.values())))

@@ -43,7 +43,7 @@ def words(cells: Cells) -> Words:
 
 
 def tokens(roles: Iterable[RoleStats]) -> Tokens | None:
-    """Return the sum over all replies of one role; None if no server counted tokens."""
+    """Return the total token counts of one role; None if no server counted tokens."""
     listed = list(roles)
     counted = [each.usage for each in listed if each.usage]
     if not counted:
@@ -57,7 +57,7 @@ def tokens(roles: Iterable[RoleStats]) -> Tokens | None:
 
 
 def replies(dialogues: Iterable[DialogueStats]) -> dict[str, Replies]:
-    """Count, by role, how replies were delivered by model servers; roles without a model server are left out."""
+    """Count each role's replies by how model servers delivered them; roles without a model server are left out."""
     listed = list(dialogues)
     found = {
         "agent": _replies([each.agent for each in listed]),

@@ -37,7 +37,7 @@ def failed(report: DomainReport) -> Iterator[Fact]:
 
 
 def class_note(report: DomainReport, name: str) -> str:
-    """Return the meaning of a failure class; that of crashed dialogues has the number of each kind."""
+    """Return the meaning of a failure class; for "crashed", also the number of failures of each kind."""
     if name != "crashed":
         return CLASS_NOTES[name]
     answers = crashed_answers(report)
@@ -60,7 +60,7 @@ def frequent_error(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
-    """Return the decisions that some dialogue did not ask for, the least asked first, if enough dialogues hid them."""
+    """Return the decisions that enough dialogues hid but not all of these asked for, the least asked first."""
     return [
         row
         for row in (asking.decisions if asking else ())

@@ -79,7 +79,7 @@ class FollowedView(Struct, frozen=True, kw_only=True):
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
-    """Return the failures of a run; None in a domain without success, or if nothing failed and all was asked for."""
+    """Return the failures of a run; None in a domain without success, or if nothing failed or was left unasked."""
     decisions = list(_decisions(report, tasks))
     failed = report.failed
     if failed is None or not (failed.classes or decisions):

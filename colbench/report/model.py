@@ -62,7 +62,7 @@ class Turns(Struct, frozen=True, kw_only=True):
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """Words per dialogue without the request, over dialogues that did not end in a failure."""
+    """Mean words per dialogue, the request excluded, over dialogues that did not end in a failure."""
 
     human: Interval
     agent: Interval
@@ -135,7 +135,7 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The result that the run would have had if its dialogues had been limited to this many turns."""
+    """The result that a run would have had with at most this many turns in a dialogue."""
 
     turn: int
     success_rate: Interval | None

@@ -138,7 +138,7 @@ def _tenth(share: float) -> int:
 def by_turn(
     cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
-    """Return the scores as a function of the number of turns allowed; an answer counts from its turn on."""
+    """Return the scores for each limit on turns up to `max_turns`; an answer counts if its turn is within the limit."""
     shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(

@@ -52,7 +52,10 @@ EMPTY = Cell(NOTHING)
 
 
 def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
-    """Yield the tables of a domain: by mode where answers succeed or fail, by metric where there is more to show."""
+    """Yield the tables of a domain: by mode if the domain has success, and by metric.
+
+    In a domain with success, a table that would only repeat the headline is left out.
+    """
     if domain.success and (differs(report) or report.unscored or report.pass_k):
         yield _by_mode(domain, report)
     if not domain.success or report.floors or further_metrics(domain, report):
@@ -96,7 +99,7 @@ def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
 
 
 def _by_metric(domain: Domain, report: DomainReport) -> Table:
-    """Return every metric in every mode, next to the metrics of answers that need no dialogue."""
+    """Return all metrics in all modes, then the floors: the metrics of answers that need no dialogue."""
     modes_shown = shown_modes(report)
     taken = {name for found in modes_shown.values() for name in found.metrics}
     order = [metric.name for metric in domain.metrics if metric.role != "success"]

@@ -20,8 +20,8 @@ NOTES = 3
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:
     """Return the metrics that a report may show: the domain's, then those of extra scorers.
 
-    If the fallback leads, metrics that an answer may lack are left out, because a mean over only some of the answers
-    could be mistaken for a mean over all.
+    If `lead` is the domain's fallback, the domain's metrics that an answer may lack are left out. Their means over only
+    some of the answers could be mistaken for means over all.
     """
     own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
     found = {name: None for r in dialogues for score in r.scores.values() for name in score.metrics}

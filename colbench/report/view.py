@@ -164,7 +164,7 @@ def _bar(interval: Interval, marks: Sequence[tuple[str, float]] = ()) -> Markup:
 def _marks(
     domain: Domain, report: DomainReport, metric: Metric
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield the reference values of a score, as kind, text and value: the ceiling, and the first floor."""
+    """Yield the ceiling and the first floor of a score, each as kind, text and value."""
     if ceiling := report.ceiling:
         told = ceiling.success_rate if metric.role == "success" else ceiling.value
         if told and told.mean is not None and metric.name in (report.lead, "success"):

@@ -49,7 +49,7 @@ def warnings(
 
 
 def _has_answers(found: DomainReport) -> bool:
-    """Return True if the agent did not fail in every scored dialogue."""
+    """Return False if the agent failed in every scored dialogue, else True."""
     failed = found.failures.get("agent")
     return failed is None or failed.count < found.scored
 
@@ -79,7 +79,7 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
-    """Yield a warning for each outcome that more than 1% of the replies of a role had."""
+    """Yield a warning for each outcome of more than 1% of a role's replies."""
     for role, found in report.replies.items():
         for name, number in reply_counts(found).items():
             if number > NOTEWORTHY * found.total:

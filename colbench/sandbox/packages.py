@@ -17,7 +17,7 @@ from colbench.errors import UserError
 
 
 class Packages(Struct, frozen=True, kw_only=True):
-    """The visible part of the installed packages."""
+    """The installed packages that answers in the sandbox can see."""
 
     versions: tuple[str, ...] = ()
     """Names and versions of the requested packages, such as `numpy 2.4.6`."""

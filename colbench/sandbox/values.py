@@ -56,7 +56,7 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Return True if the value contains nothing opaque, so that it can equal something."""
+    """Return True if the value contains nothing opaque; with something opaque, it equals no value."""
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 
@@ -100,8 +100,8 @@ class _UnequalError(Exception):
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special` names those of the tags `ordered` and `counter` that both values contain. Only with these tags are
-    OrderedDicts compared in order, and Counters without zeros; otherwise, both are compared as dicts.
+    `special` has each of the tags `ordered` and `counter` that occurs in both values. With `ordered`, OrderedDicts are
+    compared in order; with `counter`, Counters are compared without zeros. Otherwise, both are compared as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -180,7 +180,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Each count is read once; otherwise, nested Counters take exponential time."""
+        """Return a Counter's normal form. Reading a count twice would take exponential time for nested Counters."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)

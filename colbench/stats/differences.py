@@ -72,7 +72,7 @@ def _by_entry(matrix: Floats) -> Floats:
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """Return the values of entry `mine` minus those of each of the others, which give the columns of the result."""
+    """Return the values of entry `mine` minus those of each other entry; the result has a column for each of those."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 

@@ -67,7 +67,7 @@ def _inseparable(values: Floats) -> Flags:
 
 
 def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
-    """Return the low and high ends of each entry's 95% interval of the place over resamples.
+    """Return the low and high ends of the 95% interval of each entry's place, from resampled means.
 
     A tie counts as a win for the low end (the better place), and as a loss for the high end.
     """

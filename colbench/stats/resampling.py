@@ -25,7 +25,7 @@ DIGITS = 9
 
 
 def resampled_means(values: Floats, resamples: int = RESAMPLES) -> Floats:
-    """Return the means of each column over resamples of the rows with replacement, the same for all columns.
+    """Return the means of each column over resamples of the rows with replacement; all columns share the resamples.
 
     `values` has the shape (tasks, entries), and the result (resamples, entries). `resamples` is at most `RESAMPLES`.
     """
@@ -57,7 +57,7 @@ def _products(weights: NDArray[Any], values: Floats) -> Floats:
 
 
 def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
-    """Return the rounded matrix product of small integers, given in parts of a few rows, and values."""
+    """Return the rounded matrix product of small integers and values; `parts` has a few rows of the integers each."""
     import numpy as np
 
     return np.round(np.concatenate([part.astype(np.float64) @ values for part in parts]), DIGITS)
@@ -86,7 +86,7 @@ def _signs(tasks: int) -> NDArray[np.int8]:
 
 
 def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
-    """Yield the rows of `_signs`, some at a time."""
+    """Yield `_signs` in blocks of rows."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED + 1))

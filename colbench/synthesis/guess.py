@@ -28,7 +28,7 @@ class Guesser:
     async def solves(
         self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Return a pair: True if a guess scores 1, after which guessing stops, and the token usage of each guess.
+        """Return True if a guess scores 1, and the token usage of each guess; guessing stops at the first success.
 
         The agent's seeds are derived from `key`. Raises UserError if the agent fails, EndpointError if its server does
         not answer, and InfrastructureError if the scorer fails.

@@ -56,7 +56,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The outcome of one seed text: a task, or a reason."""
+    """The outcome of one seed text: a task, or the reason for its rejection."""
 
     synthesis: Origin
     reply: str = ""

@@ -56,7 +56,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return f"?{urlencode(given)}" if given else ""
 
     def but(self, **changes: Any) -> Filters:
-        """Return the filters with these changes, on the first page unless a page is given."""
+        """Return a copy with these changes; its page is the first, unless `page` is among the changes."""
         return replace(self, **{"page": 1, **changes})
 
     def matches(self, row: Row) -> bool:

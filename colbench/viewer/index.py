@@ -133,7 +133,7 @@ class RunIndex:
         self._notes.add(note)
 
     def task(self, rollout: Rollout) -> Task | None:
-        """Return the task of a dialogue; None if its source no longer provides it unchanged."""
+        """Return the task of a dialogue; None if the task source no longer provides the same task."""
         task = self._tasks.get(rollout.task_id)
         return task if task is not None and task.hash == rollout.task_hash else None
 

@@ -186,7 +186,7 @@ def lead_metric(domain: Domain, score: Score | None) -> str:
 
 
 def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
-    """Return the scores by mode: that of the first (default) mode, and all others that differ from it."""
+    """Return the scores by mode: the default (first) mode's score, and each score that differs from this one."""
     first = rollout.scores.get(domain.modes[0])
     return {
         mode: score

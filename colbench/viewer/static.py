@@ -30,8 +30,8 @@ class FileLinks:
     def __init__(self, before: Mapping[str, int], *, inside: bool) -> None:
         """Create the links of one page.
 
-        `before`: for each run, by name, how many dialogues all runs before it have. `inside`: True if the page is that
-        of a dialogue, which is in a subfolder.
+        `before`: the number of dialogues in all earlier runs, keyed by a run's name. `inside`: True for the page of a
+        dialogue, which is in a subfolder.
         """
         self._before = before
         self._inside = inside
@@ -88,7 +88,7 @@ def write_pages(runs: Sequence[RunIndex], target: Path) -> int:
 
 
 def _lists(runs: Sequence[RunIndex]) -> Iterator[Listing]:
-    """Yield the complete list, and the list of each outcome that at least one dialogue has."""
+    """Yield the list of all dialogues, and a list for each outcome that at least one dialogue has."""
     for outcome in ("", FAILED, *OUTCOMES):
         listing = make_listing(runs, Filters(outcome=outcome))
         if listing.rows or not outcome:

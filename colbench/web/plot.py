@@ -81,7 +81,7 @@ def share_ticks(plot: Plot) -> list[Tick]:
 
 
 def amount_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of an x axis of amounts that ends at a `round_ceiling`."""
+    """Return the ticks of an x axis of amounts; the axis must end at a `round_ceiling`."""
     step = _step(plot.last)
     amounts = (step * n for n in range(round(plot.last / step) + 1))
     return [(plot.x(amount), short_amount(amount)) for amount in amounts]
@@ -93,12 +93,12 @@ def turn_ticks(plot: Plot, turns: int) -> list[Tick]:
 
 
 def round_ceiling(most: float) -> float:
-    """Return the end of an axis up to `most`: a multiple of the distance of its ticks; 1 if `most` is 0 or less."""
+    """Return the end of an axis for values up to `most`: a multiple of the tick spacing; 1 if `most` is 0 or less."""
     return _step(most) * ceil(most / _step(most) - 0.001) if most > 0 else 1.0
 
 
 def _step(most: float) -> float:
-    """Return a round distance of ticks that needs at most 5 steps up to `most`; it is whole from 1, as counts are."""
+    """Return a round distance of ticks, at most 5 steps up to `most`; a whole number if `most` is at least 1."""
     size = 10.0 ** floor(log10(most / 5))
     step = next(size * n for n in (1, 2, 5, 10) if size * n * 5 >= most * 0.999)
     return max(step, 1.0) if most >= 1 else step

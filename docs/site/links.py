@@ -41,7 +41,7 @@ class Links:
     def _target(self, target: str, folder: str, start: str) -> str:
         """Return a link's target relative to `start`, or its URL in the repository.
 
-        MkDocs adapts Markdown links itself: for them, `start` is the page's folder. For HTML, it is the page's address.
+        For a Markdown link, which MkDocs adapts itself, `start` is the page's folder; for HTML, the page's address.
         """
         path = posixpath.normpath(posixpath.join(folder, target))
         if shown := self._page(path):

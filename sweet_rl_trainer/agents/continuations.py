@@ -58,7 +58,7 @@ Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
 
 
 class HarnessContinuations:
-    """A `Continuations` function that runs the agent and human of `config`, and scores with its settings.
+    """A `Continuations` function that runs and scores dialogues with the agent, human and settings of `config`.
 
     `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with its
     agent replaced by the one that continues them. Finished dialogues are kept in `folder` and not run again.

@@ -15,7 +15,7 @@ DRAWS = 16
 
 
 class NoAnswerModel:
-    """A chat model that samples replies from another model until one is not an answer, at most `DRAWS` times."""
+    """A chat model that asks another model again while its reply is an answer, at most `DRAWS` times in all."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model

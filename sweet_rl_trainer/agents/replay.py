@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan, with its seed increased until no two dialogues have the same request and the same own seed."""
+    """Return the plan, with its seed increased until any two dialogues differ in the request or the cell's seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies by a dialogue's request and seed, the only data by which the agent can identify it."""
+    """Return the agent's replies, keyed by request and seed: nothing else identifies a dialogue to the agent."""
     return {
         (
             script.heard[0],
@@ -75,7 +75,7 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The common base of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that follows the script."""
+    """The common base of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that takes over."""
 
     kind: Kind
 
@@ -127,9 +127,9 @@ def _then(described: Mapping[str, str]) -> dict[str, str]:
 
 
 class PrefixAgent(_Prefix):
-    """An agent that gives the replies of a script, then those of the plan's agent.
+    """An agent that first gives the replies of a script; the plan's agent then takes over.
 
-    Raises DataError if the agent cannot distinguish the dialogues of the plan (`distinguishable`).
+    Raises DataError if two dialogues of the plan have the same request and seed (`distinguishable`).
     """
 
     kind: Kind = "agent"
@@ -166,7 +166,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """A human that gives the human's replies of a script, then those of the plan's human."""
+    """A human that repeats the human's replies of a script; after these, the plan's human replies."""
 
     kind: Kind = "human"
 

@@ -76,7 +76,7 @@ class TwoModelAgent(PromptedAgent):
 
 
 class TwoModelChat:
-    """A chat model of two: the asker speaks, and the writer writes every answer, from the answer marker on."""
+    """A chat model of two: the asker writes each message up to the answer marker, the writer the answer after it."""
 
     def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker
@@ -91,7 +91,7 @@ class TwoModelChat:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the asker's next message, with the writer's answer if it announces one; usage counts both models."""
+        """Return the asker's next message; the writer writes an answer that it announces. Usage counts both models."""
         said = await self._asker.chat(
             messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tokens=tokens
         )

@@ -60,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The index of the author's choice on each decision's axis of a lattice (`values`)."""
+        """The indices of the author's choices in a lattice (see `values`), one for each open decision."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -68,7 +68,7 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return codes of a function's values on each call; a decision not in `choices` is as the author chose."""
+        """Return the code of the function's value on each call; `choices` replace the author's choices."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]

@@ -73,7 +73,7 @@ async def states_of(task: Task, dialogues: int) -> TaskStates:
 async def _played(
     task: Task, trial: int
 ) -> AsyncIterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    """Yield the human's and the agent's messages before each turn of a demonstrator's dialogue, and the turns left."""
+    """Yield, per turn of a demonstrator's dialogue, the human's and the agent's earlier messages and the turns left."""
     seed = derive_seed("creditbench", task.hash, trial)
     limit = Random(seed).choice(LIMITS)  # noqa: S311 - reproducible on purpose
     episode = Episode(id=f"{task.id}-{trial}", seed=seed, max_turns=limit)

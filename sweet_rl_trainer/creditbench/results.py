@@ -98,7 +98,7 @@ def counts_of(benches: Sequence[Bench]) -> Counts:
 
 
 def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Validation:
-    """Compare Monte-Carlo values with the exact ones of `hindsight tests`."""
+    """Compare Monte-Carlo values with the exact values of the truth `hindsight tests`."""
     truth = f"{HINDSIGHT} tests"
     covered, differences, widths = [], [], []
     states, continuations = set[str](), 0

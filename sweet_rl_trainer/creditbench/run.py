@@ -172,7 +172,7 @@ def _states_key(benches: Sequence[Bench]) -> str:
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with `number` of its states, drawn with the task as the seed and kept in order."""
+    """Return a task with up to `number` of its states, in order; the task's hash seeds the random choice."""
     random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
     places = range(len(bench.states))
     taken = sorted(random.sample(places, min(number, len(places))))

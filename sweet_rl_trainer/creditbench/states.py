@@ -51,7 +51,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the human's and the agent's messages after a question, `candidate`, and the human's reply to it."""
+        """Return the human's messages and the agent's messages, after the question `candidate` and its answer."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 
@@ -64,7 +64,7 @@ class TaskStates(Struct, frozen=True, kw_only=True):
 
 
 class StateTruth(Struct, frozen=True, kw_only=True):
-    """The exact values of a state and of its candidates, by the name of the truth that defines them (`truths`)."""
+    """The exact values of a state and of its candidates, keyed by the name of the truth (`truths`)."""
 
     value: dict[str, float]
     candidates: dict[str, tuple[float, ...]]

@@ -76,7 +76,7 @@ class Truths:
 
 
 class _Truth:
-    """The values of a task's states for one truth and one measure of the reward."""
+    """The values of a task's states by one truth: one belief, one policy and one measure of the reward."""
 
     def __init__(self, belief: Belief, measure: Measure, *, best: bool, cost: float) -> None:
         self._belief, self._measure, self._cost = belief, measure, cost
@@ -107,7 +107,7 @@ class _Truth:
         return value_after(after, belief.weights, known, asked) - self._cost
 
     def _known(self, state: BenchState) -> tuple[int, ...]:
-        """Return the index of a state in a lattice (`values`)."""
+        """Return a state's revealed decisions as an index of a lattice (`values`)."""
         belief = self._belief
         return tuple(
             place if name in state.told else 0
@@ -115,7 +115,7 @@ class _Truth:
         )
 
     def _wrong_answer(self, known: tuple[int, ...], name: str, choice: int) -> float:
-        """Return the expected reward of the answer with another choice for one decision."""
+        """Return the expected reward of a state's answer whose decision `name` has the choice with index `choice`."""
         belief = self._belief
         written = {
             each: choices[max(place - 1, 0)]

@@ -67,7 +67,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers, from their results and the correct ones (`right`); the first axis is the calls."""
+    """Return the reward of answers from their results and the correct results (`right`), whose axis 0 is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
@@ -104,7 +104,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values after the decision of an axis is revealed; -inf where it is already revealed."""
+    """Return the expected values after revealing the decision of `axis`; states that already reveal it get -inf."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)
@@ -132,7 +132,7 @@ def value_after(
 
 
 def expected(values: Lattice, weights: Weights, axes: Sequence[int]) -> float:
-    """Return the expected value over the choices of some decisions; every other axis has length one."""
+    """Return the expected value over the choices on `axes`; every other axis of `values` must have length one."""
     for axis in axes:
         values = _expected(values, weights[axis], axis)
     return float(values.item())

@@ -39,7 +39,7 @@ class EstimatedChat(Chat):
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return placeholder ids for messages and the marks around them."""
+        """Return placeholder ids for a prompt: the framed messages, then the marks that begin the agent's reply."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 

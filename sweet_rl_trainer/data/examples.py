@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """A trajectory as examples: a side of a pair, or a success. Its score is the sum of the examples' scores."""
+    """One side of a pair, or a success to imitate, as examples; its score is the sum of the examples' scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -141,7 +141,7 @@ def success_examples(
 ) -> tuple[list[Side], Report]:
     """Return the trajectories with a reward of `at_least` or more, as examples to imitate, and a report.
 
-    `privileged` is the template that states the privileged information c before each of them; None if c is not stated.
+    `privileged`: the template of the privileged information c, which is stated before each example; None omits c.
 
     Raises DataError if no trajectory is left.
     """
@@ -200,7 +200,7 @@ class _Builder:
         return f"longer than {self.max_length} tokens"
 
     def side(self, trajectory: Trajectory) -> Side:
-        """Return the trajectory as examples, regardless of length."""
+        """Return the trajectory as a `Side`, even if it is too long."""
         known = self._known.get(id(trajectory))
         if known is None:
             known = self._known[id(trajectory)] = self._make(trajectory)
@@ -256,7 +256,7 @@ class _Builder:
 
 
 def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
-    """Yield the sequences as examples, each with its part of the whole trajectory's weights."""
+    """Yield each sequence as an example; `weights` has the weights of the trajectory's sequences, one after another."""
     start = 0
     for each in sequences:
         end = start + len(each.ids)

@@ -52,7 +52,7 @@ class _Stored(Struct, frozen=True, kw_only=True):
 
 
 class Writer:
-    """A writer that adds examples to a file, so that they need not all be in memory; the file contains a `_Stored`."""
+    """A writer that adds examples to a file, so that they need not all be in memory; the file decodes to `_Stored`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write the pairs after the sides, and put the number of sides into the header of their list."""
+        """Write the other fields of `_Stored` after the sides, and put the number of sides into the list's header."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))
@@ -101,7 +101,7 @@ _MAP_OF_THREE = b"\x83"
 
 
 def _list_head(count: int) -> bytes:
-    """Return MessagePack's header of a list; its size is the same for any count, so it can be overwritten."""
+    """Return MessagePack's header of a list; a header for another count has the same size and can overwrite it."""
     return b"\xdd" + count.to_bytes(4, "big")
 
 

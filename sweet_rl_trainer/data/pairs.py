@@ -66,9 +66,9 @@ def make_pairs(
 ) -> list[Pair]:
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
-    The order of the trajectories decides which of several best ones is the first. Tasks without a pair are counted in
-    `without`, by reason. From `limit_negatives`, only dialogues that reached the turn limit and whose task has a
-    trajectory are used. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin below 0.
+    Where a rule uses one best trajectory, it takes the first of several. Tasks without a pair are counted in
+    `without`, by reason. A dialogue of `limit_negatives` is used only if it reached the turn limit and its task has a
+    trajectory. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

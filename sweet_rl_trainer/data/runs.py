@@ -176,12 +176,12 @@ def training_tasks(domain: str) -> str:
 
 
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
-    """Return the system prompt of a run's agent for a domain; "" if it has no prompt.
+    """Return the system prompt of a run's agent for a domain.
 
-    If `given` is not None, it is the prompt. Otherwise, a run of a model agent recorded the hash of its prompt, and the
-    prompt is the run's prompt file or the built-in prompt, whichever has this hash. For an agent without a prompt, such
-    as a rule-based one, the built-in prompt is used, which `colbench eval` will give to the trained model. Raises
-    DataError if neither has the hash.
+    It is `given`, unless that is None. Otherwise it is the run's prompt file or the built-in prompt, whichever has the
+    hash that the run recorded. Raises DataError if neither has this hash. A run of an agent without a prompt, such as a
+    rule-based one, recorded no hash; its prompt is the built-in one, which `colbench eval` will give to the trained
+    model.
     """
     if given is None:
         given = _found(record, domain, folder)

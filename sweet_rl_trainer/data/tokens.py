@@ -34,7 +34,7 @@ OUTSIDE = -1
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """A sequence; `turns[i]` is the assistant turn (from 0) that token i belongs to, its end-of-turn token included."""
+    """A sequence; `turns[i]` is the assistant turn (from 0) of token i. A turn includes its end-of-turn token."""
 
     ids: list[int]
     turns: list[int]
@@ -58,7 +58,7 @@ class DialogueEncoder(Protocol):
         """Return a trajectory in tokens."""
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens of the messages before a turn (from 0) and of another reply; only the reply has a turn."""
+        """Return the tokens of the messages before `turn` (from 0), then of `reply`; only `reply` belongs to a turn."""
 
 
 class TurnTokens(Struct, frozen=True, kw_only=True):
@@ -79,12 +79,13 @@ def encode(
     inside: bool = True,
     layout: Layout = "exact",
 ) -> Encoded:
-    """Return a trajectory in tokens; `preface` is inserted before the conversation.
+    """Encode a trajectory in tokens, with `preface` inserted into its prompts.
 
-    The preface is placed at the beginning of the first message. If `inside` is false, or if a recorded prompt does not
-    begin as the template does, it is placed before the message, after BOS. Raises DataError, which names the
-    trajectory, the turn and the template, if the template rejects messages or leaves some out, a reply cannot be
-    encoded exactly, or recorded tokens come from another tokenizer.
+    The preface is placed inside the first message, at its beginning. If `inside` is false, or if a recorded prompt does
+    not begin as the template does, the preface is placed before the first message, after BOS.
+
+    Raises DataError, which names the trajectory, the turn and the template, if the template rejects messages or leaves
+    some out, if a reply cannot be encoded exactly, or if recorded tokens come from another tokenizer.
     """
     turns = [_turn(trajectory, number, chat) for number in range(len(trajectory.replies))]
     if preface:
@@ -131,7 +132,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the ids of the header that the preface follows, and the ids of the preface."""
+    """Return the ids of the header before the preface (empty unless `inside`), and the ids of the preface."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
@@ -147,7 +148,10 @@ def _prefaced(prompt: list[int], header: list[int], words: list[int], bos: list[
 def arrange(
     turns: Sequence[TurnTokens], layout: Layout = "exact"
 ) -> tuple[Form, tuple[Tokens, ...]]:
-    """Return the sequences of a dialogue's turns: one if every prompt continues the previous one, else one for each."""
+    """Return the form and the sequences of a dialogue.
+
+    There is one sequence if every prompt continues the previous one, else one for each turn.
+    """
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
         return "one sequence", (_exact(turns),)
@@ -175,7 +179,7 @@ def _exact(turns: Sequence[TurnTokens]) -> Tokens:
 
 
 def _joined(turns: Sequence[TurnTokens]) -> Tokens:
-    """Join the turns into one sequence, with each reply replacing its copy in the next prompt."""
+    """Join the turns into one sequence; each reply replaces its copy in the next turn's prompt."""
     pieces = [(turns[0].prompt, OUTSIDE), (turns[0].reply, 0)]
     for number, (last, turn) in enumerate(pairwise(turns), start=1):
         rest = turn.prompt[len(last.prompt) + len(last.said) :]

@@ -34,7 +34,7 @@ IMAGE = {"type": "image"}
 
 
 class VisionChat:
-    """An encoder of dialogues for a vision model: its processor with the chat template, and pictures of pages."""
+    """An encoder of dialogues and pictures of pages, which uses a vision model's processor and chat template."""
 
     def __init__(self, processor: Any, look: Look, *, read_pages: bool = True) -> None:
         """Create the encoder. With `read_pages`, a reply also contains the source of its page."""
@@ -51,7 +51,7 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens of the messages before a turn (from 0) and of another reply; only the reply has a turn."""
+        """Return the tokens before a turn (from 0) and those of another reply; only the reply's tokens have a turn."""
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
@@ -78,7 +78,7 @@ class VisionChat:
         return self._encoded(pieces, pictures)
 
     def _opening(self, trajectory: Trajectory, pictures: list[Picture]) -> list[dict[str, Any]]:
-        """Return a list with one message: c, then the system prompt, if any."""
+        """Return a list with one message: the hidden page's picture (c), then the system prompt, if any."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
             raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
@@ -89,7 +89,7 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message; without a system prompt, c and the first request form one message."""
+        """Add a message; if the last one has the same role (c before the first request), extend that one instead."""
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})

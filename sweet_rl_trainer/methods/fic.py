@@ -122,7 +122,7 @@ def _sampling(recipe: Recipe) -> SampleSettings:
 class View(Struct, frozen=True, kw_only=True):
     """Two views of one task.
 
-    The student sees the dialogue. The teacher sees one message, in which the request states hidden decisions.
+    The student sees the dialogue. The teacher sees only the request, with hidden decisions added to it.
     """
 
     dialogue: Trajectory
@@ -152,7 +152,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
-    """Return the number of dialogues whose answers are taught (`Stage.estimate`)."""
+    """Return the number of dialogues for which the teacher writes answers, for `Stage.estimate`."""
     if known.absent - {"model"}:
         return Amount(note="once dialogues exist")
     if known.waits:
@@ -184,7 +184,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return the dialogues that answered, each with its task as one message; the others are counted in `lost`."""
+    """Return the dialogues with an answer, each with its task stated in one message; count the others in `lost`."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
@@ -223,7 +223,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return the teacher's answers, each after the dialogue; invalid and too long ones are counted in `lost`."""
+    """Return the teacher's answers as sides. Replies without an answer, or too long, are counted in `lost`."""
     replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")

@@ -85,8 +85,8 @@ def successes(
 ) -> TrainingData:
     """Return the successful dialogues as examples; with `answered`, only those with an answer.
 
-    Raises DataError if no dialogue remains. Successes of agents that know c are included, too, each after a statement
-    of c; they use the templates in `privileged` in turn.
+    Raises DataError if no dialogue remains. With `privileged`, successes of agents that know c are added,
+    each after a statement of c. They use the templates in `privileged` in turn.
     """
 
     def imitated(

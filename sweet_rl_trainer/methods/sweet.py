@@ -139,7 +139,7 @@ class SweetStages:
 
     @cached_property
     def critic_data(self) -> Stage:
-        """The stage that makes pairs of dialogues, with c."""
+        """The stage that makes pairs of dialogues for the critic, which sees c as the setting `privileged` says."""
         table = self._critic
         settings = {
             "pairs": table.pairs,
@@ -183,7 +183,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The further input of a vision critic, the model that it starts from; empty for other critics."""
+        """The extra input of a vision critic's stages: its initial model. Empty for other critics."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -288,7 +288,7 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c. Raises UserError if a server could not sample at their turns later."""
+    """Return pairs of dialogues, with c. Raises UserError if a server must sample later but lacks the system prompt."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})
@@ -322,7 +322,7 @@ def _unfit(recipe: Recipe) -> Iterator[str]:
 
 
 def _unfit_for_sight(recipe: Recipe, critic: CriticSettings) -> Iterator[str]:
-    """Yield the mismatches between a critic that sees pages and the other settings."""
+    """Yield a message for each setting that does not fit a critic that sees pages."""
     assert critic.vision  # noqa: S101
     yield from vision.problems(critic.vision, recipe.domain)
     if critic.train.score != "value":

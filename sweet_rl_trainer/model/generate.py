@@ -91,7 +91,7 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row, and remove finished rows once there are enough of them (`CROWDED`).
+        """Append a token to each row; remove finished rows once the share of unfinished rows is at most `CROWDED`.
 
         Rows are not removed one at a time, because each removal copies the other rows.
         """

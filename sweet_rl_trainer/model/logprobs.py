@@ -74,7 +74,7 @@ def select_entropies(hidden: Tensor, weight: Tensor, chunk: int | None = None) -
 
 
 def _dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
-    """Return the precision of the products."""
+    """Return the precision of hidden @ weight.T: that of autocast if enabled, else the weight's."""
     kind = hidden.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
 
@@ -84,7 +84,7 @@ def _chunk(weight: Tensor) -> int:
 
 
 class _Selected(torch.autograd.Function):
-    """The autograd function of `select_logprobs`; `hidden` has the precision of the products."""
+    """The autograd function of `select_logprobs`; the matrix products have the precision of `hidden`."""
 
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunk: int) -> Tensor:
@@ -145,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return the values in the precision of the products, stored in the memory of the chunk's products."""
+        """Return the values in the precision of the chunk's products, whose memory is reused."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -176,10 +176,10 @@ def output_layer(model: nn.Module) -> nn.Linear:
 
 
 def check_head(model: nn.Module) -> None:
-    """Raise UserError unless the model's logits are its output layer's product with its last hidden states, unchanged.
+    """Raise UserError if the model changes the last hidden states before its output layer, or the logits after it.
 
     The check runs a few tokens, with the layer's output replaced by known numbers. So it detects any soft cap, scale or
-    multiplier of the logits or the hidden states, whatever its name in the configuration.
+    multiplier, whatever its name in the configuration.
     """
     head = output_layer(model)
     seen: list[Tensor] = []

@@ -167,7 +167,7 @@ def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
 
 
 def _kept(part: Size | Tower, settings: TrainSettings) -> int:
-    """Return the number of values that are kept for each token."""
+    """Return the number of activations that are kept for each token (see `activations`)."""
     layer = 12 * part.width + 4 * part.inner
     if settings.gradient_checkpointing:
         return layer + part.width * part.layers

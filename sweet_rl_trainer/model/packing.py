@@ -41,7 +41,7 @@ class Weighted(Protocol):
 
     @property
     def pictures(self) -> Sequence[str]:
-        """Names of the pictures among the tokens, in order (`data.pictures`)."""
+        """Names of the pictures whose tokens the sequence contains, in order (see `data.pictures`)."""
 
 
 Parts = Sequence[Weighted]
@@ -97,7 +97,7 @@ class Row:
         return dataclasses.replace(self, **moved)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Return each `Parts`' sum of `values`, [count]; `values` has one for each token that counts, [N]."""
+        """Return the sum of `values` over each `Parts`, [count]; `values`, [N], has one for each token that counts."""
         return values.new_zeros(self.count).index_add(0, self.owners, values)
 
 
@@ -154,9 +154,9 @@ def lay_out(
 ) -> Row:
     """Lay out the sequences of all groups in one row.
 
-    The NLL covers the first `Parts` of each group for which `imitated` is true; None means all groups. Raises
-    ValueError if a sequence has more ids than weights or fewer, if its first token, which nothing predicts, has a
-    weight, or if sequences with pictures would share prefixes.
+    The NLL covers the first `Parts` of each group that is marked in `imitated`; None marks all groups. Raises
+    ValueError if the ids and weights of a sequence differ in number, if its first token has a weight (nothing predicts
+    that token), or if sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)
     scored = [
@@ -194,7 +194,7 @@ def lay_out(
 
 
 class _Tokens:
-    """The tokens of a row, and `paths`: the indices in the row of each sequence's tokens.
+    """The tokens of a row. `paths` has, for each sequence, the indices of its tokens in the row.
 
     With `share`, the sequences are sorted, and each adds only the tokens after the prefix that it shares with the
     previous one. This yields the prefix tree in depth-first order.
@@ -231,7 +231,7 @@ class _Tokens:
 
 
 class _Counted:
-    """The tokens that count; each list is the field of that name in `Row`."""
+    """The tokens that count in the loss; each list becomes the field of the same name in `Row`."""
 
     def __init__(self) -> None:
         self.predictors: list[int] = []
@@ -243,7 +243,7 @@ class _Counted:
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
-        """Add the tokens of a sequence with a weight or a factor in `means`; `path` has their indices in the row."""
+        """Add a sequence's tokens with a nonzero weight or factor in `means`; `path` has their indices in the row."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError("a sequence needs one weight per token, and 0 for the first")

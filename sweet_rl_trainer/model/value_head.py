@@ -55,8 +55,9 @@ class ValueHead(nn.Linear):
 def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
-    The head is always float32, and it is 0 if the checkpoint is a causal language model's. Raises UserError if there is
-    no token classifier for this kind of model, the checkpoint's classifier has several labels, or weights are missing.
+    The head is always float32. If the checkpoint belongs to a causal language model, the head starts at 0. Raises
+    UserError if there is no token classifier for this kind of model, the checkpoint's classifier has several labels, or
+    weights are missing.
     """
     from transformers import AutoConfig
 
@@ -94,7 +95,7 @@ def sees(config: Any) -> bool:
 
 
 def value_class(config: Any) -> type[Any]:
-    """Return a token classifier for a vision model (`sees`), because transformers has none for such models."""
+    """Return the class of a vision model's token classifier (`sees`), which transformers lacks."""
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 
@@ -118,7 +119,7 @@ def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence transformers' report of found and missing weights, which `load_value_model` reads itself."""
+    """Silence transformers' warnings on missing and unexpected weights; `load_value_model` checks them itself."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()

@@ -30,7 +30,7 @@ def refuse_former(recipe: Mapping[str, Any]) -> None:
 
 
 def _former(recipe: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each former name with the current one."""
+    """Yield each former name in a recipe, with the current one."""
     yield from ((key, TOP[key]) for key in recipe if key in TOP)
     for name, keys in TABLES.items():
         table = recipe.get(name)

@@ -109,7 +109,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return the tasks of the input runs by hash; other inputs contain no tasks with facts."""
+    """Return by hash the tasks of the input runs, from `data.tasks` if it is set; only runs have tasks with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task
@@ -119,7 +119,7 @@ def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
 
 
 def run_folders(inputs: Mapping[str, Path]) -> list[Path]:
-    """Return the input runs, without the runs of extra negatives."""
+    """Return the folders of the input runs, except those of the runs for extra negatives."""
     return [*_named(inputs, RUNS), *(path / RUN for path in _named(inputs, COLLECTED))]
 
 

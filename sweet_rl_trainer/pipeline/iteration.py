@@ -35,9 +35,10 @@ class Iteration:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The model and the dialogues. Raises UserError if the recipe neither names nor collects dialogues.
+        """The model and the dialogues.
 
-        Offline, a source without a path takes the place of such missing dialogues.
+        Raises UserError if the recipe neither names nor collects dialogues; offline, a source without a path
+        stands for the dialogues instead.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -59,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Stages that collect dialogues, of which those that reach the turn limit serve as rejected examples."""
+        """Stages that collect dialogues; the dialogues that reach the turn limit become rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:

@@ -73,7 +73,7 @@ class Method(ABC):
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the last stages for a goal; the stages that these need are found through their inputs.
 
-        The goal that trains the policy must end with its export, `iteration.exported(TRAINING)`.
+        For the goal that trains the policy, the last stages must end with its export, `iteration.exported(TRAINING)`.
 
         Args:
             iteration: The initial model and dialogues; it creates the stages that all methods share.

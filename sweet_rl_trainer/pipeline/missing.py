@@ -64,9 +64,9 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return advice if the dialogues of these runs are not enough to create examples.
+    """Return advice on `cause`, the error that the dialogues of these runs are not enough to create examples.
 
-    Raises the error if more dialogues would not help, such as for a malformed file.
+    Raises `cause` if more dialogues would not help, such as for a malformed file.
     """
     if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
         raise cause

@@ -132,7 +132,7 @@ class Stage:
 
     @cached_property
     def planned_only(self) -> bool:
-        """True if an input is not on this machine, so that the key is preliminary."""
+        """True if a direct or indirect input is not on this machine; the key is then preliminary."""
         return any(
             each.path is None if isinstance(each, Source) else each.planned_only
             for each in self.inputs.values()
@@ -236,5 +236,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return the stages that must be run to finish the last one, in order; finished stages need no inputs."""
+    """Return the stages still to run until `last` is finished, in order, without inputs of finished stages."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the table and picture of a training run; empty if an older version, without summaries, made the run."""
+    """Return the table and picture of a training run; empty for a run of an older version, which wrote no summary."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

@@ -23,7 +23,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One side of a pair, or a success."""
+    """One side of a pair, or a success to imitate, in the form in which it is displayed."""
 
     name: str
     score: float
@@ -60,7 +60,7 @@ def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in a stage's folder; empty if an older version, without this file, made them."""
+    """Return the examples in a stage's folder; empty if an older version made the folder, without such a file."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()

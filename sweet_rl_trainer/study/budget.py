@@ -67,7 +67,7 @@ def _supervised(folder: Path, report: Report) -> float:
 
 
 def _logged(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a training run's log that describe steps; the last steps may have no line."""
+    """Yield the log lines of a training run that report a loss; the log may end before the last step."""
     lines: Sequence[bytes] = (folder / RUN / LOG).read_bytes().splitlines()
     for line in map(msgspec.json.decode, lines):
         if "loss" in line:

@@ -46,7 +46,7 @@ def evaluation(policy: Stage, config: RunConfig) -> Stage:
 
 
 def exchange(asker: Speaker, writer: Speaker, config: RunConfig) -> Stage:
-    """Return the stage that evaluates one model's questions with another one's answers; `config` names the tasks."""
+    """Return the stage that runs dialogues in which `asker` asks and `writer` answers; `config` names the tasks."""
     speakers = {"asker": asker, "writer": writer}
     questions = config.max_turns - 1
     asked = replace(

@@ -37,7 +37,10 @@ AT_ONCE = 256
 
 
 class Graph:
-    """The stages in a world. `prompt` is an empty file, so that agents see only the human's messages."""
+    """The stages of a study in one world.
+
+    `prompt` is an empty file. As the system prompt, it lets agents see only the human's messages.
+    """
 
     def __init__(self, world: World, prompt: Path) -> None:
         self.world = world
@@ -52,7 +55,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe by which the base learns from its own dialogues, with the same empty prompt as a policy."""
+        """The recipe by which the base learns from its own dialogues; the agents get the policies' empty prompt."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -113,11 +116,11 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the placeholder "base" as the model's name; the base itself is a stage."""
+        """Return a recipe's tables with the placeholder "base" as the model's name, as the model comes from a stage."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a copy of a recipe's tables that uses the empty prompt."""
+        """Return a copy of a recipe's tables with the empty prompt as the system prompt."""
         copy: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(tables))
         assign(copy, "data.system", self._prompt)
         return copy

@@ -148,7 +148,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success if another speaker writes an arm's answers, or the oracle asks its questions."""
+    """Return the table of success of dialogues in which one speaker asks and another writes the answer."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:

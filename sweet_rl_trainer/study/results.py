@@ -42,7 +42,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The budget of a row's policy, counted from the output of its stages."""
+    """The budget that a row's policy used, counted from the output of the policy's stages."""
 
     dialogues: int
     """Number of dialogues to learn from."""

@@ -53,9 +53,9 @@ class Runner:
         """The purpose of the next stages, in words."""
 
     def made(self, last: Stage) -> Path:
-        """Run a stage and its dependencies unless they are done, and return the stage's folder.
+        """Run a stage and those of its dependencies that are not finished, and return the stage's folder.
 
-        It waits for stages that another process is running.
+        Waits for stages that another process is running.
         """
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:

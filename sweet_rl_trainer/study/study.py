@@ -49,7 +49,7 @@ class Part:
 
 
 class Study:
-    """The parts of a study in a world; parts whose keys are in `recorded` are not run again."""
+    """The parts of a study in the world of `graph`; results in `recorded`, by key, are not computed again."""
 
     def __init__(
         self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
@@ -60,7 +60,7 @@ class Study:
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in their order.
 
-        The evaluation of the base comes first (`report.based`), and an arm's tries come before its rows.
+        Untrained arms come first (for `report.based`), then all tries, then the rows and exchanges of trained arms.
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
@@ -86,7 +86,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield pairs (asker, writer): an exchanged arm with the oracle in both roles, and with the base as writer."""
+        """Yield the pairs (asker, writer) of each exchanged arm: the oracle takes either role, the base only writes."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -115,7 +115,7 @@ class Study:
     ) -> tuple[Stage, Stage]:
         """Return an arm's last policy, and the stage of its evaluation, which has been run.
 
-        Training ends early if a policy's dialogues leave nothing to train on, such as if it never succeeds.
+        Training ends early if a policy's dialogues leave nothing to train on, for example because it never succeeds.
         """
         policies = self._graph.policies(arm, seed, rate)[::-1]
         pairs = [(policy, evaluation(policy, seed)) for policy in policies]
@@ -130,7 +130,7 @@ class Study:
         return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the learning rate of an arm, chosen by its tries; 0 for the base, which has no tries."""
+        """Return the learning rate from the tries of an arm or of its `rate_of`; 0 for the base, which has no tries."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)

@@ -38,7 +38,7 @@ class Watch:
         self._lines = 0
 
     def see(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the new alarms of a line of the log."""
+        """Return the alarms of a line of the log, except those of a kind that an earlier line raised."""
         numbers = {name: each for name, each in values.items() if isinstance(each, int | float)}
         self._first = {**numbers, **self._first}
         found = dict(alarms({**numbers, **self._mean_lengths(numbers)}, self._first))
@@ -47,7 +47,7 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Return the mean lengths of the sides so far; 0 for the first lines, whose means are too noisy."""
+        """Count a line, and return each side's mean length so far; 0 before `LINES` lines, which are too noisy."""
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)

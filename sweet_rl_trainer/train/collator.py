@@ -75,8 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain the values of all examples; it is None for successes and value models. This process is
-    number `rank` of `world` processes.
+    `reference` must contain the values of all examples; to train on successes or a value model, it is None. This
+    process is number `rank` of `world` processes.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Packer:
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """Return the rows of this process: the numbers of a row's examples, and True if the row counts (`Packed`)."""
+        """Return this process's rows: for each, the numbers of its examples, and True if it counts (`Packed`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
@@ -111,7 +111,7 @@ class Packer:
         return [(rows[0], False) if each is None else (each, True) for each in mine]
 
     def _split(self, rows: list[list[int]]) -> None:
-        """Halve the longest rows until all processes have the same number, or no row can be halved."""
+        """Halve the longest rows until all processes get the same number of rows, or no row can be halved."""
         while len(rows) % self._world:
             several = [each for each in rows if len(each) > 1]
             if not several:
@@ -121,7 +121,7 @@ class Packer:
             rows += [longest[::2], longest[1::2]]
 
     def row(self, numbers: Sequence[int], counts: bool = True) -> Packed:
-        """Lay out one row of these examples."""
+        """Lay out the examples with these numbers in one row."""
         chosen = [self.examples[number] for number in numbers]
         groups = [group(each) for each in chosen]
         known = (

@@ -43,7 +43,7 @@ def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Ten
 
 
 def row_values(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """Return the values v of the N tokens of a row that count, [N] in float32; see `row_logprobs` for the arguments."""
+    """Return the values v of a row's N weighted tokens, [N] in float32; see `row_logprobs` for the arguments."""
     values: Tensor = model(**model_inputs(row, config), use_cache=False).logits[..., 0]
     return unpadded(row, values).index_select(0, row.places)
 

@@ -12,7 +12,7 @@ TURNS = 10
 
 
 def length_metrics(row: Row) -> dict[str, Tensor]:
-    """Return `length`: the number of reply tokens of each success, [count]."""
+    """Return `length`: the number of reply tokens of each trajectory to imitate, [count]."""
     return {"length": _lengths(row)}
 
 
@@ -57,13 +57,13 @@ class EntropyByTurn:
         """Sums of entropies, and numbers of tokens."""
 
     def add(self, row: Row, entropies: Tensor) -> None:
-        """Add the entropies of the tokens of a row that count, [N]."""
+        """Add the entropies, [N], of a row's weighted tokens."""
         turns = turn_numbers(row).clamp(max=TURNS - 1)
         self.sums.index_add_(1, turns, torch.stack([entropies, torch.ones_like(entropies)]))
 
     @staticmethod
     def means(sums: Tensor) -> dict[str, float]:
-        """Return the mean over all tokens, `entropy`, and, if there are several turns, `entropy_turn_1` and so on."""
+        """Return `entropy`, the mean over all tokens; if there are several turns, also `entropy_turn_1` and so on."""
         totals, counts = sums.tolist()
         if not sum(counts):
             return {}

@@ -97,7 +97,10 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return the value, [1], or one for each weighted token, in float32. Raises UserError if the cache lacks it."""
+        """Return the value of the kind: [1], or [N] for the N weighted tokens (`tokens`), in float32.
+
+        Raises UserError if the cache lacks the value.
+        """
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
@@ -117,9 +120,9 @@ class ReferenceCache:
     ) -> None:
         """Compute and store the missing values of the groups' sequences; `name` is shown on the console.
 
-        `logprobs` runs the reference model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens
-        or is one longer group; `share` is as in `packing.lay_out`. Waits while another process writes the same file.
-        Raises UserError if a value is not finite, or the disk is full.
+        `logprobs` runs the reference model over a row, as `loss.row_logprobs` does. A row has at most `budget` tokens;
+        a longer group, or one with pictures, gets its own row. `share` is as in `packing.lay_out`. Waits while another
+        process writes the same file. Raises UserError if a value is not finite, or the disk is full.
         """
         with self._writer() as write:
             self.reload()

@@ -31,7 +31,7 @@ class Scorer:
 def group_values(
     groups: Sequence[Group], model: Scorer, budget: int, name: str = "dialogues"
 ) -> list[list[float]]:
-    """Return Σ w log π, or Σ w v, of each of the `Parts` of each group.
+    """Return the value of each trajectory (`Parts`), by group: Σ w log π, or Σ w v for a value model.
 
     A group is kept in one row only if the model shares prefixes. `name` is shown on the console.
     """

@@ -49,12 +49,13 @@ STEP = "step"
 
 
 class Trainer(BaseTrainer):
-    """A trainer of a causal language model on pairs (without `reference`: on successes), or of a value model on pairs.
+    """A trainer of a causal language model or of a value model.
 
-    `held_out` examples are evaluated before each checkpoint, and the best checkpoint becomes the final model: by
-    accuracy and then loss for pairs, by NLL for successes. Only accuracy and NLL count for `patience`. The tokenizer is
-    saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises UserError if the model
-    or the settings would give wrong values.
+    It trains on pairs; without `reference`, it trains a causal language model on successes. `held_out` examples are
+    evaluated before each checkpoint, and the best checkpoint becomes the final model. For pairs, the best one has the
+    highest accuracy, then the lowest loss; for successes, the lowest NLL. Only accuracy and NLL count for `patience`.
+    The tokenizer is saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises
+    UserError if the model or the settings would give wrong values.
     """
 
     def __init__(
@@ -295,7 +296,7 @@ def _only(steps: list[Step]) -> dict[str, Step]:
 
 
 def _count(sums: dict[str, Tensor], metrics: dict[str, Tensor], counts: bool) -> None:
-    """Add the measures and the number of a row's examples to the sums; add 0 for a row that does not count."""
+    """Add a row's measures and its number of examples to the sums; add zeros if `counts` is false."""
     for name, values in {**metrics, "examples": torch.ones_like(metrics["loss"])}.items():
         sums[name] = sums.get(name, 0) + counts * values.float().sum()
 

@@ -41,7 +41,7 @@ class Option(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """An option with one of its values."""
+    """An option of a decision and, if the option has values, one of them."""
 
     option: Option
     value: Value | None = None

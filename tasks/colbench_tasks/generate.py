@@ -155,7 +155,7 @@ def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Draw until the text that `written` returns for the result belongs to this split."""
+    """Draw until the result's text (`written`) is in this split. Raises GeneratorError after `DRAWS` draws."""
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:
@@ -175,7 +175,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide, or more, up to all, if a guess would be right too often (`GUESSED`)."""
+    """Draw `number` decisions to hide; draw more, if necessary all, if guesses would be right too often (`GUESSED`)."""
     for size in range(number, len(family.decisions)):
         groups = [
             group

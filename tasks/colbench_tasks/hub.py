@@ -73,7 +73,7 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Check that the Hub has the commit, and silence its client in the context.
+    """Check that the Hub has the commit. In the context, the Hub's client logs only errors.
 
     Raises UnreachableError if the check, or a request in the context, fails.
     """

@@ -108,7 +108,7 @@ def find(file: str) -> Path:
 
 
 def local(file: str) -> Path | None:
-    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or no folder is named."""
+    """Return the file in COLBENCH_OFFICIAL_DIR, in any of the `FORMS`; None if it is missing or the variable unset."""
     place = local_folder()
     if not place:
         return None

@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """Yield the result of `make` for each row. If it raises DataError, `complain` with the row's location in front."""
+    """Yield the result of `make` for each row; pass its DataErrors, with the row's location in front, to `complain`."""
     for row in rows:
         try:
             made = make(row)

@@ -23,7 +23,7 @@ def split_of(seed: str) -> Split:
 
 
 def share(split: Split) -> Fraction:
-    """Return the expected share of all designs, and of all requests, in a split."""
+    """Return the share of designs that a split is expected to have; its share of requests is the same."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 

@@ -103,7 +103,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, ready: Ready) -> Scripted:
-        """Return a new dialogue that the agent supports."""
+        """Return a new dialogue in the agent's first domain, or in backend programming if the agent names no domain."""
         domain = (ready.domains or (BACKEND,))[0]
         return cls(Episode(id=f"check-{uuid4().hex[:10]}", seed=7, max_turns=10, domain=domain))
 
@@ -117,7 +117,7 @@ class Scripted(msgspec.Struct, frozen=True):
         return _line(start(self.episode), unknown)
 
     def ask(self, **unknown: Any) -> bytes:
-        """Build the `messages` message with the human's request."""
+        """Build a message of the type `messages` that contains the human's request."""
         request = get_domain(self.episode.domain).example_request.format(name="add_up")
         said = Message(role="user", content=request)
         return _line(messages(self.id, [said]), unknown)
@@ -151,7 +151,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return text as long as the longest message in a run; if the agent accepts pictures, that is several MB."""
+    """Return text as long as the longest message in a run: several MB if the agent accepts pictures."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

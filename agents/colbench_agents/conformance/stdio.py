@@ -198,7 +198,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose lines are only collected; the caller decides which ones are unexpected."""
+    """A program whose output lines are queued unjudged; the caller decides which ones are unexpected."""
 
     async def spawn(self) -> None:
         """Start the program, and read its output."""
@@ -260,7 +260,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Close the program's input. Return a note if the missing message arrives only then; "" otherwise."""
+        """Close the program's input. Return a note if the missing message then arrives, else ""."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

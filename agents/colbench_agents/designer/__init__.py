@@ -70,7 +70,7 @@ def design(request: str, said: Sequence[str]) -> Page:
 
 
 def _same(wish: Missing, other: Wish) -> bool:
-    """Return True if the same thing was missing in an earlier comment, perhaps in another place."""
+    """Return True if an earlier comment already asked for the same missing thing, perhaps in another place."""
     return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 

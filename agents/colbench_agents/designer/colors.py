@@ -44,7 +44,7 @@ def on(background: str) -> str:
 
 
 def mixed(color: str, now: str) -> str:
-    """Return `color`; if it is `lighter` or `darker`, return the color `now`, one shade lighter or darker."""
+    """Return `color`, or one shade lighter or darker than `now` if `color` is `lighter` or `darker`."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

@@ -103,8 +103,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Complete a text of which the human quoted only the beginning.
 
-    The first added word is so long that the human's next quotation of the text is cut at the same place. Then both
-    quotations agree, and the human quotes the part that still differs.
+    The first added word is so long that the human's next quotation of this text is cut before it. The page's text is
+    then quoted like the design's, so the human quotes the part that still differs instead.
     """
     if not text.endswith("…"):
         return text
@@ -116,7 +116,7 @@ def _whole(text: str) -> str:
 def withdraw(page: Page, wish: Missing) -> bool:
     """Remove the texts that an earlier, equal wish inserted, so that the wish can be applied again.
 
-    Return False if the wish need not be applied: it names no text, and a thing of its kind has the wished size.
+    Return False if the wish is already fulfilled: it names no text, and a thing of its kind has the wished size.
     """
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
@@ -295,7 +295,7 @@ def _across(page: Page, thing: Thing, words: str) -> None:
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Align a text within its frame; align anything else, such as a link with its whole row, on the page."""
+    """Align a text within its frame, or anything else on the page; a link takes its whole row along."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:

@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest page-wide area of the color `ground`; None if new things need not move into such an area."""
+    """Return the lowest page-wide area of the color `ground` for new things; None if none is needed or found."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -52,7 +52,7 @@ def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
 
 
 def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
-    """Insert things below the contents of an area, which grows."""
+    """Insert things below the contents of an area; extend the area if they do not fit."""
     inside = [one for one in page.contents if page.behind(one) is area]
     top = max((one.bottom for one in inside), default=area.y + 8) + 8
     _spread(new, MARGIN, WIDTH - 2 * MARGIN, "left", top)
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y where things below an anchor begin; if they need another color, that is below its area."""
+    """Return the y for things below an anchor. Things on another background go below the anchor's area."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,7 +102,7 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y where things above an anchor end; if they need another color, that is the top of its area."""
+    """Return the y where things above an anchor end: the anchor's top, or its area's top if `ground` differs there."""
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
@@ -154,7 +154,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place texts next to a text; if that is wide, narrow it and the rest of its section to make room."""
+    """Place texts next to an anchor; to make room, narrow a wide anchor and the rest of its section."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -215,7 +215,10 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """If a new thing overlaps one that begins above it, move it below that one; then move down what it covers."""
+    """Move a new thing below the things it overlaps that begin higher; then move down what it covers.
+
+    A new link stays where it is and moves nothing.
+    """
     covered = [other for other in page.contents if overlap(thing, other) and other is not thing]
     if not covered or thing.kind == "link":
         return

@@ -34,7 +34,7 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
 
 
 def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
-    """Return True if the human chose the area's color and a link shares its line with other kinds of things."""
+    """Return True if the human chose the area's color, and the thing is a link on a line with other kinds of things."""
     line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
     return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
 
@@ -72,7 +72,7 @@ def _lay(page: Page, color: str, start: tuple[float, float], end: tuple[float, f
 
 
 def _group(page: Page, thing: Thing, *, card: bool) -> list[Thing]:
-    """Return the things on a thing's line with the same area behind them; for a heading, also what follows closely."""
+    """Return the things on the same line and area as `thing`; for a heading, also the things that closely follow it."""
     ground = page.behind(thing)
     free = [one for one in page.contents if page.behind(one) is ground]
     if card:

@@ -201,7 +201,7 @@ def _moved(found: Found, _: str) -> Moved | None:
 
 
 def _which(found: Found) -> dict[str, Any]:
-    """Return what identifies the subject of a sentence: its text or, without one, its position."""
+    """Return the field that identifies the thing to move: its text or, if no text is given, its current position."""
     return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 

@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """A wish for something that is missing, or for several things side by side."""
+    """A wish to add a missing thing, or several missing things side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -45,7 +45,7 @@ class Surplus(Struct, frozen=True, kw_only=True):
 class Reworded(Struct, frozen=True, kw_only=True):
     """A wish for the text `mine` to be `theirs`.
 
-    If `theirs` begins with …, it replaces only the end of the text, from the place where its first words occur.
+    If `theirs` begins with …, only the end of the text is replaced, from where the first words of `theirs` occur.
     """
 
     kind: BlockKind
@@ -62,7 +62,7 @@ class Lengthened(Struct, frozen=True, kw_only=True):
 
 
 class Recolored(Struct, frozen=True, kw_only=True):
-    """A wish for another color of a text, of the background of a thing or of a part of the page, or of the page.
+    """A wish for another color: of a text, of a thing's background, of a part of the page, or of the whole page.
 
     `color` is `#rrggbb`, `lighter` or `darker`.
     """

@@ -195,7 +195,7 @@ class AgentRules:
                 raise AgentError(f"`{name}` was {first.get(name)!r}, then {again.get(name)!r}")
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return the agent's description twice; if it has its own process, a second process gives the second one."""
+        """Return two descriptions of the agent; if it runs in its own process, the second is from a second process."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

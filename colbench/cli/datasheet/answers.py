@@ -61,7 +61,7 @@ def ask_all(known: Sequence[Known]) -> Answers:
 
 
 def _plain(known: Known) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield, for each plain question, its decision and the decisions whose facts the reply contains."""
+    """Yield two values for each plain question: its decision, and the decisions whose facts the reply contains."""
     task, design = known
     for name in hidden(task):
         for question in design.questions[name]:

@@ -41,7 +41,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 async def measure(
     tasks: Sequence[Task], config: RunConfig, sample: int, malformed: int
 ) -> Measured:
-    """Measure a set. Only its first `sample` tasks are played; if references are slow, only theirs are run."""
+    """Measure a set. Its first `sample` tasks are played. Domains with slow references run only the first `sample`."""
     by_domain = group_by_domain(tasks)
     with steps() as bar:
         known = list(_known(tasks, bar))
@@ -70,7 +70,7 @@ def group_by_domain(tasks: Sequence[Task]) -> Mapping[str, Sequence[Task]]:
 
 
 def _known(tasks: Sequence[Task], bar: Bar) -> Iterator[Known]:
-    """Yield each task whose design is in an installed package, with the design: the choices behind the task."""
+    """Yield each task that has a design in an installed package, together with this design."""
     step = bar("reading tasks", len(tasks))
     for task in tasks:
         design = find_design(task)

@@ -130,7 +130,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if an empty line belongs to the text: in an answer, an open code fence or an unfinished page."""
+    """Return True if an empty line does not end the text: it is an answer, or has an open code fence or page."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

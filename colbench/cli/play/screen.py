@@ -55,7 +55,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print what only the human knows: the decisions (or else the hidden information), then the reference."""
+    """Print the hidden decisions or, without any, the hidden information; then the reference, if asked for."""
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))

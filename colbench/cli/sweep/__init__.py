@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _evaluation(run: SweepRun, out: Path, reasons: tuple[str, ...], file: Path) -> Evaluation:
-    """Return the evaluation for a run of the file. Raises UserError, which names the run, if it cannot be set up."""
+    """Return the evaluation of one run in a sweep file. Raises UserError, which names the run, if setup fails."""
     try:
         return Evaluation(run.config, out=out / run.name, retry_failed=reasons)
     except UserError as error:

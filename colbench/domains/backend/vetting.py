@@ -44,7 +44,10 @@ async def vet(task: Task, box: CodeSandbox) -> None:
 
 
 def _check_request(task: Task) -> None:
-    """Check the request, except the function's signature, which an agent needs to see."""
+    """Raise RejectedError if the request gives away too much of the reference.
+
+    The function's signature does not count, because an agent needs to see it.
+    """
     beyond = SIGNATURE.search(task.request)
     said, signature = (
         (task.request[: beyond.start()], task.request[beyond.start() :])

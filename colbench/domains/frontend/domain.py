@@ -185,7 +185,7 @@ class FrontendDomain(Domain):
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
 
     def committed(self, text: str, said: Sequence[str]) -> str:
-        """Return the text or, if it contains no page, the last message that contained one."""
+        """Return the text if it contains a page, else the last message that does; the text if none does."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
         return next(shown, text)
 

@@ -44,8 +44,8 @@ Metrics = dict[str, float]
 class FrontendScorer:
     """A scorer of pages that uses a given renderer, which must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; a task's floor `other` is the
-    score of another task's target. `modes`: the verdicts to compute.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; the floor `other` compares a
+    task's target with the target of another of them. `modes`: the modes to score in.
     """
 
     def __init__(
@@ -69,13 +69,13 @@ class FrontendScorer:
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the default verdict on the page of one turn, without floors; None if the turn shows no page."""
+        """Return the verdict of the mode `default` on a turn's page, without floors; None if the turn shows no page."""
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return, for each turn, the outcomes of the differences that the human named, judged by the next page.
+        """Return, for each turn, how the agent's next page treats the differences that the human named.
 
         A difference counts only if the human names it in the exact words of the rule-based human. Raises
         RenderError if the browser fails, ScorerError if the target cannot be rendered.
@@ -160,7 +160,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the next target in the run that differs from the task's target and can be rendered."""
+        """Return the render of the run's next target that differs from the task's and can be rendered; else None."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

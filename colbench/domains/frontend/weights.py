@@ -112,7 +112,7 @@ def fetch(address: str = ADDRESS, cache: Path = CACHE, patience: float = PATIENC
 
 
 def _check_reachable(address: str, patience: float) -> None:
-    """Raise OSError if a URL cannot be reached; open_clip's download would wait for it without a time limit."""
+    """Raise OSError if a URL is not reached within `patience` seconds; open_clip's download has no time limit."""
     if os.environ.get("HF_HUB_OFFLINE", "0").upper() in {"1", "ON", "YES", "TRUE"}:
         raise OSError("HF_HUB_OFFLINE is set")
     request = urllib.request.Request(address, method="HEAD")  # noqa: S310

@@ -103,7 +103,7 @@ class RayExecutor(RemoteExecutor):
         self._starts[place] = asyncio.create_task(self._start(place))
 
     async def _start(self, place: Place) -> Worker | None:
-        """Start a worker at a place, and return it once it is ready; None if its node is lost before.
+        """Start a worker at a place and return it once it is ready; None if its node is lost while it starts.
 
         Raises UserError if the worker cannot be started, or if the node cannot take part.
         """
@@ -175,7 +175,7 @@ class RayExecutor(RemoteExecutor):
             queue.stop(EndpointError(f"{NO_NODE} for {patience:g} s (--endpoint-patience)"))
 
     async def _serve(self, place: Place, queue: CellQueue) -> None:
-        """Have the worker of a place serve the queue; if it is lost, start a new worker there."""
+        """Have the worker of a place serve the queue; if the worker is lost, start another one at that place."""
         while worker := await self._started(place, queue):
             lost = await self._served(worker, queue)
             if lost is None:
@@ -189,7 +189,7 @@ class RayExecutor(RemoteExecutor):
             self._begin(place)
 
     async def _started(self, place: Place, queue: CellQueue) -> Worker | None:
-        """Return the ready worker of a place; None if the node is lost or cannot take part."""
+        """Return the worker of a place once it is ready; None if its node is lost or cannot take part."""
         try:
             return await self._starts[place]
         except UserError as error:

@@ -81,7 +81,7 @@ class AgentSandbox(Sandbox):
     """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
     `environment`: names of variables that the agent gets in addition to the usual ones; if their values name files,
-    these are visible. `named`: further words; files that they name are visible, too.
+    these are visible. `named`: further words that may name files; these files are visible, too.
     """
 
     def __init__(

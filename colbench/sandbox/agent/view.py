@@ -48,7 +48,7 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Return the view of an agent that this command starts; `named` contains further words that may name files.
+    """Return what to show to an agent that this command starts; `named` are other words that may be file names.
 
     A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is a
     checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
@@ -126,7 +126,7 @@ def _programs(word: str) -> Iterator[Path]:
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders that words name, including those after `=` and those in a list separated by `:`."""
+    """Yield the existing paths that words name as a whole, after `=`, or in a list separated by `:`."""
     for word in words:
         for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
             path = Path(part).absolute()

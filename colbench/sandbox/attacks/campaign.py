@@ -55,7 +55,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> str:
-        """A description of how an attack or control without faults ended."""
+        """The ending of a finding without faults: a control scored 1, an attack was stopped."""
         return "scored 1" if self.control else "stopped"
 
 

@@ -37,9 +37,9 @@ class Limits(Struct, frozen=True, kw_only=True):
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
-        """Return the number of bytes of memory at which a browser is replaced once its pages are closed.
+        """Return the bytes of memory beyond which a browser is replaced as soon as its pages are closed.
 
-        This is less than the limit at which the browser is killed, if `memory_bytes` is enough for a browser at all.
+        The limit for killing the browser is higher, if `memory_bytes` is enough for a browser at all.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 

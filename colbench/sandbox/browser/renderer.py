@@ -107,9 +107,9 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Return the page's render, from the store if it is there; None stands for "no page".
+        """Return a page's render, from the store if present. For None, the outcome of the render is "no page".
 
-        Raises RenderError if the browser fails, as opposed to the page.
+        Raises RenderError if the browser fails; a failure of the page is an outcome.
         """
         page = None if page is None else page.encode(errors="replace").decode()
         key = render_key(page, mode, self._environment)
@@ -170,12 +170,12 @@ class Renderer:
         return None
 
     async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
-        """Return the page as seen in two loads in a dedicated browser. If they differ, try once more, patiently."""
+        """Return the page as seen in two loads in a dedicated browser; if they differ, load it again with `patient`."""
         with suppress(VariesError):
             return await visit(chromium, page, window, self._limits)
         return await visit(chromium, page, window, self._limits, patient=True)
 
 
 def _said(limits: Limits) -> str:
-    """Describe limits that differ from the defaults, for the environment; "" if none differs."""
+    """Return the limits as a suffix of the environment's description; "" if all are the defaults."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"

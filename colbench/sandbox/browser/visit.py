@@ -74,7 +74,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return what `look` returns within the limits of one load, and close the visitor's context in any case."""
+    """Run `look` within the limits of one load, and return its result; close the visitor's context in any case."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -175,7 +175,7 @@ class _Visitor:
         return session, *await self._settle(page, session)
 
     async def _settle(self, page: Page, session: CDPSession) -> tuple[int, int]:
-        """Freeze the page until two measurements of its height agree; return its width and height."""
+        """Freeze the page until its height stays the same, or `_MOST_LOOKS` times; return its width and height."""
         shadows = "shadowrootmode" in self._page.page.lower()
         await hold_still(page, session, shadows=shadows)
         width = await fit(page, session, self._window)
@@ -190,7 +190,7 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Return the first picture that is as expected or equal to the one before; after `_MOST_LOOKS`, the last one.
+        """Return the first picture equal to `expected` or to the previous picture; after `_MOST_LOOKS`, the last one.
 
         On a busy machine, the first picture may lack what is drawn last.
         """

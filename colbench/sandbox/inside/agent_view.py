@@ -24,10 +24,10 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return the options that apply the rules, and the options that write-protect the places of hidden folders.
+    """Return two lists of options: one applies the rules, the other write-protects the places of hidden folders.
 
     `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. Options that create
-    further files in the view go between the two results.
+    further files in the view go between the two lists.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -50,8 +50,8 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Change the rules so that a folder with a hidden file is shown entry by entry, without that file.
 
-    Return these folders, and the symbolic links in them. A rule that hid only the file would fail if another file
-    replaced the file under the same name.
+    Return these folders, and the symbolic links in them. A rule for the file alone would stop hiding it once a new
+    file takes its name.
     """
     links = []
     folders = {

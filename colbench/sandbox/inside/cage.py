@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser; with `namespaces`, a child becomes the browser, and this process waits and exits with it."""
+    """Become the browser. With `namespaces`, a child becomes it, and this process exits when the child does."""
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))
@@ -33,10 +33,10 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
 
 
 def _enter_namespaces(parent: int) -> None:
-    """Enter new namespaces; return in a child that is their process 1. This process waits for it and exits with it.
+    """Return only in a child, which is process 1 of new namespaces; this process waits for it and exits with its code.
 
-    The child cannot see its parent. If the parent died before the child set up its death signal, the child learns it
-    from a pipe, whose other end only the parent holds.
+    The child cannot see its parent. A pipe, whose other end only the parent holds, tells the child if the parent died
+    before the child set up its death signal.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)

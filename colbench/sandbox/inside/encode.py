@@ -44,7 +44,7 @@ def _full_name(kind: type) -> tuple[str, str]:
 
 
 def _importable(kind: type) -> bool:
-    """Return True if the class can be found in its module, which must be loaded, under its own name."""
+    """Return True if the class's module is loaded and contains the class under its own name."""
     module, name = _full_name(kind)
     return getattr(sys.modules.get(module), name, None) is kind
 

@@ -17,7 +17,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 def enter(setup: dict[str, Any]) -> None:
-    """Create and enter namespaces if this tier needs it. Raises OSError if the kernel refuses."""
+    """Tie this process to its parent; enter namespaces if the tier needs them. Raises OSError if the kernel refuses."""
     die_with_parent()
     if setup["unshare"]:
         namespaces.enter(setup["visible"], setup["hidden"], setup["packages"])

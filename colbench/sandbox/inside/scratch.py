@@ -249,7 +249,7 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a file of the host. Raises PermissionError if it is for writing, FileNotFoundError if not readable."""
+        """Open a host file to read. Raises PermissionError for flags that write, FileNotFoundError if unreadable."""
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:

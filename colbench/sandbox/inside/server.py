@@ -160,13 +160,13 @@ class Server:
         return "hung-up" if ready else ""
 
     def spent(self, child: int, started: float) -> str:
-        """Return the budget that the child has used up; "" if it has used up none."""
+        """Return the name of the budget that the child has used up, `cpu` or `wall`; "" if time is left of both."""
         if _cpu_seconds(child) >= self.cpu:
             return "cpu"
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the seconds until the child can use up a budget at the earliest, with a busy thread on every core."""
+        """Return the seconds after which a child that keeps every core busy would have used up a budget."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 

@@ -16,7 +16,7 @@ def prctl(option: int, *arguments: int) -> int:
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
-    """Make any system call by number; integers are passed as longs. If it fails, raises OSError that names the call."""
+    """Make a system call by number; integers are passed as longs. Raises OSError, which names the call, if it fails."""
     wide = (ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
     return _checked(_libc.syscall(ctypes.c_long(number), *wide), name)
 

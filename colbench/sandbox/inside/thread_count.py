@@ -70,7 +70,7 @@ class ThreadCount:
         self.started += 1
 
     def forget(self) -> None:
-        """Close the descriptor in a child, because the child could otherwise allow its own threads."""
+        """Close the child's copy of the descriptor, so that the child cannot allow its own threads."""
         os.close(self.descriptor)
 
 
@@ -80,7 +80,7 @@ def _linux_version() -> tuple[int, ...]:
 
 
 def _thread_filter(machine: str) -> bytes:
-    """Build a filter that makes every start of a thread wait for an answer, and allows all other calls."""
+    """Build a filter that suspends every start of a thread until this process answers, and allows all other calls."""
     clone = numbers(CHECKED, machine)["clone"]
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),

@@ -31,7 +31,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """The numbers of tasks that this entry wins, loses and ties: its share of pairs won is above, below or at 1/2."""
+    """Numbers of tasks won, lost and tied: this entry wins over, under or exactly half of their pairs of trials."""
 
     won: int
     lost: int
@@ -161,7 +161,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Return how many tasks only this entry solved, and how many only the other; None unless both had one trial."""
+    """Return the numbers of tasks that only this entry and only the other solved; None unless both had one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

@@ -131,7 +131,7 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Delta(Struct, frozen=True, kw_only=True):
-    """How a rescoring changed an entry's scores; published with the entry."""
+    """The changes of an entry's scores in a rescoring, published with the entry."""
 
     record: int
     """Number of the log record about the rescoring."""

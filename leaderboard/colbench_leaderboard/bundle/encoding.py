@@ -70,7 +70,7 @@ def _diagnosis(
 
 
 def _flaw(content: bytes) -> tuple[str, str] | None:
-    """Return the rule and the message if a text is not valid JSON; None if it is, even if it breaks its schema."""
+    """Return the broken rule and a message if a text is not valid JSON, else None. The schema is not checked."""
     flaw: tuple[str, str] | None = None
     try:
         json.loads(content.decode("utf-8"), object_pairs_hook=_pairs, parse_constant=_constant)

@@ -101,9 +101,10 @@ def _audit(args: argparse.Namespace) -> Audit:
 
 
 def _head(args: argparse.Namespace) -> str | None:
-    """Return the hash in `--head`, or in the file that it names; None without `--head`.
+    """Return the hash that `--head` gives directly or in a file; None without `--head`.
 
-    Raises DataError if the log lacks the head in the file or, in a store with keepers, no keeper signed the head.
+    Raises UserError if `--head` is neither a hash nor a file. Raises DataError for a head from a file if the log lacks
+    it or, in a store with keepers, if no keeper signed it.
     """
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log

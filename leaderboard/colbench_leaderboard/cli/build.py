@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment in which this machine renders pictures; "" if no board has any or it has no browser."""
+    """Return the environment where this machine renders pictures; "" if no board has pictures or no browser works."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)
@@ -124,9 +124,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of the given sources, and of those sources of the boards that installed domains provide.
+    """Return the tasks of `sources`, and of each board's source that an installed domain provides.
 
-    Other sources of boards are not read, because strangers named them.
+    A board's other source is not read, because a stranger named it.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources

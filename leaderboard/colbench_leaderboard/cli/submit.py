@@ -144,7 +144,7 @@ def _ask(folder: Path, meta: Path) -> None:
 
 
 def _write_new(path: Path, text: str, flag: str) -> None:
-    """Write a new file. Raises UserError, which names the flag, if it exists or cannot be written."""
+    """Write a new file. Raises UserError, which names the flag, if the file exists or cannot be written."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -63,7 +63,7 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return one of the pages under a board's tabs. `name`: that of its file and, except for `index`, its template."""
+    """Return a page under a board's tabs. `name` names its file and template; `index` has the template `ranking`."""
     view = board_view(board)
     return Page(
         path=f"{view.folder}/{name}.html",

@@ -78,8 +78,8 @@ def build(
     """Build the site of a store in a folder, replacing an earlier site.
 
     `tasks`: the tasks whose references may be shown; they are found by their hash. `renders`: the store of pictures of
-    pages; the site shows those made in the environment `browser` or, if it is empty, in that of the entry. Raises
-    UserError if the folder contains something other than a site, DataError if a file does not match its hash.
+    pages. The site shows pictures made in the environment `browser`; if `browser` is empty, in the entry's environment.
+    Raises UserError if the folder contains something other than a site, DataError if a file does not match its hash.
     """
     known = {task.hash: task for task in tasks}
     with Folder(out) as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -208,7 +208,7 @@ class Builder:
 
 
 class _SeenTasks:
-    """The requests and hashes of tasks by id, from the first dialogue of each; all entries have the same ones."""
+    """The request and hash of each task by id, from its first dialogue. They are the same in all entries."""
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

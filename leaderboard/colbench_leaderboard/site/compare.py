@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return, for each of the others, the tasks with the largest differences from `mine`, and how many are no ties."""
+    """Return, for each of the others, the tasks that differ most from `mine`, and the number of tasks that differ."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}

@@ -64,7 +64,7 @@ class Result(NamedTuple):
 
 
 def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, list[Attempt]]:
-    """Return the attempts of all entries by task ID, given each entry's scores, sorted by task."""
+    """Return the attempts of all entries by task ID; each entry's scores must be sorted by task."""
     found: dict[str, list[Attempt]] = {}
     for row, cells in scores:
         start = 0

@@ -119,7 +119,7 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if other bundles share transcripts with this one, but this one's receipt does not report that.
+    """Raise UserError if a bundle shares transcripts with other bundles, and its receipt does not report that.
 
     `against`: the folders of the other bundles.
     """
@@ -212,7 +212,10 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder. Raises an error if it is for another bundle, covers a sample or lacks files."""
+    """Return the receipt in a folder.
+
+    Raises UserError if it is for another bundle or covers a sample, DataError if a file is missing or invalid.
+    """
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
         raise UserError(

@@ -65,8 +65,8 @@ class Log(Struct, frozen=True, kw_only=True):
 def read_log(store: Path, head: str | None = None) -> Log:
     """Read the log of a store.
 
-    `head`: a head saved earlier, whose line must still exist. Raises DataError, which names line and reason, if it does
-    not or if the log was tampered with.
+    `head`: a head saved earlier, whose line must still exist. Raises DataError if the log cannot be read, if that line
+    is missing, or if the log was tampered with; in the last case, the message names the line and the reason.
     """
     try:
         content = read_plain(store / LOG)
@@ -103,7 +103,7 @@ def parse_log(content: bytes) -> Log:
 
 
 def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
-    """Raise Refused unless the record may come next; update `before`, the last record of each bundle."""
+    """Raise Refused unless the record may be the log's next one; store it in `before` as the last one of its bundle."""
 
     def require(condition: object, message: str) -> None:
         if not condition:
@@ -238,7 +238,10 @@ def _require_one_name(path: Path, file: int) -> None:
 
 
 def require_latest(log: Log, bundle: str, decision: Decision) -> None:
-    """Raise UserError if a bundle's last decision, or another bundle with the same first digits, forbids `decision`."""
+    """Raise UserError if `decision` cannot follow a bundle's last decision.
+
+    `accepted` is also refused if another bundle begins with the same `ADDRESS` digits.
+    """
     last = log.latest().get(bundle)
     if decision not in AFTER[last.decision if last else ""]:
         state = f"was {last.decision} (record {last.number})" if last else "is not in the store"

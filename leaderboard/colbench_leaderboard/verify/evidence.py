@@ -54,7 +54,7 @@ Shown = Callable[[_Dialogues], int]
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """A group of dialogues: how many of its answers show all untold facts, and how many of these guessing explains."""
+    """The answers of a group of dialogues that show all untold facts: their number, and how many guessing explains."""
 
     count: int
     dialogues: int
@@ -67,13 +67,13 @@ class Excess(Struct, frozen=True, kw_only=True):
 
     @property
     def points(self) -> str:
-        """The number of untold facts in words, such as `2 points`."""
+        """The number of untold facts as text, such as `2 points`."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
 
 
 class Evidence:
-    """A collector of the disclosures in an entry's dialogues, which tests whether guessing explains them."""
+    """A collector of the disclosures in an entry's dialogues; it tests whether guessing explains the answers."""
 
     def __init__(self) -> None:
         self._groups: defaultdict[Group, _Dialogues] = defaultdict(_Dialogues)
@@ -87,7 +87,7 @@ class Evidence:
             self._excess[task_id].append(told.share - told.guessed_share)
 
     def report(self, findings: Findings) -> None:
-        """Add a finding for each test whose result guessing does not explain."""
+        """Add a finding for each test that rejects guessing as the explanation."""
         self._report_right(findings, "audit.undisclosed", "are right", lambda found: found.knew)
         self._report_right(
             findings,
@@ -116,9 +116,10 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return by how much the share of facts used untold exceeds the share that guessing explains, on average.
+        """Return the mean excess over the tasks, and an upper bound of its p-value.
 
-        The second value is an upper bound of the p-value of this excess.
+        A dialogue's excess is the share of the facts that its answer uses untold, minus the share that guessing
+        explains.
         """
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0

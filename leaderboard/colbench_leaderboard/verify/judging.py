@@ -55,9 +55,10 @@ class Judge:
         self._judges_turns = isinstance(session.resources.scorers()[domain], ProgressScorer)
 
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
-        """Yield the result of each dialogue in order; each cell comes with its task, and True if its human is replayed.
+        """Yield the result of each dialogue, in order.
 
-        Raises UserError if this machine cannot judge a dialogue.
+        An item of `cells` is a cell, its task, and True if the human is replayed. Raises UserError if this machine
+        cannot judge a dialogue.
         """
         waiting: deque[asyncio.Task[Judged]] = deque()
         try:

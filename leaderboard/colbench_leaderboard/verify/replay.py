@@ -46,8 +46,8 @@ def _lot(bundle: str, task_id: str, trial: int) -> bytes:
 async def replay(human: HumanSimulator, task: Task, rollout: Rollout) -> tuple[int, str]:
     """Ask the human again for each reply of a dialogue, up to the first one that differs.
 
-    Returns the number of equal replies before it, and a description of it ("" if no reply differs). Raises RenderError
-    if a page cannot be rendered.
+    Returns the number of equal replies, and a description of the reply that differs ("" if all are equal). Raises
+    RenderError if a page cannot be rendered.
     """
     dialogue = [Message(role="user", content=task.request)]
     for number, turn in enumerate(rollout.turns):

@@ -46,7 +46,7 @@ def absent_cell(task: Task, trial: int) -> CellScore:
 
 
 def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
-    """Return the score of a cell that was judged; without an answer, its value is 0.
+    """Return the score of a judged cell; the value of a cell without an answer is 0.
 
     Returns None if the receiver's own scorer cannot judge the task. `judges_turns`: True if the scorer judges turns.
     """
@@ -95,7 +95,7 @@ def _rounded(value: float, domain: Domain) -> float:
 
 
 def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
-    """Yield, for each turn, the value of the last answer shown by then; 0 before the first answer."""
+    """Yield, for each turn, the value of the latest scored answer so far; 0 before the first."""
     latest = 0.0
     for turn in rollout.turns:
         if turn.score and turn.score.value is not None:
@@ -164,7 +164,7 @@ def _success_by(turn: int) -> Measure:
 
 
 def _value_by(turn: int) -> Measure:
-    """Return the measure of a cell's value if its dialogue had ended at `turn`."""
+    """Return the measure of the value that a cell would have if its dialogue had ended at `turn`."""
 
     def value(cell: CellScore) -> float:
         if cell.by_turn:

@@ -16,7 +16,7 @@ def runs(parts: Sequence[str], size: int) -> Shingles:
 
 
 def pairs(parts: Sequence[str], reach: int) -> Shingles:
-    """Return pairs of each part with each of the next `reach` parts; an inserted part leaves most pairs intact."""
+    """Return all pairs of parts at most `reach` places apart; inserting a part changes only a few pairs."""
     return _shingles(
         (part, other)
         for place, part in enumerate(parts)

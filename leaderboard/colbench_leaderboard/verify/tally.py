@@ -98,7 +98,10 @@ class Tally:
 
     @property
     def undisclosed(self) -> list[array[float]]:
-        """For each task, one share per dialogue: of the hidden facts, those that the answer used without being told."""
+        """The shares of hidden facts that answers used without being told: an array per task, a value per dialogue.
+
+        Tasks that the scorer cannot judge are left out.
+        """
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void
         ]

@@ -67,7 +67,7 @@ Numbered = tuple[int, Transcript]
 def transcript(rollout: Rollout) -> Transcript | None:
     """Return the parts of a dialogue that are compared; None if the agent says fewer than `LEAST_WORDS` words.
 
-    These parts are the words of the agent that the human saw and those of the answer, without layout.
+    These parts are the agent's words that the human saw, and the answer's words; layout does not count.
     """
     said = [WORD.findall(turn.said.casefold()) for turn in rollout.turns]
     answer = (rollout.answer or "") if rollout.ended_by == "answer" else ""
@@ -120,8 +120,8 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. At most
-        `MOST` bundles are named, those that share most, and verifying against these alone gives the same findings.
+        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. Only the
+        `MOST` bundles that share most are named; verifying against these alone gives the same findings.
         Raises UserError if a bundle cannot be read.
         """
         self._compare()
@@ -139,7 +139,7 @@ class Transcripts:
             )
 
     def _compare(self) -> None:
-        """Compare the transcripts in memory with the other bundles, and discard them."""
+        """Compare the transcripts in memory with the other bundles, and then remove these transcripts from memory."""
         found: dict[str, tuple[str, Shared]] = {}
         for path in self._others if self._held else ():
             try:
@@ -154,7 +154,7 @@ class Transcripts:
         self._held = {}
 
     def _among(self, cells: Iterable[Cell]) -> Shared:
-        """Return the counts of the transcripts in memory that occur, verbatim or nearly so, among other dialogues."""
+        """Count the transcripts in memory that also occur in `cells`, word for word or nearly so."""
         exact: set[int] = set()
         alike: set[int] = set()
         for cell in cells:
@@ -189,9 +189,9 @@ def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
 
 
 def duplicated(receipt: Receipt) -> list[str]:
-    """Return the digests of the other bundles that, according to a receipt, share transcripts with its bundle.
+    """Return the digests of the bundles with which a receipt's bundle shares transcripts.
 
-    To reproduce the receipt, verify the bundle `--against` them.
+    To reproduce the receipt, verify its bundle `--against` these.
     """
     named = (each.message for each in receipt.findings if each.rule in (DUPLICATES, ALIKE))
     return [message.rpartition(" ")[2] for message in named]

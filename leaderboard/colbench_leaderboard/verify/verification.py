@@ -31,7 +31,7 @@ Seen = Callable[[str, int, int], None]
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The receiver's settings."""
+    """A receiver's settings for verifying a bundle."""
 
     config: RunConfig = RunConfig()
     """Configuration of the scoring on this machine; all fields that do not concern scoring are ignored."""

@@ -63,7 +63,7 @@ def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noq
 
 
 def mt_grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
-    """Return the advantages of the turn's own reward plus the advantages of the outcome."""
+    """Return each candidate's GRPO advantage plus, if it is a question, the advantage of its turn's own reward."""
     asked = [
         [len(each.told[turn]) / hidden for each in group if turn < len(each.told)]
         for group in groups

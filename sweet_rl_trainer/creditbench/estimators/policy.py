@@ -57,7 +57,7 @@ def likelihood(bench: Bench, policy: Reader) -> list[Scores]:
 
 
 def pmi(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much the reference c raises the mean log-probability of each candidate's tokens."""
+    """Return how much the mean log-probability of each candidate's tokens rises if the policy reads the reference c."""
     return _differences(bench, policy, replies(bench, policy, told=True))
 
 
@@ -76,7 +76,7 @@ def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Score
 
 
 def gain(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the advantages that follow from the gain potential."""
+    """Return the advantages computed from the potential `GainPotential`."""
     return _advantages(bench, policy, _potential(policy))
 
 
@@ -120,7 +120,7 @@ def _advantage(candidate: Candidate, here: float | None, after: float | None) ->
 
 
 def igpo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the gain in the probability of a token of c for questions, and the reward for answers."""
+    """Return how much each question raises the probability of a token of the reference; for answers, the reward."""
     return [
         tuple(
             _gained(here, after) if each.reward is None else each.reward
@@ -157,7 +157,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much the human's reply raises the likelihood of the next answer; for answers, return the reward."""
+    """Return how much the reply to each question raises the likelihood of the next answer; for answers, the reward."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)
@@ -180,7 +180,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer that follows `reply`; for any `reply` it uses the choices that the candidate's own reveals."""
+    """Return the answer after `reply`; its choices always follow from the candidate's own reply."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}
@@ -218,7 +218,7 @@ SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
-    """Yield the estimators that use a policy; `benches` are the states that the policy reads."""
+    """Yield the estimators that use a policy; the scale of `gain, scaled` is fitted to `benches`."""
     for name, (about, score) in SCORES.items():
         yield _estimator(policy, name, about, partial(score, policy=policy))
     scaled = partial(scaled_gain, policy=policy, benches=benches)

@@ -119,12 +119,12 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return the candidates of each state, with weights for a mean over tokens; if `told`, c is stated first."""
+    """Return the candidates of each state, weighted for a mean over tokens; if `told`, the reference comes first."""
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the candidates of each state, not told c, with `opening` as the human's first message."""
+    """Return the candidates of each state, with `opening` as the human's first message and without the reference."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 
@@ -169,7 +169,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the replies before a state, with c stated first and weight 1 for their tokens; None in the first turn."""
+    """Return the dialogue before a state, preceded by c; reply tokens have weight 1. Return None in the first turn."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

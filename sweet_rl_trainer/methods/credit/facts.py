@@ -42,11 +42,11 @@ class FactsPotential:
     """The potential Φ from the revealed facts; None for tasks whose decisions are not known."""
 
     def __init__(self, *, told_later: float) -> None:
-        """Create the potential; `told_later` is p."""
+        """Create the potential. `told_later` is p, the probability that an unrevealed fact is revealed later."""
         self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return the share of tests for each state, between 0 and 1."""
+        """Return the expected share of tests passed, 0 to 1, for each state; None if its decisions are unknown."""
         return [self._of(state) for state in states]
 
     def _of(self, state: State) -> float | None:
@@ -93,7 +93,7 @@ class GuessTable:
         return self._shares[facts]
 
     def expected(self, known: Collection[str], told_later: float) -> float:
-        """Return Φ_p if these decisions are known: each other one is revealed later with probability `told_later`."""
+        """Return Φ_p for these known decisions; any other is revealed later with probability `told_later`."""
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
             rest = [name for name in self._unusual if name not in facts]
@@ -105,7 +105,7 @@ class GuessTable:
         return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
-        """Return the share for each of the 2^n subsets of the n hidden decisions."""
+        """Return the share of tests passed for each set of known decisions: the 2^n subsets of the n hidden ones."""
         return {facts: self.share(facts) for facts in subsets(self.hidden)}
 
     def _outcomes(self, known: Facts) -> list[Any]:
@@ -117,7 +117,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the probability of one set of `told` revealed facts out of `of`, each revealed with probability `each`."""
+    """Return the chance that `told` given facts of `of`, and no others, are revealed, each with probability `each`."""
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 

@@ -82,7 +82,7 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state and of c as its answer; the weights give the mean over the tokens of c."""
+    """Return the tokens of a state and of the reference as its answer, weighted for a mean over the latter."""
     where = f"{state.task.id}, turn {len(state.said) + 1}"
     before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
     reference = chat.encode(state.task.hidden.reference.strip("\n"))

@@ -25,7 +25,7 @@ FEWEST = 10
 
 
 class NoScaleError(UserError):
-    """An error because too few dialogues are available, or their reward does not increase with the potential."""
+    """The error if too few dialogues have a potential, or the reward does not increase with the potential."""
 
 
 class Line(Struct, frozen=True, kw_only=True):

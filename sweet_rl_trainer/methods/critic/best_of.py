@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """The reward of the candidate with the highest score among n: the mean over groups, with its interval."""
+    """The mean over groups, with its interval, of the reward of the best-scored of n candidates."""
 
     count: int
     """Number n of candidates."""

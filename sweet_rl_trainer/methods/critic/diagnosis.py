@@ -133,7 +133,7 @@ def _continuations(
     job: Job,
     missing: dict[Part, str],
 ) -> Agreement | None:
-    """Return the agreement of scores with Monte-Carlo returns; None, with the reason in `missing`, if not measured."""
+    """Return the agreement of scores with Monte-Carlo returns; if not measured, None, and the reason in `missing`."""
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
@@ -206,7 +206,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return the critic's preference when every decision is known."""
+        """Return the critic's preference when every decision is known; if no state qualifies, None."""
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(

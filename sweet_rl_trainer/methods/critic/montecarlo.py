@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Returns(Struct, frozen=True, kw_only=True):
-    """Some candidates of a turn, with their scores and their returns."""
+    """The scores and returns of some candidates of a turn."""
 
     task_hash: str
     scores: tuple[float, ...]
@@ -135,7 +135,7 @@ def agreement(found: Sequence[Returns]) -> Agreement | None:
 
 
 def _right(turn: Returns) -> Iterator[float]:
-    """Yield the agreement (`agree`) of every two candidates with different returns."""
+    """Yield the result of `agree` for every two candidates whose returns differ."""
     for (score, value), (other, worse) in combinations(
         zip(turn.scores, turn.returns, strict=True), 2
     ):

@@ -36,7 +36,10 @@ QUESTIONS = 4
 
 
 class Preference(Struct, frozen=True, kw_only=True):
-    """A critic's preference when every decision is known. Each task counts the same."""
+    """A critic's preference for questions over the right answer if every decision is known.
+
+    Each task counts the same.
+    """
 
     mean: Interval
     """The share of states where the questions' mean score is above the answer's: about a half by chance."""
@@ -99,7 +102,7 @@ def right_answer(task: Task, *, fenced: bool) -> str:
 
 
 def preference(scored: Sequence[Scored]) -> Preference | None:
-    """Return the critic's preference by the scores of `known_states`; a tie is half a preference.
+    """Return how often the critic scores questions above the answer in `known_states`; a tie counts half.
 
     A state counts if its answer and at least one question have a score. Return None if there is no such state.
     """

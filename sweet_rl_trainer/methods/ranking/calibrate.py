@@ -23,11 +23,11 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
-    The offset is fitted to the last turns of answered dialogues, if both answers and other replies are among the turn's
-    candidates. It maximizes the balanced accuracy: the share of successes where answers score above the other replies
-    (by their means), plus the share of failures where they score below. Among equally good offsets, it is the middle of
-    the widest range. Return None if there are no successes or no failures, or if all turns have the same difference of
-    means.
+    The offset is fitted to the last turns of answered dialogues, except turns whose scored candidates do not include
+    both answers and other replies. It maximizes the balanced accuracy: the share of successes where the mean score of
+    the answers is above that of the other replies, plus the share of failures where it is below. Among equally good
+    offsets, the middle of the widest range is chosen. Return None if there are no successes or no failures, or if all
+    turns have the same difference of means.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -56,7 +56,7 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """Yield, for each turn at which a dialogue answered, by how much answers score higher, and True for a success."""
+    """Yield, for each answering turn, the mean score of answers minus that of other replies, and True for a success."""
     for turn in turns:
         where = turn.candidates.turn
         dialogue = where.trajectory
@@ -76,6 +76,6 @@ def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
 
 
 def _marked(turn: Scored) -> Iterator[tuple[bool, float | None]]:
-    """Yield, for each candidate, True if it is an answer, and its score."""
+    """Yield two values for each candidate: True if it is an answer, and its score."""
     for reply, score in zip(turn.candidates.replies, turn.scores, strict=True):
         yield ANSWER_MARKER in reply.text, score

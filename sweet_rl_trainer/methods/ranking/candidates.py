@@ -57,7 +57,7 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     prompt: tuple[int, ...] = ()
 
     def of(self, turn: Turn) -> Candidates:
-        """Return these candidates as those of a turn, which must have the same context."""
+        """Return a copy of these candidates for another turn, which must have the same context."""
         return Candidates(turn=turn, replies=self.replies, prompt=self.prompt)
 
 
@@ -97,7 +97,7 @@ class CandidateFile:
         self._starts[record.key] = start
 
     def collect(self, turns: Iterable[Turn], keys: Iterable[str]) -> Found:
-        """Return the candidates of the turns that have any; `keys` are the keys of the turns."""
+        """Return the candidates of these turns, without the turns that have none; `keys` has the key of each turn."""
         pairs = zip(turns, keys, strict=True)
         return Found(self, [(turn, key) for turn, key in pairs if key in self])
 

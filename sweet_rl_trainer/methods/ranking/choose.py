@@ -111,11 +111,10 @@ def turn_examples(
     imitate: Imitate = "chosen",
     dropped: Counter[str],
 ) -> list[PairExample] | list[Side]:
-    """Return a turn's pairs for the actor, which does not see c; the `reward` of a side is the reply's score.
+    """Return a turn's pairs for the actor, which does not see c; the `reward` of a side is its reply's score.
 
-    With the loss "nll", return the chosen replies of the pairs, each once; the weights of a reply's tokens sum to 1.
-    A pair with a side longer than `max_length` tokens is left out and counted in `dropped`, as is a turn without pairs.
-    See also `choose`.
+    With the loss "nll", return only the chosen replies, each once, with token weights that sum to 1. Pairs with a side
+    longer than `max_length` tokens are left out. `dropped` counts them, and turns without a pair. See also `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
     if not choices:

@@ -90,7 +90,7 @@ def _scores(
     cost: float,
     chat: Chat,
 ) -> Scores:
-    """Return the scores of a turn; the next items of `values` are the potentials of its `_states`."""
+    """Return a turn's scores. The potentials of the turn's `_states` are taken from `values`, in order."""
     here = next(values)
     by_text = {text: _credit(here, came, values, cost) for text, came in outcomes.items()}
     return Scores(

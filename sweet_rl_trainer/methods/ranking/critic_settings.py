@@ -40,5 +40,5 @@ class CriticSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def template_of(table: CriticSettings) -> Template | None:
-    """Return the template that states c to the critic; None if it does not see c."""
+    """Return the template that states the reference to the critic; None if the critic does not see the reference."""
     return None if table.privileged == "none" else table.privileged

@@ -299,7 +299,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores by a potential, and the line, if any, that converts it to the scale of the reward."""
+    """Return the scores that a potential gives, and the line from potential to reward ({} without a line)."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
@@ -320,9 +320,9 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield two potentials: that of a recipe's scores, and that of an answer now, to which the line is fitted.
+    """Yield the potential that gives a recipe's scores, and the potential of an answer now, for fitting the line.
 
-    For `gain`, both are the same, and the reference is the model from which training starts.
+    For `gain`, both are the same potential, and its reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":
@@ -343,7 +343,7 @@ def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potentia
 def _ends(
     candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
 ) -> list[tuple[State, float]]:
-    """Return the state before the answer, and the reward, of each training dialogue that answered."""
+    """Return, for each training dialogue that answered, the state before the answer and the reward."""
     dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
     return [
         (states_of(each, tasks[each.task_hash])[-1], each.reward)
@@ -353,7 +353,7 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset of answers, fitted to the training dialogues. Raises UserError if none can be fitted."""
+    """Return the offset for answer scores, fitted to the training dialogues. Raises UserError if none can be fitted."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

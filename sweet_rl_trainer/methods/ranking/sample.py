@@ -34,7 +34,7 @@ IN_PROCESS, VLLM = "in-process", "vllm"
 
 
 class SampleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the candidates of phase 2."""
+    """Settings for sampling the candidates of phase 2, which trains the actor."""
 
     count: Annotated[int, Meta(ge=2)] = 16
     """Number of replies for each turn. Paper."""
@@ -68,7 +68,7 @@ def problems(settings: SampleSettings) -> Iterator[str]:
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample at the turns of a share of the training and held-out dialogues; `precision` is for in-process sampling."""
+    """Sample replies at the chosen training and held-out turns (`turns`); `precision` is for in-process sampling."""
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)

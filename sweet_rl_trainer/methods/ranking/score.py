@@ -135,10 +135,10 @@ def score_turns(
 ) -> list[Scores]:
     """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
 
-    The turns are read once for each model, and only some are in memory at a time. A row has at most `budget` tokens, or
-    one turn. Replies that, together with their prompt, exceed `max_length` tokens have no score and are counted in
-    `dropped`. Raises UserError for an unknown preset, for one whose model is missing or of the wrong kind (with or
-    without a value head), and for values that are not finite.
+    The turns are read once for each term of the preset, and only some are in memory at a time. A row has at most
+    `budget` tokens, unless a single turn has more. Replies that, together with their prompt, exceed `max_length` tokens
+    have no score and are counted in `dropped`. Raises UserError for an unknown preset, for one whose model is missing
+    or of the wrong kind (with or without a value head), and for values that are not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -210,7 +210,7 @@ def score_sides(
 
 
 def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
-    """Return Σ w log π, or Σ w v, of each side (`examples.side_examples`), without a reference."""
+    """Return Σ w log π, or Σ w v, of each side (`examples.side_examples`); no reference is subtracted."""
     found = group_values([[side.examples] for side in sides], scorer, budget)
     return [value for (value,) in found]
 
@@ -243,7 +243,7 @@ def _weighted(
 
 
 def _with_header(example: Example, chat: Chat) -> Example:
-    """Return the example with the weights of a mean over the header and the text of its reply."""
+    """Return the example with weights that average over the header and the text of its reply."""
     ids = list(example.ids)
     start = next(place for place, weight in enumerate(example.token_weights) if weight)
     first = start - _header_length(ids[:start], chat.reply_header)
@@ -254,7 +254,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return the number of header tokens that end a prompt: not all if the text before them changed the first ones."""
+    """Return how many of the header's last tokens end a prompt; the text before it may change the first tokens."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -262,7 +262,7 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Return Σ w log π, or Σ w v, of each reply of each turn; None for replies that are too long."""
+    """Return Σ w log π, or Σ w v, of each turn's replies; None for one longer than `max_length` with its prompt."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
@@ -278,7 +278,7 @@ def _fitting(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """Return the first values minus the second values, if given."""
+    """Return the first values, less the second values if given; None where a value is None."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

@@ -38,12 +38,12 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name in messages, which count turns from 1."""
+        """The name in messages: the trajectory's ID, and the turn's number from 1."""
         return f"{self.trajectory.id}, turn {self.number + 1}"
 
 
 class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A candidate."""
+    """A candidate reply."""
 
     text: str
     ids: tuple[int, ...] = ()
@@ -121,7 +121,7 @@ def encode_candidates(
 ) -> list[Example]:
     """Return each reply after the same prompt, as tokens.
 
-    `privileged` is the template that states c before the prompt, if any; a custom encoder states c itself. Raises
+    `privileged` is the template, if any, that puts c before the prompt; a custom encoder adds c itself. Raises
     DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
     exactly.
     """
@@ -179,10 +179,10 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield, for each turn, the result of each different candidate, by its text without surrounding whitespace.
+    """Yield, for each turn, the results of its candidates, keyed by their text without surrounding whitespace.
 
-    `tasks` is keyed by task hash; turns of other tasks get None. `play` is called once: it gets the dialogues up to
-    each different candidate of all turns, and returns their results.
+    `tasks` is keyed by task hash; a turn of another task yields None. `play` is called once, with a list of dialogues
+    that end with each distinct candidate of each turn. It returns one result for each dialogue.
     """
     openings = [
         opening(each.turn, text, tasks)
@@ -202,7 +202,7 @@ def _wordings(candidates: Candidates) -> list[str]:
 
 
 def opening(turn: Turn, reply: str, tasks: Mapping[str, Task]) -> Opening:
-    """Return the turn's dialogue, with another reply at the turn."""
+    """Return the dialogue up to a turn, with `reply` in place of the turn's reply."""
     trajectory, number = turn.trajectory, turn.number
     heard = [each.content for each in trajectory.messages if each.role == "user"]
     return Opening(

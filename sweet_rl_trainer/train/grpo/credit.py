@@ -83,7 +83,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 
 
 def _deviation(groups: Tensor) -> Tensor:
-    """Return the standard deviation over dialogues: the root of the variance's mean over turns, [groups, 1, 1].
+    """Return the standard deviation over dialogues, [groups, 1, 1]: the root of the variance averaged over turns.
 
     Without potentials, this is the standard deviation of the rewards.
     """

@@ -121,7 +121,7 @@ class _Speaker:
 
 
 def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
-    """Return the messages with another text as the last reply; the last message is the human's."""
+    """Return the messages with `text` as the agent's last reply, which is the second to last message."""
     return [*messages[:-2], Message(role="assistant", content=text), messages[-1]]
 
 

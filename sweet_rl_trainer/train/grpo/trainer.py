@@ -91,7 +91,7 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
-    """Return values for each dialogue's completion: those of its sequences' completions in place, and 0 elsewhere."""
+    """Return a row of `width` values for each dialogue: its sequences' completions in their places, 0 elsewhere."""
     if values is None:
         return None
     sequences = iter(values)

@@ -82,7 +82,7 @@ def train_grpo(
 
     The reward of a dialogue is the value of the harness's default score. `config` defines the human and the other
     settings of the dialogues (`environment.Environment`); `template_args` are variables of the chat template.
-    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. Under
+    `model` is the initial model, even when a run resumes; `origin` is its digest (`model_digest`). Under
     `accelerate launch` each process calls this function and runs its share of the dialogues. Raises UserError if TRL is
     missing, if the folder contains another run, or if the model, the template or the settings are unsuitable.
     """

@@ -40,10 +40,10 @@ TITLE = {
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """The choices that determine a page's look, and `pictures`, the number from which the page's pictures are counted.
+    """The choices that determine a page's look, and `pictures`, the number of the page's first picture.
 
-    Most fields are named after a decision and hold the code of the chosen option, or its value; `from_choices` shows
-    which. A decision with both, such as `accent`, fills two fields (`hue` and `tone`).
+    Most fields are named after a decision and hold either the code or the value of the chosen option; see
+    `from_choices`. The decision `accent` fills two fields: `hue` with its value, and `tone` with its code.
     """
 
     hue: str
@@ -235,7 +235,7 @@ def from_choices(choices: Choices, pictures: int) -> Design:
 
 
 def goes_together(design: Design) -> bool:
-    """Return True if the choices suit each other: all is visible, columns are wide enough, and tints have a color."""
+    """Return True if the choices suit each other: parts are visible, columns wide enough, and tints not gray."""
     black = "black" in (design.button_look, design.card_look)
     on_black = design.dark and (design.tone == "800" or black)
     hidden = design.button_look == "black" and design.card_look == "black"

@@ -49,7 +49,7 @@ def kind(
 ) -> Kind:
     """Build a kind from texts: `plans` are separated by ` | `, `titles` by ` / `, `requests` by lines.
 
-    Its trades are those of the `fields`, by default of all; with `sells`, only those whose items have prices.
+    Its trades are those of the `fields`, by default all. With `sells`, trades whose items have no prices are left out.
     """
     wanted = fields.split()
     return Kind(

@@ -53,7 +53,7 @@ class Item(Struct, frozen=True):
 
 
 class Trade(Struct, frozen=True, kw_only=True):
-    """A trade, with the words that all of its businesses share."""
+    """A trade, and the words that all businesses of the trade use."""
 
     name: str
     field: str

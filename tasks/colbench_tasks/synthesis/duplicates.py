@@ -49,7 +49,7 @@ Shingle = tuple[str, ...]
 
 
 class NearDuplicates:
-    """An index of tasks that finds out if another task is a near-duplicate of one of them."""
+    """An index of tasks that recognizes near-duplicates of its tasks."""
 
     def __init__(self) -> None:
         self._requests = _Index(SAME_REQUEST, REQUEST_ROWS)

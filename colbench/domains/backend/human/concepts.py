@@ -87,7 +87,7 @@ ERROR_WORDS = (
 def telling(text: str) -> list[str]:
     """Return the stems of the words that distinguish a text from other texts.
 
-    Even a common longer word ("current") may be what distinguishes two variables.
+    Common longer words ("current") are included, because one may be what distinguishes two variables.
     """
     return [
         stem(word)
@@ -103,7 +103,7 @@ def asked(text: str) -> dict[str, frozenset[str]]:
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """Return the concepts (kinds of questions) about which statements under the conditions `tests` say something."""
+    """Return the concepts (kinds of questions) that `nodes` and the conditions around them, `tests`, deal with."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

@@ -197,7 +197,7 @@ def _membership(left: ast.expr, right: ast.expr, speaker: Says, *, negated: bool
 
 
 def is_test(node: ast.Call) -> bool:
-    """Return True if a call is phrased as a clause of its own, such as "x starts with y"."""
+    """Return True if a call is phrased as a whole clause, such as "x starts with y"."""
     match node:
         case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp() | ast.ListComp()]):
             return True
@@ -258,7 +258,7 @@ def _quantified(
 
 
 def _truth(node: ast.expr, speaker: Says, negated: bool) -> str:
-    """Phrase a value used as a condition: a flag, or something that may or may not exist."""
+    """Phrase a value used as a condition: a flag, a call's result, or a value that may be empty or unset."""
     words = split_words(node.id) if isinstance(node, ast.Name) else []
     flag = _flag(words, negated) if len(words) > 1 else ""
     if flag:

@@ -73,7 +73,7 @@ def _parse(source: str) -> ast.Module:
 class _Reader:
     """A reader of the reference's statements, which yields a fact for each decision in them.
 
-    Its `speaker` words the facts, and knows the loop variables in scope.
+    Its `speaker` puts the facts into words, and knows the loop variables in scope.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class _Reader:
                 yield from self._entries(node, table)
 
     def _entries(self, node: ast.stmt, table: ast.Dict) -> Iterator[CodeFact]:
-        """Yield each entry of a table separately, so that a question about one entry is answered with that entry."""
+        """Yield one fact for each entry of a table, so that a question about an entry is answered with it alone."""
         owner = [node.targets[0]] if isinstance(node, ast.Assign) else []
         whole = f" of {self._speaker.say(owner[0])}" if owner else ""
         for key, value in zip(table.keys, table.values, strict=True):
@@ -238,7 +238,10 @@ def _is_empty(node: ast.stmt) -> bool:
 
 
 def _leaves(node: ast.stmt | None) -> bool:
-    """Return True if a statement always leaves its block, so that later code runs only if the condition was false."""
+    """Return True if the code after a statement is its "otherwise" case.
+
+    Such a statement is an `if` chain that leaves the block in every branch, or a loop that contains `return`.
+    """
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
     if not isinstance(node, ast.If) or (node.orelse and not _leaves(node.orelse[-1])):

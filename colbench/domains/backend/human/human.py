@@ -152,8 +152,8 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the words of a question that stand for concepts, each with its concepts.
 
-        A word that names something in this reference does not count, unless its concept is in `SPECIFIC`. A question
-        about a calculation asks for the formula if the reference has one, else for the kind of result.
+        A word that occurs in the reference's facts counts only if a concept of it is in `SPECIFIC`. A question about a
+        calculation asks for the formula if the reference has one, else for the kind of result.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {

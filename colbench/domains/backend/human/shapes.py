@@ -62,7 +62,7 @@ def outputs(function: Function) -> Iterator[Shape]:
 
 
 def _in_order(function: Function) -> list[ast.AST]:
-    """Return the expressions and statements of a function in source order, followed by the loops of comprehensions."""
+    """Return a function's expressions and statements in source order, then the `for` clauses of its comprehensions."""
     nodes = [node for node in ast.walk(function) if isinstance(node, ast.expr | ast.stmt)]
     loops = [node for node in ast.walk(function) if isinstance(node, ast.comprehension)]
     return [*sorted(nodes, key=lambda node: (node.lineno, node.col_offset)), *loops]
@@ -176,7 +176,7 @@ def _is(node: ast.expr, name: str) -> bool:
 
 
 def _shape(function: Function, name: str) -> str:
-    """Describe a parameter by its first informative use."""
+    """Describe a parameter by its dictionary keys, or else by its first informative use; "" if it has neither."""
     keys = _keys(function, name)
     if keys:
         return f"a dictionary with {listed(keys[:MOST])}"

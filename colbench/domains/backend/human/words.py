@@ -75,7 +75,7 @@ class Speaker:
 
     @singledispatchmethod
     def say(self, node: ast.AST) -> str:
-        """Phrase an expression as a noun phrase; an expression without a rule is paraphrased with its words."""
+        """Phrase an expression as a noun phrase; if no rule fits its type, use the words of its source code."""
         words = (word for part in ast.unparse(node).split() for word in split_words(part))
         return " ".join(words) or "something"
 

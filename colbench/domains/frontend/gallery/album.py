@@ -119,7 +119,7 @@ class Album:
 
 
 def _name(*keys: str) -> str:
-    """Return the name of the file that belongs to one or two renders."""
+    """Return the file name of a render's picture or, for two keys, of the difference of two renders."""
     return "-".join(key[:NAME] for key in keys) + ".webp"
 
 

@@ -193,7 +193,7 @@ class Gallery(Mapping[str, str]):
 
 
 def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
-    """Return the planned dialogues on a task; None for an unfinished one."""
+    """Return the planned dialogues on a task, by trial, with None in place of each unfinished one."""
     found = {rollout.trial: rollout for rollout in rollouts}
     trials = range(config.trials)
     return [

@@ -51,9 +51,9 @@ def _followed(
 
 
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
-    """Return the outcome of a difference, given the differences `left` on the next page.
+    """Return what became of a difference, given the differences `left` on the next page.
 
-    If the block that it concerns is now missing, the outcome is `worse`.
+    If only the next page lacks the difference's block, the outcome is `worse`.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

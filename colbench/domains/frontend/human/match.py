@@ -160,7 +160,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how close two blocks are horizontally, 0 to 1: the best of left edges, middles and right edges."""
+    """Return how close two blocks are horizontally, 0 to 1: by left edges, middles or right edges, as is best."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
@@ -198,7 +198,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's blocks are about equally far down, given the shift of the nearest pair in `found`."""
+    """Return True if a pair's vertical shift is about that of the nearest pair in `found` (0 if `found` is empty)."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(

@@ -32,7 +32,7 @@ def position_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def _whole(scene: Scene, at: int, band: Sequence[Pair]) -> bool:
-    """Return True if a band has no missing or surplus block that would have moved the rest of the band."""
+    """Return True if a band has no missing or surplus block. Such a block could have moved the rest of the band."""
     missing = {id(block) for block in scene.matching.missing}
     top = min((pair.mine.y for pair in band), default=0)
     bottom = max((pair.mine.y + pair.mine.height for pair in band), default=0)
@@ -108,7 +108,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield bands too close to the band above or too far from it, unless a missing or surplus block explains it."""
+    """Yield differences for wrong distances between bands, unless missing or surplus blocks explain the distance."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}

@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield differences that request these blocks of a page; one difference requests all blocks of a row."""
+    """Yield differences that ask for these blocks of the page; the blocks of a row share one difference."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"

@@ -135,9 +135,9 @@ def _stays_here(meta: str) -> bool:
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
-    """Return the new element for a Tailwind script, and add its URL to `scripts`; None for any other script.
+    """Return the element that replaces a Tailwind script, and add the new URL to `scripts`; None for any other script.
 
-    If the script contains Tailwind's configuration, add its hash to `configs`.
+    If an inline script only configures Tailwind, add its hash to `configs`.
     """
     source = _attributes(match["attributes"]).get("src")
     if source is None:

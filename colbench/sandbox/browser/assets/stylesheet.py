@@ -92,7 +92,7 @@ def _sheet() -> _Sheet:
 def _classes(selector: str) -> Iterator[str]:
     """Yield the last class of each selector in a list of selectors, without escapes and in lower case.
 
-    The rule is kept if the page uses at least one of these classes.
+    The selectors' stylesheet rule is kept if the page uses at least one of these classes.
     """
     for single in selector.split(","):
         found = _CLASS.findall(single)

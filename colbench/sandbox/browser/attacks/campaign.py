@@ -105,7 +105,7 @@ def _good() -> str:
 
 
 class _Lane:
-    """A renderer, the targets that pages must not reach, and the render of a good page from before all attacks."""
+    """A renderer to attack, the canary that pages must not reach, and a good page's render from before the attacks."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget

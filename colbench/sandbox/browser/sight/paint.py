@@ -41,7 +41,7 @@ class Paint(Struct, frozen=True, kw_only=True):
 
 
 def visible(item: Item) -> bool:
-    """Return True if an item's own paint is visible at all."""
+    """Return True if an item's own paint is visible, by its CSS visibility and its opacity."""
     return item.style["visibility"] == "visible" and item.opacity >= _FAINTEST
 
 
@@ -99,7 +99,7 @@ class Raster:
                 self._rows[row][left:right] = line
 
     def at(self, x: float, y: float) -> int:
-        """Return the number at a point."""
+        """Return the number in the cell at a point; 0 outside the page."""
         row, column = int(y // _CELL), int(x // _CELL)
         inside = 0 <= row < self._lines and 0 <= column < self._columns
         return self._rows[row][column] if inside else 0
@@ -145,7 +145,7 @@ class Canvas:
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
-        """Return True if at least this share of the area is below something opaque painted after `key`."""
+        """Return True if opaque areas that are painted after `key` cover at least this share of the area."""
         own = bisect_right(self._keys, key)
         hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
         return hidden >= share * grid * grid
@@ -163,7 +163,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing or field that an item is part of, which the item must not cover; else the item itself."""
+    """Return the drawing or field that contains an item, because a part never covers its whole; else the item."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

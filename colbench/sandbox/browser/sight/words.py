@@ -57,7 +57,7 @@ def _words(item: Item, canvas: Canvas, ink: Ink) -> Iterator[Words]:
 
 
 def _readable(line: Line, seen: Rect) -> str:
-    """Return the part of a line that is not cut off; "" if its height is too small to read."""
+    """Return the part of a line inside `seen`; "" if `seen` has too little height to read the line."""
     if seen.height < max(_SMALLEST, _HALF * line.rect.height) or not seen.width:
         return ""
     length = len(line.text)
@@ -78,7 +78,7 @@ def _color(item: Item) -> Color:
 
 
 def _without_overprinted(found: list[Words]) -> list[Words]:
-    """Return the texts without those that are mostly below another text."""
+    """Return the texts that are not mostly covered by a text painted later."""
     taken: dict[tuple[int, int], list[Rect]] = defaultdict(list)
     kept = []
     for words in sorted(found, key=lambda words: words.key, reverse=True):

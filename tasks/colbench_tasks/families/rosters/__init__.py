@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, int]]]:
-    """Draw shifts in minutes since Monday 0:00: some overlap or touch, some start near the end of the rest."""
+    """Draw shifts in minutes since Monday 0:00; some overlap or touch, and some gaps are close to the required rest."""
     rest = 60 * values["rest"]
     shifts: list[tuple[int, int]] = []
     end = random.randrange(1500)

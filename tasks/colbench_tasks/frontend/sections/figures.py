@@ -34,7 +34,7 @@ def figures(subject: Subject, design: Design) -> str:
 
 @section("large numbers on a band in the main colour")
 def statistics(subject: Subject, design: Design) -> str:
-    """Build a band with the numbers of the business."""
+    """Build a band with the business's key figures."""
     cells = [
         div(
             "flex-1 text-center px-4",

@@ -146,7 +146,7 @@ def login_backed(subject: Subject, design: Design) -> str:
 
 
 def _free(design: Design) -> Design:
-    """Return the design with boxes that have no look of their own, for a form that stands directly on the page."""
+    """Return the design with unstyled boxes, for a form that stands directly on the page."""
     return replace(design, card_look="free")
 
 

@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which every other option of a decision changes a result, and the reference returns rows."""
+    """Return databases on which the reference returns rows, and each other option of a decision changes a result."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
