@@ -126,7 +126,8 @@ def _require_apart(config: RunConfig, hidden: Hidden) -> None:
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
-                f"the agent's own file is in a package or folder that holds tasks or runs: {file}; move it elsewhere"
+                f"{file}: isolation would hide this file from its own agent, because its package or folder holds tasks "
+                "or runs; move the file elsewhere"
             )
 
 

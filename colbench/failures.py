@@ -28,8 +28,9 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
         if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
             continue
         raise UserError(
-            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; the reasons are "
-            f"{', '.join(KNOWN)}, and BOUNDARY:KIND, such as agent:timeout"
+            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; expected a boundary "
+            f"({', '.join(BOUNDARIES)}), a kind ({', '.join(KINDS)}), both as BOUNDARY:KIND, such as "
+            f"agent:timeout, or a problem of a reply ({', '.join(REPLIES)})"
         )
     return found
 

@@ -45,7 +45,7 @@ class PromptedHuman:
         self._renderer = renderer
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries for a domain in the record of a run."""
+        """Return the entries that the human adds to the record of a run for one domain, given by name."""
         return self._voice(get_domain(name)).describe()
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message | str:

@@ -90,8 +90,8 @@ def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
     tasks = select(resolve_tasks(source), record.config)
     if _hash(tasks) != record.tasks.hash:
         raise DataError(
-            f"{record.config.tasks}: these are not the tasks of the run, which was made with "
-            f"ColBench {record.colbench}"
+            f"{record.config.tasks}: the tasks have changed since the run; restore them, or use "
+            f"ColBench {record.colbench}, with which the run was made"
         )
     return tasks
 

@@ -136,7 +136,9 @@ def _task(row: _Row) -> Task:
     )
     domain = row.domain or (BACKEND if row.test_cases else FRONTEND)
     if domain == FRONTEND and "<" not in row.ground_truth:
-        raise DataError("`test_cases` is missing and `ground_truth` is not HTML")
+        raise DataError(
+            "`ground_truth` is not HTML, which a frontend task requires; for a backend task, add `test_cases`"
+        )
     task = Task(
         id=row.id, domain=domain, request=row.problem_description, hidden=hidden, family=row.family
     )

@@ -34,6 +34,7 @@ from sweet_rl_trainer.study import report
 from sweet_rl_trainer.study.arms import ARMS
 from sweet_rl_trainer.study.measures import (
     Summary,
+    answered,
     difference,
     exchanged,
     on_tests,
@@ -43,7 +44,7 @@ from sweet_rl_trainer.study.measures import (
     told,
 )
 from sweet_rl_trainer.study.plots import draw_arm
-from sweet_rl_trainer.study.results import Results
+from sweet_rl_trainer.study.results import BASE, ORACLE, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,6 +108,14 @@ class Numbers:
         """Return the mean success of an arm over seeds: `66.0%`."""
         return percent(_mean(summary(on_tests(self._results, arm), success)))
 
+    def answered(self, arm: str) -> str:
+        """Return the share of an arm's dialogues that the agent ended with an answer."""
+        return percent(_mean(summary(on_tests(self._results, arm), answered)))
+
+    def unanswered(self, arm: str) -> str:
+        """Return the share of an arm's dialogues without an answer."""
+        return percent(1 - _mean(summary(on_tests(self._results, arm), answered)))
+
     def told(self, arm: str) -> str:
         """Return the mean share of hidden decisions revealed before the answer."""
         return percent(_mean(summary(on_tests(self._results, arm), told)))
@@ -124,6 +133,26 @@ class Numbers:
         """Return the number of seeds of an arm."""
         return len(on_tests(self._results, arm))
 
+    def table(self) -> Iterator[str]:
+        """Yield a row of the table of results for each arm with exchanges, in the order of `ARMS`."""
+        for arm in ARMS:
+            rows = on_tests(self._results, arm.name)
+            if not rows or not exchanged(self._results, arm.name, ORACLE):
+                continue
+            found = summary(rows, success)
+            over = found.over_seeds if found else None
+            cells = (
+                f"`{arm.name}`",
+                f"{self.success(arm.name)}{f' ± {over[1] * 100:.1f}' if over else ''}",
+                "" if arm.name in (BASE, "rft") else self.lead(arm.name, "rft"),
+                self.answered(arm.name),
+                self.told(arm.name),
+                self.success_if_told(arm.name),
+                self.pair(arm.name, ORACLE),
+                self.pair(ORACLE, arm.name),
+            )
+            yield f"| {' | '.join(cells)} |"
+
     def pair(self, asker: str, writer: str) -> str:
         """Return the mean success of dialogues in which one model asks and another writes."""
         return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
@@ -137,13 +166,15 @@ class Numbers:
 
 def _mean(found: Summary | None) -> float:
     if found is None or found.tasks.mean is None:
-        raise ValueError("the results lack a number that the text needs")
+        raise ValueError(
+            "the page states the mean of some dialogues, but the results contain no such dialogue"
+        )
     return found.tasks.mean
 
 
 @figures.style()
 def draw_worlds(worlds: dict[str, Results]) -> Figure:
-    """Draw the success of each arm in each world: the mean, its interval over tasks, and the values of the seeds."""
+    """Draw the success of each arm in each world: the mean, its interval over seeds, and the values of the seeds."""
     names = {row.arm for results in worlds.values() for row in results.rows}
     arms = [arm for arm in ARMS if arm.name in names]
     size = (6.4 if len(worlds) == 1 else 3.8, 0.27 * len(arms) + 1.0)
@@ -157,7 +188,7 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
         axes.set_xlabel("success on 600 test tasks")
-    panels[0].set_yticks(range(len(arms)), [arm.label for arm in arms])
+    panels[0].set_yticks(range(len(arms)), [f"{arm.label} ({arm.name})" for arm in arms])
     panels[0].invert_yaxis()
     figures.legend(figure)
     return figure

@@ -132,7 +132,9 @@ class _Speaker:
         request = dialogue[0].content
         found = recognize(request)
         if found is None:
-            raise AgentError("the demonstrators do not know the request's task family")
+            raise AgentError(
+                "the demonstrator does not know the task's family; use generated:backend/SEED or bundled:backend tasks"
+            )
         family, theme = found
         self._hear(dialogue, family, theme)
         if self._persona == "turn" and len(dialogue) > 1:
@@ -164,7 +166,7 @@ class _Speaker:
         if self._known is not None:
             if request not in self._known:
                 raise AgentError(
-                    "the request is not one of the tasks of the agent's argument `knows`"
+                    "no task of --agent-arg knows has this request; set `knows` to the task source of the run"
                 )
             return family.source(theme, self._known[request])
         heard = family.usual() | self._settled

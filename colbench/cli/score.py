@@ -129,7 +129,7 @@ def _require_tools(
     lost = [metric for metric in sorted(lacking.get(rollout.domain, ())) if _has(rollout, metric)]
     if lost:
         raise UserError(
-            f"{folder.path}: its {rollout.domain} answers have the metric {lost[0]}, which "
+            f"{folder.path}: the metric {lost[0]} of its {rollout.domain} answers "
             f"cannot be recomputed on this machine; nothing was written. "
             f"{get_domain(rollout.domain).remedy}"
         )

@@ -112,7 +112,7 @@ class LeakShare(Struct, frozen=True, kw_only=True):
 
 
 class Leaks(Struct, frozen=True, kw_only=True):
-    """The leak audit over the audited dialogues."""
+    """The result of the leak audit: what the human revealed without being asked, over the audited dialogues."""
 
     dialogues: int
     identifiers: LeakShare

@@ -17,10 +17,10 @@ OWNER_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 def model_id(run: Run, given: str = "") -> str:
     """Return the identifier of a run's model as OWNER/NAME.
 
-    It is `given`, or else the model that the agent names. A built-in agent has the identifier `colbench/NAME`.
+    This is `given` if it is not empty. Otherwise it is the model of the agent, or `colbench/NAME` for a built-in agent.
 
     Raises:
-        UserError: The agent does not name its model as OWNER/NAME.
+        UserError: The identifier does not have the form OWNER/NAME.
     """
     agent = run.config.agent
     kind, colon, rest = agent.partition(":")

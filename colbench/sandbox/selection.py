@@ -125,4 +125,6 @@ async def _self_test(worker: Worker, tier: Tier, limits: Limits) -> None:
         raise SandboxError(f"the self-test's honest candidate failed: {honest.message}")
     for call, result in zip(_ATTACKS, attacks, strict=False):
         if result.status == "value" or "PermissionError" not in result.message:
-            raise SandboxError(f"the self-test's attack {call} was not refused: {result.message}")
+            raise SandboxError(
+                f"the self-test called {call}, which was not blocked: {result.message}"
+            )

@@ -76,7 +76,7 @@ def kind(value: bytes) -> str:
         case {**fields}:
             tag = next(iter(fields), "")
             if tag not in _FORMS:
-                raise MalformedValueError("not a value: unknown form")
+                raise MalformedValueError("malformed value: unknown form")
             return tag
         case tree:
             return type(tree).__name__
@@ -90,7 +90,7 @@ def _tree(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as cause:
-        raise MalformedValueError(f"not a value: {type(cause).__name__}") from cause
+        raise MalformedValueError(f"malformed value: {type(cause).__name__}") from cause
 
 
 class _UnequalError(Exception):
@@ -115,7 +115,9 @@ class _Normal:
         except _UnequalError:
             return None
         except (TypeError, ValueError, KeyError, ArithmeticError, RecursionError) as cause:
-            raise MalformedValueError(f"not a value: {type(cause).__name__}: {cause}") from cause
+            raise MalformedValueError(
+                f"malformed value: {type(cause).__name__}: {cause}"
+            ) from cause
 
     def of(self, tree: Any) -> str:
         match tree:

@@ -71,8 +71,8 @@ class Author:
             if self._structured:
                 self._structured = False
                 logger.warning(
-                    "the server does not accept a schema for replies; only the prompt requests "
-                    "JSON: %s",
+                    "the server does not accept a JSON schema for its replies, so only the prompt "
+                    "asks for JSON: %s",
                     refused,
                 )
             return reply

@@ -143,7 +143,7 @@ class Ledger:
             if line.synthesis.guess != self._guess:
                 before = line.synthesis.guess or "no --guess"
                 raise UserError(
-                    f"--out {path}: its tasks were checked with {before}, not with "
+                    f"--out {path}: its tasks were checked with {before}, but this run has "
                     f"{self._guess or 'no --guess'}; use the same setting, or another --out"
                 )
             yield line

@@ -117,7 +117,9 @@ class Viewer:
         rollout, turn = run.rollout(row), int(request.match_info["turn"])
         task = run.task(rollout)
         if task is None:
-            raise UserError("the task source of the run no longer contains this task unchanged")
+            raise UserError(
+                "the run's task source no longer contains this task, or the task has changed"
+            )
         stage = Stage(turn=turn)
         try:
             comparison = await self._pictures[run.name].of(task, rollout, turn)

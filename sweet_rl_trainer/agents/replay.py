@@ -140,7 +140,7 @@ class PrefixAgent(_Prefix):
         self._replies = _replies(self.plan)
         if len(self._replies) < len(self.plan.scripts) * self.plan.trials:
             raise DataError(
-                f"{plan}: two of its dialogues have the same request and seed; use another seed for the plan"
+                f"{plan}: two of its dialogues have the same request and seed; change `seed` in the plan"
             )
 
     @asynccontextmanager

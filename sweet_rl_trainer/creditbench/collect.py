@@ -52,7 +52,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
     found = list(islice(few, number))
     if not found:
         raise UserError(
-            f"--tasks {source}: no task of an installed family with at most {MOST_DESIGNS:,} possible designs; "
+            f"--tasks {source}: no task of an installed family has at most {MOST_DESIGNS:,} possible designs; "
             f"use {SOURCE}, or generated:backend/SEED"
         )
     return found

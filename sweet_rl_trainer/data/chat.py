@@ -125,7 +125,10 @@ class Chat:
             return first[0]
         eos: int | None = self.tokenizer.eos_token_id
         if eos is None:
-            raise DataError(f"{self.name}: neither its chat template nor an EOS token ends a reply")
+            raise DataError(
+                f"{self.name}: no token marks the end of a reply: the chat template writes none, "
+                "and the tokenizer has no EOS token; set the tokenizer's `eos_token`"
+            )
         return eos
 
     @cached_property

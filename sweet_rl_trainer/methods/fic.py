@@ -142,9 +142,8 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
     if not views:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
-            f"fic: no dialogue has a task whose decisions can be stated in one message "
-            f"({reasons or 'there is no dialogue'}). The decisions of a task must be known: use answered dialogues "
-            "about such tasks from runs (data.runs or [[collect]])."
+            "fic: no dialogue has both an answer and a task whose decisions are known "
+            f"({reasons or 'there is no dialogue'}); add such dialogues from runs (data.runs or [[collect]])"
         )
     wanted = [Turn(trajectory=each.single, number=0) for each in views]
     said = sample.sample_at(wanted, job, recipe, _sampling(recipe), precision)
@@ -248,7 +247,7 @@ def _training_data(
     """Return the training and held-out examples. Raises DataError if none remain to train on."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
-        raise DataError(f"fic: no answer of the teacher remains for training ({reasons})")
+        raise DataError(f"fic: none of the teacher's replies can be used for training ({reasons})")
     report = Report(
         unit="answers",
         taken=len(train),

@@ -134,7 +134,8 @@ def enough_memory(what: str) -> Iterator[None]:
 def _check_whole(folder: Path) -> None:
     if is_adapters(folder):
         raise UserError(
-            f"{folder} contains adapters, not a whole model; pass their base model, too"
+            f"{folder} contains adapters, not a whole model; use a folder in which they are merged into "
+            "their base model"
         )
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder} contains no model: config.json is missing")
@@ -190,7 +191,7 @@ def _check_base(folder: Path, base: Path) -> None:
     origin = msgspec.json.decode(record.read_bytes(), type=_Run).origin
     if origin != model_digest(base):
         raise UserError(
-            f"{folder} was trained from a base model other than {base}; use the model that it was trained from"
+            f"{folder} was trained from a base model other than {base}; use the base model of that training run"
         )
 
 

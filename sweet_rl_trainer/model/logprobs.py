@@ -199,8 +199,8 @@ def check_head(model: nn.Module) -> None:
     same = torch.equal(result.logits.float(), seen[1].float())
     if not same or not torch.equal(result.hidden_states[-1].float(), seen[0].float()):
         raise UserError(
-            f"{_name(model)} scales or caps its logits or the hidden states before them, which "
-            "is not supported because its log-probabilities would be wrong"
+            f"{_name(model)} scales or caps its logits or the hidden states before them, so "
+            "its log-probabilities would be wrong; use another model"
         )
 
 

@@ -246,7 +246,9 @@ class _Counted:
         """Add a sequence's tokens with a nonzero weight or factor in `means`; `path` has their indices in the row."""
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
-            raise ValueError("a sequence needs one weight per token, and 0 for the first")
+            raise ValueError(
+                "token_weights: a sequence needs one weight per token, and its first weight must be 0"
+            )
         for place in range(1, len(path)):
             if weights[place] or means[place]:
                 self.predictors.append(path[place - 1])

@@ -78,8 +78,9 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     reshaped = {key for key, *_ in report["mismatched_keys"]}
     if wrong := sorted(reshaped | (missing - NEW) | (set(report["unexpected_keys"]) & NEW)):
         raise UserError(
-            f"{folder}: {', '.join(wrong)} of the checkpoint do not match a value model; use a causal "
-            "language model, or a token classifier with one label and without bias"
+            f"{folder}: the checkpoint does not fit a value model: these weights are missing, unexpected or "
+            f"of another shape: {', '.join(wrong)}; use a causal language model, or a token classifier with "
+            "one label and without bias"
         )
     model.score = ValueHead(model.score.float().weight)
     if "score.weight" in missing:
@@ -112,8 +113,10 @@ def _classifier(folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
     if sees(config):
         return value_class(config), {"key_mapping": NAMES}
     if type(config) not in AutoModelForTokenClassification._model_mapping:
-        kinds = f"transformers has no token classifier of {config.model_type}"
-        raise UserError(f"{folder}: {kinds}, and a value model requires one; use another model")
+        raise UserError(
+            f"{folder}: a value model requires a token classifier, but transformers has no token "
+            f"classifier of {config.model_type}; use another model"
+        )
     return AutoModelForTokenClassification, {}
 
 

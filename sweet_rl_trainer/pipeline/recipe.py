@@ -75,7 +75,7 @@ class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ExportSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The checkpoint that is served."""
+    """Settings of the exported checkpoint, which is the one that is served."""
 
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
 

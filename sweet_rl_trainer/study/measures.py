@@ -27,6 +27,11 @@ def passed(outcome: Outcome) -> float:
     return outcome.value
 
 
+def answered(outcome: Outcome) -> float:
+    """Return 1 if the agent gave an answer, 0 if it reached the turn limit."""
+    return float(outcome.answered)
+
+
 def told(outcome: Outcome) -> float | None:
     """Return the share of the hidden decisions revealed before the answer; None if the task hides none."""
     return outcome.told / outcome.hidden if outcome.hidden else None

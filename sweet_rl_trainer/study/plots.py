@@ -20,7 +20,7 @@ WIDTH, LINE = 8.2, 0.34
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Draw each arm's mean, its interval over tasks, and its seeds, one arm below another."""
+    """Draw each arm's mean, its interval over seeds, and its seeds, one arm below another."""
     found = [(arm, summary(on_tests(results, arm.name), success)) for arm in ARMS]
     known = [(arm, each) for arm, each in found if each]
     figure, ((axes,),) = figures.panels(1, 1, size=(WIDTH, LINE * len(known) + 1.0))
@@ -36,9 +36,12 @@ def draw(results: Results) -> Figure:
 
 
 def draw_arm(axes: Axes, place: int, found: Summary) -> None:
-    """Draw an arm's mean, interval and seeds at a place of the vertical axis."""
-    low, high, mean = (found.tasks.low or 0.0, found.tasks.high or 0.0, found.tasks.mean or 0.0)
+    """Draw an arm's mean, interval and seeds at a place of the vertical axis; a single seed has no interval."""
+    mean = found.tasks.mean or 0.0
     places = [place] * len(found.seeds)
     axes.plot(found.seeds, places, "o", color=MUTED, markersize=3.5, label="a seed")
-    axes.plot([low, high], [place] * 2, color=BLUE, label="95% interval, by task")
+    if found.over_seeds:
+        middle, reach = found.over_seeds
+        ends = [max(middle - reach, 0.0), min(middle + reach, 1.0)]
+        axes.plot(ends, [place] * 2, color=BLUE, label="95% interval of the mean over seeds")
     axes.plot([mean], [place], "|", color=INK, markersize=12, label="mean")

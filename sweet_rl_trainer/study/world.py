@@ -60,7 +60,9 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if empty := [goal for goal, rates in self.rates.items() if not rates]:
             raise ValueError(f"rates.{empty[0]}: empty; list at least one learning rate to try")
         if unknown := {*self.exchanged} - {*self.arms}:
-            raise ValueError(f"exchanged: not in the arms: {', '.join(sorted(unknown))}")
+            raise ValueError(
+                f"exchanged: missing from the list `arms`: {', '.join(sorted(unknown))}"
+            )
 
 
 def shipped() -> list[str]:
@@ -80,7 +82,8 @@ def read(name: str, *, model: str = "") -> World:
     if model:
         if "name" not in tables["base"]["model"]:
             raise UserError(
-                f"--model {model}: the world {name} trains its base from random weights; choose another --world"
+                f"--model {model}: the world {name} trains its base from random weights and takes no model; "
+                "choose a --world whose base is a pretrained model"
             )
         tables["base"]["model"]["name"] = model
     return msgspec.convert(tables, World)

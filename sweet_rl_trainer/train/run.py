@@ -117,7 +117,9 @@ def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) 
     if values and referred:
         raise ValueError("value models have no reference")
     if any(isinstance(each, PairExample) != (referred or values) for each in examples):
-        raise ValueError("pairs need a reference or a value model, and successes need neither")
+        raise ValueError(
+            'examples: with `references` or settings.score = "value", pass pairs; otherwise, pass successes'
+        )
 
 
 def save_whole(trainer: Any, folder: Path) -> None:

@@ -95,7 +95,7 @@ def _loaded(name: str) -> tuple[Task, ...]:
     if made != frozen.sha256:
         raise UserError(
             f"--tasks bundled:{name}: this installation generates a set with the SHA-256 {made}, "
-            f"but the frozen set has {frozen.sha256}; reinstall ColBench, or use "
+            f"but the bundled set has the SHA-256 {frozen.sha256}; reinstall ColBench, or use "
             f"generated:{name}?number={frozen.number} for your own set"
         )
     try:

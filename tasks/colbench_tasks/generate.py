@@ -274,7 +274,7 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
                 return calls
         unseen = rivals[0][0] if rivals else "outputs too alike, or too many calls needed"
     raise GeneratorError(
-        f"{family.name}: the calls drawn for {values} do not show every decision: {unseen}"
+        f"{family.name}: the calls drawn for {values} do not show the effect of every decision: {unseen}"
     )
 
 

@@ -59,7 +59,12 @@ def fetch(repository: str, commit: str, file: str) -> Path:
     found = path.relative_to(_snapshots(repository)).parts[0]
     logger.info("%s: %s, commit %s", file, repository, found)
     if not found.startswith(commit):
-        logger.warning("%s is not the pinned commit %s; numbers may differ", found, commit)
+        logger.warning(
+            "%s: commit %s is not the pinned commit %s; the tasks, and so the metrics, may differ",
+            file,
+            found,
+            commit,
+        )
     return path
 
 

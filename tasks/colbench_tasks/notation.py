@@ -68,7 +68,10 @@ def _decision(lines: list[str]) -> Decision:
         if line.startswith("- "):
             options.append([])
         elif not options or line[:2].rstrip() not in ("/", "=", ">"):
-            raise ValueError(f"{head[1]}: {line!r} does not fit the notation")
+            raise ValueError(
+                f"{head[1]}: {line!r} is not part of an option; begin an option with `- `, and each "
+                "further line of it with `/ `, `= ` or `> `"
+            )
         options[-1].append(line)
     topics = tuple(head[2].split(", "))
     return Decision(head[1], topics, asks, tuple(map(_option, options)))

@@ -146,7 +146,7 @@ def _local_shards() -> list[Path]:
         named = SHARD.match(file.name)
         if named and int(named[1]) != number:
             raise DataError(
-                f"{file.parent}: train-{number:05}-of-… is missing; add it, as row numbers count the rows of all files"
+                f"{file.parent}: train-{number:05}-of-… is missing; add it, because rows are numbered across files"
             )
     return files
 
@@ -158,9 +158,9 @@ def _fetch(start: int, size: int) -> list[dict[str, Any]]:
             rows = [row.fields for row in _shards(files, start, size, None)]
     except UnreachableError as cause:
         raise UserError(
-            f"{REPOSITORY}: cannot be fetched from the Hub ({cause}). With network access, `hf download {REPOSITORY} "
-            f"--repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` gets the files; set "
-            f"{LOCAL_DIR} to the folder, or use any file or folder of such rows: --tasks websight:PATH"
+            f"{REPOSITORY}: cannot be fetched from the Hub ({cause}). With network access, run `hf download "
+            f"{REPOSITORY} --repo-type dataset --include '{CONFIG}/train-0000*' --local-dir FOLDER` and set "
+            f"{LOCAL_DIR} to FOLDER; or use another file or folder of WebSight rows: --tasks websight:PATH"
         ) from cause
     require(rows, size, REPOSITORY, None)
     return rows

@@ -82,7 +82,9 @@ def test_an_unknown_reason_is_refused_with_those_that_exist():
         "agent:exception",
         "empty",
     )
-    with pytest.raises(UserError, match=r"did you mean `timeout`\?.* agent, endpoint, .* refused"):
+    with pytest.raises(
+        UserError, match=r"did you mean `timeout`\?.* \(agent, endpoint, .* refused\)"
+    ):
         read_reasons("timeuot")
     for wrong in ("timeout:agent", "agent:cut", "a:b:c"):
         with pytest.raises(UserError, match="unknown reason"):

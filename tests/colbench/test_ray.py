@@ -304,7 +304,7 @@ def test_a_node_with_another_colbench_is_named(nodes, tmp_path):
 def test_a_node_with_another_sandbox_is_refused(nodes):
     nodes.add()
     nodes.add(env_vars={"PATH": "/nowhere"})  # where there is no bubblewrap
-    wrong = "node .* has sandbox isolation = .*, but expected was .*; install the same software"
+    wrong = "node .* has sandbox isolation = .*, but the run has .*; install the same software"
     with pytest.raises(colbench.UserError, match=wrong):
         evaluate(nodes, **mine("WaitsForAnother"))
 

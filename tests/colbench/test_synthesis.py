@@ -325,7 +325,7 @@ BAD_FLAGS = {
     ("--guess-tries", "2"): "require --guess SPEC",
     ("--guess", "nobody"): "--guess nobody: unknown",
     ("--guess", "guesser", "--guess-tries", "0"): "--guess-tries: expected a whole number >= 1",
-    ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: got an unexpected",
+    ("--guess", "guesser", "--guess-arg", "wit=1"): "--guess guesser: no argument `wit`",
     ("--against", "nowhere"): "--against nowhere: neither a file nor a known source",
     ("--model", "gpt-4o"): "--model gpt-4o: use openai:MODEL[@BASE_URL]",
     ("--model", "openai:@http://x/v1"): "does not name a model",
@@ -403,7 +403,8 @@ async def test_a_file_that_was_checked_otherwise_is_not_continued(tmp_path, caps
         await synthesize(server, source, out, "--limit", "1")
         before = out.read_bytes()
         assert await synthesize(server, source, out, "--guess", "guesser") == 2
-    assert "were checked with no --guess, not with --guess guesser once" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "were checked with no --guess, but this run has --guess guesser once" in said
     assert out.read_bytes() == before
 
 

@@ -298,7 +298,7 @@ class Owes:
             Owes(),
             "broken",
             "Reports no negative token counts",
-            "it reports 1 prompt tokens and -1 completion tokens",
+            "it reports 1 prompt tokens, -1 completion tokens and 1 requests",
         ),
     ],
     ids=lambda value: type(value).__name__,

@@ -171,7 +171,9 @@ class StdioRules:
                 try:
                     named(reply(await wire.answer(self._patience)), third)
                 except AgentError as cause:
-                    raise AgentError(f"in a third dialogue after two had ended: {cause}") from cause
+                    raise AgentError(
+                        f"in a third dialogue, started after two others had ended: {cause}"
+                    ) from cause
 
     async def _begun(self, wire: Wire) -> Ready:
         """Return the `ready` of a new process; skip unasked messages if the program is known to send them."""

@@ -100,7 +100,7 @@ class Page(Struct, kw_only=True):
         return on[-1] if on else None
 
     def ground(self, thing: Thing) -> str:
-        """Return the color behind a thing."""
+        """Return the background color behind a thing on the page."""
         area = self.behind(thing)
         return area.background or self.background if area else self.background
 

@@ -236,8 +236,8 @@ class AgentRules:
             used = turn.agent_usage
             if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
                 raise AgentError(
-                    f"it reports {used.prompt_tokens} prompt tokens and "
-                    f"{used.completion_tokens} completion tokens"
+                    f"it reports {used.prompt_tokens} prompt tokens, "
+                    f"{used.completion_tokens} completion tokens and {used.requests} requests"
                 )
 
     async def _answered(self) -> None:
@@ -269,7 +269,7 @@ class AgentRules:
         for played, own, other in zip(both, names, reversed(names), strict=True):
             if any(other in turn.raw for turn in played.passed().turns):
                 raise AgentError(
-                    f"asked for {own}, it mentioned {other}, which belongs to another dialogue"
+                    f"in the dialogue that asked for {own}, it mentioned {other} from another dialogue"
                 )
 
     async def _any_text(self) -> None:

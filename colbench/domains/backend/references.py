@@ -85,7 +85,9 @@ def _expected(call: str, value: CallResult, official: CallResult, again: CallRes
             shown=show(value.value) if value.status == "value" else value.message or value.status,
         )
     except MalformedValueError as cause:
-        raise SandboxError(f"a reference's value cannot be read: {cause}") from cause
+        raise SandboxError(
+            f"the value that the reference returned in a test cannot be read: {cause}"
+        ) from cause
 
 
 def _standing(value: CallResult, again: CallResult) -> Standing:

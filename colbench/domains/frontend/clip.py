@@ -53,7 +53,8 @@ def find_clip(
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:
         logger.warning(
-            "%s. Pages are scored without the cosine; `colbench score` can add it later", error
+            "%s. Pages are scored without the cosine similarity; `colbench score` can add it later",
+            error,
         )
         return None
 

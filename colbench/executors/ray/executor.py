@@ -138,7 +138,7 @@ class RayExecutor(RemoteExecutor):
                 if here != there:
                     raise UserError(
                         f"{self._cluster.flag}: the node {node.name} has {part} {name} = {there}, but "
-                        f"expected was {here}; install the same software here and on every node"
+                        f"the run has {here}; install the same software here and on every node"
                     )
         self._ready = first
         self.isolation, self.environments = first.isolation, first.environments

@@ -158,11 +158,11 @@ class Scratch:
     replace = rename
 
     def chmod(self, path: _Path, mode: int, **options: Any) -> None:
-        """Replace `os.chmod`, without effect."""
+        """Check the path, and leave its mode unchanged; this replaces `os.chmod`."""
         self._entry(self._own(path))
 
     def utime(self, path: _Path, *times: Any, **options: Any) -> None:
-        """Replace `os.utime`, without effect."""
+        """Check the path, and leave its times unchanged; this replaces `os.utime`."""
         self._entry(self._own(path))
 
     def truncate(self, path: _Path, length: int) -> None:

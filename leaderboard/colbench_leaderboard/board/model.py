@@ -110,7 +110,7 @@ class Board(Struct, frozen=True, kw_only=True):
 
     @property
     def everyone(self) -> tuple[Row, ...]:
-        """All rows: the ranked entries, the flagged entries, and the lines."""
+        """All rows: the ranked entries, the flagged entries, and the reference lines."""
         return (*self.rows, *self.flagged, *self.lines)
 
 

@@ -31,8 +31,8 @@ NUMBERS = (
 )
 
 OTHERS = (
-    "unlike the other entries of its board; `colbench leaderboard rescore` verifies all entries "
-    "by the same rules"
+    "unlike the other entries of its board; to verify all entries by the same rules, use "
+    "`colbench leaderboard rescore`"
 )
 
 
@@ -87,7 +87,7 @@ class Results:
         for task, row in zip(self.tasks, rows, strict=True):
             if len(row) != len(rows[0]) or not row:
                 raise DataError(
-                    f"entry {bundle} has {len(row)} cells of the task {task!a}, {OTHERS}"
+                    f"entry {bundle} has {len(row)} trials of the task {task!a}, {OTHERS}"
                 )
         self._cells[bundle] = {
             name: np.array([[_number(getattr(cell, name)) for cell in row] for row in rows])

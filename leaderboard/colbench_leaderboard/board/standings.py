@@ -80,7 +80,9 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
     receipt = read_receipt(store, current)
     summary = read_summary(store, current, receipt)
     if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
-        raise DataError(f"record {current.number}: its receipt does not accept the bundle")
+        raise DataError(
+            f"record {current.number} puts its bundle on a board, but the receipt has no tier or no hash of the tasks"
+        )
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:
             raise DataError(f"{bundle.folder}: contains another bundle, {bundle.digest}")

@@ -105,7 +105,7 @@ def _digest(made: Path) -> str:
             return bundle.digest
     except Refused as cause:
         raise UserError(
-            f"a receiver would refuse the bundle, so nothing was written: {cause}"
+            f"`colbench verify` would refuse the bundle, so nothing was written: {cause}"
         ) from cause
 
 
@@ -116,4 +116,6 @@ def _require_same(out: Path, digest: str) -> None:
     except Refused:
         same = False
     if not same:
-        raise UserError(f"--out {out} contains something else; delete it, or use another path")
+        raise UserError(
+            f"--out {out} already exists and is not this bundle; delete it, or use another path"
+        )

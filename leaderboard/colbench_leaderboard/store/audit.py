@@ -167,7 +167,7 @@ def _check_bundle(store: Path, record: Record) -> None:
     if record.decision == "refused" or gone:
         return
     if not folder.is_dir():
-        raise DataError(f"{folder}: missing; record {record.number} names it")
+        raise DataError(f"{folder}: missing, but record {record.number} names this bundle")
     with read_kept_bundle(store, record.bundle) as found:
         if found.digest != record.bundle:
             raise DataError(
@@ -213,9 +213,9 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     against = verified_against(store, record)
     if len(against) < len(duplicated(read_receipt(store, record))):
         raise DataError(
-            f"{stored / RECEIPT}: the receipt reports transcripts shared with a bundle that was "
-            f"deleted, so the receipt cannot be reproduced; `colbench leaderboard rescore --only "
-            f"{record.bundle[:12]}` creates a receipt without that bundle"
+            f"{stored / RECEIPT}: cannot be reproduced, because it reports transcripts that the bundle shares with a "
+            f"deleted bundle; `colbench leaderboard rescore --only {record.bundle[:12]}` creates a receipt without "
+            "the deleted bundle"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)
@@ -224,6 +224,6 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():
                 raise DataError(
-                    f"{stored / name}: differs from the result of verifying the bundle; that "
-                    f"result has the SHA-256 {sha256(found)}"
+                    f"{stored / name}: differs from the result of verifying the bundle again, "
+                    f"which has the SHA-256 {sha256(found)}"
                 )

@@ -115,7 +115,7 @@ def keep(store: Path, bundle: str, reason: str) -> Record:
 def require_reason(reason: str, flag: str = "--reason") -> None:
     """Raise UserError if the reason is empty."""
     if not reason.strip():
-        raise UserError(f"{flag}: expected a reason, which is published")
+        raise UserError(f"{flag}: expected a reason, got an empty text; the reason is published")
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
@@ -132,8 +132,8 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: not verified against a current entry: {finding.message}; "
-                "leave out --verified, or verify the bundle --against that entry"
+                f"{verified / RECEIPT}: the bundle was not verified against a current entry: {finding.message}; "
+                "leave out --verified, or verify the bundle again, with that entry's bundle as --against"
             )
 
 
@@ -223,8 +223,8 @@ def _whole(verified: Path, bundle: str) -> Receipt:
         )
     if any(found.rule == "replay.sample" for found in receipt.findings):
         raise UserError(
-            f"{verified / RECEIPT}: covers a sample (--replay); an entry must be verified on all "
-            "its dialogues so that everyone can reproduce the receipt"
+            f"{verified / RECEIPT}: the receipt covers a sample (--replay) of the dialogues; verify the bundle "
+            "without --replay, so that everyone can reproduce the receipt"
         )
     _check(verified)
     return receipt

@@ -93,11 +93,13 @@ def read_heads(store: Path) -> list[Head]:
             continue  # left by a killed process
         name = FILE.fullmatch(path.name)
         if name is None:
-            raise DataError(f"{path}: not a signed head, whose file name is a number and .txt")
+            raise DataError(
+                f"{path}: not a signed head of the log; a head's name is a record number, such as 12.txt"
+            )
         head = read_head(path)
         if head.records != int(name[1]):
             raise DataError(
-                f"{path}: the name must be {head.records}.txt, the number of records that the head covers"
+                f"{path}: the name must be {head.records}.txt, as it has the log's head after record {head.records}"
             )
         heads.append(head)
     return sorted(heads, key=lambda head: head.records)
@@ -112,11 +114,14 @@ def require_head(log: Log, head: Head, name: str) -> None:
         )
     if log.head_after(head.records) != head.head:
         raise DataError(
-            f"{name}: the log had the head {head.head} after record {head.records}, but now has "
-            f"{log.head_after(head.records)}: it was rewritten"
+            f"{name}: record {head.records} of the log had the hash {head.head}, but now has "
+            f"{log.head_after(head.records)}: the log was rewritten"
         )
     if log.records[head.records - 1].time != head.time:
-        raise DataError(f"{name}: its time differs from the time of record {head.records}")
+        raise DataError(
+            f"{name}: has the time {head.time}, but record {head.records} of the log has "
+            f"{log.records[head.records - 1].time}"
+        )
 
 
 def require_signed(head: Head, keepers: Keepers, name: str) -> str:

@@ -249,8 +249,8 @@ def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     like = [each for each in log.latest() if each[:ADDRESS] == bundle[:ADDRESS] and each != bundle]
     if decision == "accepted" and like:
         raise UserError(
-            f"bundle {bundle} begins with the same {ADDRESS} digits as {like[0]}, and the site "
-            "names entries by these digits; this is unlikely to be a coincidence: check who submitted both"
+            f"bundle {bundle} begins with the same {ADDRESS} digits as {like[0]}, so both would have the "
+            "same address on the site; this is unlikely to be a coincidence: check who submitted them"
         )
 
 

@@ -85,7 +85,7 @@ def sign_store(store: Path, key: Path) -> Head:
     if keepers is None:
         raise UserError(
             f"{store / SIGNERS}: the list of the keepers' public keys is missing; create it with "
-            f"one line per keeper: the name, a space, and the content of {key}.pub"
+            f"one line per keeper (maintainer): the name, a space, and the content of {key}.pub"
         )
     with writing(store) as writer:
         log = writer.log

@@ -39,7 +39,7 @@ class Keepers:
         for number, line in keys:
             if not SIGNER.fullmatch(line.strip()):
                 raise UserError(
-                    f"{path}, line {number}: not a keeper's name and public key; write NAME, a "
+                    f"{path}, line {number}: not a name and a public key; write NAME, a "
                     "space, and the content of a .pub file from ssh-keygen"
                 )
         if not keys:

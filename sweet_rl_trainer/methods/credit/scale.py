@@ -88,8 +88,8 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
         slope = 0.0
     if slope <= 0:
         raise NoScaleError(
-            f'rank.scale "fit": over {len(known)} dialogues the reward does not rise with the potential (slope '
-            f"{slope:.3g}), so questions and answers cannot be put on one scale; set "
+            f'rank.scale "fit": in {len(known)} dialogues, the reward does not rise with the potential (slope '
+            f"{slope:.3g}), so the potential cannot be converted to a reward; set "
             'rank.scale="none" to use the potential unscaled'
         )
     return Line(intercept=intercept, slope=slope)

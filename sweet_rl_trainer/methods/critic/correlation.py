@@ -67,7 +67,9 @@ def _joined(parts: Sequence[Floats]) -> Floats:
 
 def _pearson(one: Floats, other: Floats) -> float | None:
     if len(one) != len(other):
-        raise ValueError(f"{len(one)} numbers and {len(other)} do not make pairs")
+        raise ValueError(
+            f"a correlation needs two lists of the same length, not {len(one)} and {len(other)} numbers"
+        )
     if not (_varies(one) and _varies(other)):
         return None
     first, second = _centered(one), _centered(other)

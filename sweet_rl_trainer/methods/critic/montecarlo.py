@@ -62,8 +62,7 @@ def sample_turns(
     """
     if turns < 1 or candidates < 2:
         raise UserError(
-            f"continuations: {turns} turns with {candidates} candidates; expected at least 1 "
-            "turn with 2 candidates"
+            f"turns={turns}, candidates={candidates}: expected at least 1 turn with 2 candidates"
         )
     usable = []
     for each in scored:

@@ -25,7 +25,7 @@ NAMES: dict[Part, str] = {
 
 
 def view(folder: Path) -> View:
-    """Return the display of a stage's diagnosis."""
+    """Return a view of the critic's diagnosis in a stage's folder."""
     return View(tables=(table(decode((folder / DIAGNOSIS).read_bytes())),))
 
 

@@ -39,9 +39,9 @@ class Sampler(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.count < 2 or self.max_tokens < 1 or self.temperature <= 0:
             raise UserError(
-                f"candidates: {self.count} of at most {self.max_tokens} tokens at temperature "
-                f"{self.temperature:g}; expected at least 2 candidates, at least 1 token and a "
-                "temperature above 0"
+                "candidates: expected at least 2 candidates, at least 1 token and a temperature "
+                f"above 0, got {self.count} candidates, {self.max_tokens} tokens and temperature "
+                f"{self.temperature:g}"
             )
 
     def key(self, context: object) -> str:

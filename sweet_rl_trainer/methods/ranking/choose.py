@@ -58,7 +58,8 @@ def choose(
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")
     if pairs_per_turn < 1 or margin < 0:
         raise UserError(
-            f"pairs {rule}: pairs_per_turn {pairs_per_turn} must be at least 1, and margin {margin:g} not negative"
+            f"pairs {rule}: pairs_per_turn must be at least 1 (got {pairs_per_turn}), and margin at least 0 "
+            f"(got {margin:g})"
         )
     scores = {n: score for n, score in enumerate(scored.scores) if score is not None}
     replies = scored.candidates.replies
@@ -93,7 +94,7 @@ def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
     """Return the error that no ranked turn has a pair left; `turns` is the number of ranked turns."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
-        f"no pair of {turns} ranked turns remains for training ({reasons or 'none was given'})"
+        f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"
     )
 
 

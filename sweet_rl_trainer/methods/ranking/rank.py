@@ -357,8 +357,8 @@ def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(
-            "rank.calibrate: the scores of answers cannot be calibrated. This needs dialogues that end with an answer, "
-            "some successful and some failed, and both answers and other replies among the candidates of their last "
-            "turns. Set rank.calibrate = false, or add such dialogues."
+            "rank.calibrate: the scores of answers cannot be calibrated. This needs successful and failed dialogues "
+            "that end with an answer. The candidates of their last turns must include both answers and other replies. "
+            "Set rank.calibrate = false, or add such dialogues."
         )
     return found

@@ -151,8 +151,8 @@ def check_prompts(data: Data, recipe: Recipe) -> None:
         return
     if any(each.prompts for each in (*data.train, *data.held_out)):
         raise UserError(
-            "data.official: the files contain the agent's system prompt only inside prompt strings, which are not "
-            "sent to a server; set data.system to a file with the prompt, or sample from these strings "
+            "data.official: the files contain the agent's system prompt only inside prompt strings, but a server "
+            "is sent messages; set data.system to a file with the system prompt, or sample from the prompt strings "
             '(sample.server="in-process")'
         )
 

@@ -143,7 +143,7 @@ def score_turns(
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
         raise UserError(
-            f"scores {preset!r}: expected one of {', '.join(models_only)} (scores by models)"
+            f"scores {preset!r}: expected one of {', '.join(models_only)}, which models compute"
         )
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
@@ -182,9 +182,12 @@ def _fit_for(preset: Preset, term: Term, model: Scorer | None) -> Scorer:
     if model is None:
         raise UserError(f"scores {preset!r} require a {term.of}, but none was given")
     if model.score != term.score:
+        has, wanted = ("a", "without") if model.score == "value" else ("no", "with")
+        other = "value" if model.score == "value" else "critic"
+        choice = f"choose the scores {other!r}, or use" if term.of == "critic" else "use"
         raise UserError(
-            f"scores {preset!r}: the {term.of} has {'a' if model.score == 'value' else 'no'} value head; "
-            f"choose the scores '{'value' if model.score == 'value' else 'critic'}', or use another model"
+            f"scores {preset!r} require a {term.of} {wanted} a value head, but the given one has {has} value head; "
+            f"{choice} another model"
         )
     return model
 

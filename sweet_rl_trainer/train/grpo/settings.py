@@ -117,7 +117,7 @@ def check(settings: GrpoSettings, *, tasks: int, processes: int) -> None:
         ("save_every", settings.save_every, settings.iterations, "iterations"),
     ):
         if value % part:
-            raise UserError(f"{name} {value}: must be a multiple of {of}, {part}")
+            raise UserError(f"{name} {value}: must be a multiple of {of} = {part}")
     groups = settings.batch_size // settings.group_size
     if tasks < groups:
         raise UserError(

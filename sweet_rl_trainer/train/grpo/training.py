@@ -129,9 +129,8 @@ def _check_model(model: Any, settings: GrpoSettings) -> None:
     source = model.config.name_or_path
     if settings.beta and not (source and Path(source).is_dir()):
         raise UserError(
-            f"beta {settings.beta}: TRL loads the reference from the folder that the model was "
-            f"loaded from, but this model was loaded from {source or 'no folder'}; load it from a "
-            "folder, or set beta to 0"
+            f"beta {settings.beta}: needs a reference model, which TRL loads from the model's folder, but the model "
+            f"was loaded from {source or 'no folder'}; load the model from a folder, or set beta to 0"
         )
 
 

@@ -71,10 +71,10 @@ def test_packing_again_changes_nothing_and_nothing_else_is_written_over(
     assert pack(run, meta, "--out", str(out)) == 0
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
     meta.write_text(meta.read_text().replace("Guesser", "Other"))
-    assert "contains something else" in refused(run, meta, capsys, "--out", str(out))
+    assert "is not this bundle" in refused(run, meta, capsys, "--out", str(out))
     mine = tmp_path / "mine.tar.gz"
     mine.write_text("mine")
-    assert "contains something else" in refused(run, meta, capsys, "--out", str(mine))
+    assert "is not this bundle" in refused(run, meta, capsys, "--out", str(mine))
     assert mine.read_text() == "mine"
 
 

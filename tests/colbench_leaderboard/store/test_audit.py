@@ -65,7 +65,7 @@ def another_manifest(store, one, record):
 
 def missing_bundle(store, one, record):
     shutil.rmtree(bundle_folder(store, one.digest))
-    return rf"bundle: missing; record {record.number} names it"
+    return rf"bundle: missing, but record {record.number} names this bundle"
 
 
 def changed(name):

@@ -85,9 +85,7 @@ def cut_back(store, keys):
 def rewritten(store, keys):
     *lines, last = (store / LOG).read_bytes().splitlines(keepends=True)
     (store / LOG).write_bytes(b"".join(lines) + last.replace(b"asked for", b"no reason"))
-    return (
-        r"heads/3\.txt: the log had the head \w+ after record 3, but now has \w+: it was rewritten"
-    )
+    return r"heads/3\.txt: record 3 of the log had the hash \w+, but now has \w+: the log was rewritten"
 
 
 def without_a_head(store, keys):
@@ -243,7 +241,7 @@ def test_a_published_head_shows_what_the_store_itself_cannot(
     again = rebuilt(signed, tmp_path, entrant, keys)
     capsys.readouterr()
     assert main(["leaderboard", "audit", str(again), *check]) == 2
-    assert "head.txt: the log had the head" in capsys.readouterr().err
+    assert "head.txt: record 3 of the log had the hash" in capsys.readouterr().err
     (signed / LOG).write_bytes(b"".join((signed / LOG).read_bytes().splitlines(keepends=True)[:2]))
     for file in (signed / HEADS).iterdir():
         file.unlink()
@@ -323,8 +321,8 @@ def test_a_key_that_cannot_sign_is_the_keepers_mistake(store, entrant, keys, key
     [
         ("", "contains no key"),
         ("# only a comment\n\n", "contains no key"),
-        ("somebody@example.org\n", "line 1: not a keeper's name and public key"),
-        ("ssh-ed25519 AAAAC3Nz\n", "line 1: not a keeper's name and public key"),
+        ("somebody@example.org\n", "line 1: not a name and a public key"),
+        ("ssh-ed25519 AAAAC3Nz\n", "line 1: not a name and a public key"),
     ],
 )
 def test_a_list_of_keepers_that_is_none_is_named(store, keys, content, message):
@@ -342,7 +340,7 @@ def test_a_store_without_keepers_is_not_signed(store, entrant, keys):
 
 def test_a_log_that_contradicts_its_signatures_is_not_signed_again(signed, keys):
     rewritten(signed, keys)
-    with pytest.raises(DataError, match="it was rewritten"):
+    with pytest.raises(DataError, match="the log was rewritten"):
         sign_store(signed, keys / "keeper")
 
 

@@ -270,7 +270,7 @@ def test_a_rewritten_log_shows_nothing(store, take):
 def test_scores_of_another_grid_cannot_share_a_board(store, take):
     take("one"), take("short", FAIR[:4])
     with pytest.raises(
-        DataError, match="has 0 cells of the task 'task-4', unlike the other entries.*rescore"
+        DataError, match="has 0 trials of the task 'task-4', unlike the other entries.*rescore"
     ):
         read_standings(store)
 

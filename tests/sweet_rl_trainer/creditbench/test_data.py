@@ -39,7 +39,9 @@ def test_an_interrupted_generation_goes_on(sample, tmp_path):
 def test_other_bytes_are_refused(sample, tmp_path):
     (tmp_path / STATES).write_bytes((sample / STATES).read_bytes().replace(b"cents", b"pence"))
     (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes())
-    with pytest.raises(DataError, match=r"states\.jsonl is not the frozen set 'sample'"):
+    with pytest.raises(
+        DataError, match=r"states\.jsonl differs from that of the frozen set 'sample'"
+    ):
         generate(tmp_path, SAMPLE, 1)
 
 

@@ -157,7 +157,7 @@ def test_a_template_that_ends_no_turn_is_ended_by_eos(tokenizer, trajectory):
     fast = tokenizer("plain")
     encoded = encode(trajectory(HEARD, REPLIES), Chat(fast))
     assert spans(fast, encoded) == [reply + "</s>" for reply in REPLIES]
-    with pytest.raises(DataError, match="tiny-plain: neither its chat template nor an EOS token"):
+    with pytest.raises(DataError, match="tiny-plain: no token marks the end of a reply"):
         encode(trajectory(), Chat(tokenizer("plain", eos_token=None)))
 
 

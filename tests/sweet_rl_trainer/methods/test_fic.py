@@ -106,7 +106,7 @@ def test_a_plan_counts_the_dialogues_whose_answers_are_taught(small_recipe, capf
 
 
 def test_a_teacher_that_never_answers_teaches_nothing(made):
-    with pytest.raises(DataError, match="no answer of the teacher remains for training"):
+    with pytest.raises(DataError, match="none of the teacher's replies can be used for training"):
         made(lambda _: "When is it late?", "fic.count=2")
 
 
@@ -117,7 +117,7 @@ def test_dialogues_without_runs_are_refused(small_recipe, tmp_path):
     )
     recipe = read(str(small_recipe), ["data.runs=[]", f'data.chats=["{chats}"]', "data.held_out=0"])
     with pytest.raises(
-        UserError, match="fic: no dialogue has a task whose decisions can be stated in one message"
+        UserError, match="fic: no dialogue has both an answer and a task whose decisions are known"
     ):
         plan(recipe, "fic")[0].run(tmp_path / "out")
 

@@ -159,9 +159,7 @@ def edit(folder, **changes):
 
 
 def test_folders_without_a_whole_model_are_refused(base, adapters, tmp_path):
-    with pytest.raises(
-        UserError, match="contains adapters, not a whole model; pass their base model"
-    ):
+    with pytest.raises(UserError, match="contains adapters, not a whole model; use a folder"):
         load_model(adapters)
     with pytest.raises(UserError, match=r"config\.json is missing"):
         load_model(tmp_path)

@@ -157,5 +157,5 @@ def test_arrays_do_as_well_as_lists():
 
 @pytest.mark.parametrize("weights", [[0.0], [1.0, 1.0]])
 def test_weights_that_fit_no_prediction_are_refused(weights):
-    with pytest.raises(ValueError, match="one weight per token, and 0 for the first"):
+    with pytest.raises(ValueError, match="one weight per token, and its first weight must be 0"):
         lay_out([[[Sequence([1, 2], weights)]]])

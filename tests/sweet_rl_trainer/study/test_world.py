@@ -94,5 +94,5 @@ def test_unknown_names_are_refused():
         read("moon")
     with pytest.raises(UserError, match="--only luck: expected one of zero-shot, rft"):
         chosen(read("asking").arms, ("luck",))
-    with pytest.raises(ValueError, match="exchanged: not in the arms: sweet"):
+    with pytest.raises(ValueError, match="exchanged: missing from the list `arms`: sweet"):
         replace(read("asking"), arms=("rft",), exchanged=("sweet",))

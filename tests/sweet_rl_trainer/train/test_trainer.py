@@ -463,7 +463,7 @@ def test_lora_trains_the_adapters_only_and_goes_on_exactly(make_model, tmp_path)
 
 
 def test_pairs_are_not_taken_for_successes(make_model, tmp_path):
-    with pytest.raises(ValueError, match="pairs need a reference or a value model"):
+    with pytest.raises(ValueError, match="pass pairs; otherwise, pass successes"):
         run(make_model(), pairs(3), tmp_path / "run", success=True)
     assert not (tmp_path / "run").exists()
 

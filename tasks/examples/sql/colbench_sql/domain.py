@@ -45,5 +45,5 @@ class SQLDomain(Domain):
         return QueryScorer(resources.sandbox, self.source)
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
-        """Return the start of a query."""
+        """Return the text from which a person who plays the agent starts a query."""
         return Draft(text="SELECT ", suffix=".sql", required=True)

@@ -41,7 +41,7 @@ def test_what_never_varies_goes_with_nothing(scores):
 
 
 def test_lists_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="do not make pairs"):
+    with pytest.raises(ValueError, match="two lists of the same length"):
         correlation([1.0, 2.0], [1.0])
 
 

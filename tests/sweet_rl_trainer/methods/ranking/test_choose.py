@@ -100,7 +100,7 @@ def test_what_is_drawn_depends_on_the_seed_and_the_turn(scored):
     [
         ({"rule": "best"}, "expected one of halves"),
         ({"pairs_per_turn": 0}, "must be at least 1"),
-        ({"rule": "margin", "margin": -0.5}, "not negative"),
+        ({"rule": "margin", "margin": -0.5}, "margin at least 0"),
     ],
 )
 def test_rules_that_are_none_are_refused(options, words, scored):
@@ -168,6 +168,6 @@ def test_turns_without_a_pair_and_pairs_too_long_are_left_out_and_counted(scored
 
 def test_an_error_says_how_many_turns_left_no_pair_and_why():
     error = no_pairs(2, Counter({"turns without a pair": 1, "pairs longer than 9 tokens": 3}))
-    assert "no pair of 2 ranked turns remains for training" in str(error)
+    assert "none of 2 ranked turns has a pair left for training" in str(error)
     assert "turns without a pair: 1, pairs longer than 9 tokens: 3" in str(error)
     assert "none was given" in str(no_pairs(0, Counter()))

@@ -383,10 +383,10 @@ def test_another_run_is_not_gone_on_with(make_guesser, make_chat, late, tmp_path
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"batch_size": 6}, "multiple of group_size, 8"),
-        ({"rows": 3}, "multiple of rows x 1 processes, 3"),
+        ({"batch_size": 6}, "multiple of group_size = 8"),
+        ({"rows": 3}, "multiple of rows x 1 processes = 3"),
         ({"batch_size": 16}, "require 2 tasks, but there are only 1"),
-        ({"iterations": 2}, "multiple of iterations, 2"),
+        ({"iterations": 2}, "multiple of iterations = 2"),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(
