@@ -322,13 +322,7 @@ def _build(
     positional: list[Any],
     args: Mapping[str, ArgValue],
 ) -> Any:
-    parameters = inspect.signature(factory).parameters
-    keywords = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    if unknown := [] if keywords else [name for name in args if name not in parameters]:
-        raise UserError(
-            f"--{kind} {spec}: no argument `{unknown[0]}`{did_you_mean(unknown[0], parameters)}; "
-            f"{_usage(kind, spec, factory)}"
-        )
+    _require_known(kind, spec, factory, args)
     try:
         inspect.signature(factory).bind(*positional, **args)
     except TypeError as cause:
@@ -343,23 +337,47 @@ def _build(
         ) from cause
 
 
-def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments for an error message: the argument after the colon, and the named arguments."""
+def _require_known(
+    kind: Kind, spec: str, factory: Callable[..., Any], args: Mapping[str, ArgValue]
+) -> None:
+    """Raise UserError if a factory has no argument of a given name."""
+    parameters = inspect.signature(factory).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return
+    for name in args:
+        if name not in parameters:
+            usage = _usage(kind, spec, factory)
+            hint = did_you_mean(name, _arguments(kind, spec, factory)[1])
+            raise UserError(f"--{kind} {spec}: no argument `{name}`{hint}; {usage}")
+
+
+def _arguments(kind: Kind, spec: str, factory: Callable[..., Any]) -> tuple[str, list[str]]:
+    """Return the name of a factory's argument after the colon, "" without one, and the names of its other arguments."""
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    after = ""
-    if spec.partition(":")[0] in _entry_points(kind):
-        first = [p.name for p in parameters[:1] if p.kind is p.POSITIONAL_OR_KEYWORD]
-        named = [name for name in named if name not in first]
-        after = f"argument after the colon: {first[0]}; " if first else ""
+    first = parameters[0] if parameters else None
+    registered = spec.partition(":")[0] in _entry_points(kind)
+    if registered and first is not None and first.kind is first.POSITIONAL_OR_KEYWORD:
+        return first.name, named[1:]
+    return "", named
+
+
+def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
+    """Describe a factory's arguments for an error message: the argument after the colon, and the named arguments."""
+    first, named = _arguments(kind, spec, factory)
+    name, colon, _ = spec.partition(":")
+    registered = name in _entry_points(kind)
+    after = f"argument after the colon: {first}; " if first else ""
+    if registered and colon and not first:
+        after = "nothing may follow the colon; "
+    if not named:
+        return f"{after}it has no arguments for --{kind}-arg"
     hint = (
         "; if the function itself is the agent, its first parameter receives the messages and "
         "cannot be set"
-        if kind == "agent" and inspect.isfunction(factory) and named and not after
+        if kind == "agent" and inspect.isfunction(factory) and not registered
         else ""
     )
-    if not named:
-        return f"{after}it has no arguments for --{kind}-arg"
     return f"{after}arguments for --{kind}-arg NAME=VALUE: {', '.join(named)}{hint}"
 
 

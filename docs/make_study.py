@@ -112,10 +112,6 @@ class Numbers:
         """Return the share of an arm's dialogues that the agent ended with an answer."""
         return percent(_mean(summary(on_tests(self._results, arm), answered)))
 
-    def unanswered(self, arm: str) -> str:
-        """Return the share of an arm's dialogues without an answer."""
-        return percent(1 - _mean(summary(on_tests(self._results, arm), answered)))
-
     def told(self, arm: str) -> str:
         """Return the mean share of hidden decisions revealed before the answer."""
         return percent(_mean(summary(on_tests(self._results, arm), told)))

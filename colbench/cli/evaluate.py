@@ -127,12 +127,12 @@ def finish(evaluation: Evaluation, *, interrupted: bool = False, as_json: bool =
     elif broken := broken_agent(each for _, each in evaluation.folder.latest()):
         say(broken)
         return UNSCORED
-    elif code and _is_unsettled(report):
+    elif code and is_unsettled(report):
         say("repeat the command to retry unscored dialogues")
     return code
 
 
-def _is_unsettled(report: RunReport) -> bool:
+def is_unsettled(report: RunReport) -> bool:
     """Return True if dialogues failed for reasons other than the agent."""
     return any(each.failures.keys() - {"agent"} for each in report.domains.values())
 

@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
 def notes(merged: Merged) -> list[str]:
     """Return the warnings about a merge that the report does not contain."""
+    from colbench.cli.evaluate import is_unsettled
+
     found = [f"warning: the shards differ in {each}" for each in merged.differences]
     if merged.left_out:
         found.append(f"{count(merged.left_out, 'dialogue')} left out: not in the plan of the run")
@@ -63,8 +65,8 @@ def notes(merged: Merged) -> list[str]:
             f"{merged.missing:,} of {count(merged.planned, 'dialogue')} are missing from all "
             f"shards: {', '.join(merged.gaps)}{more}. To run them:\n  {command(merged)}"
         )
-    elif unscored := sum(domain.unscored for domain in merged.report.domains.values()):
-        found.append(f"{count(unscored, 'dialogue')} unscored. To retry:\n  {command(merged)}")
+    elif is_unsettled(merged.report):
+        found.append(f"some dialogues are unscored. To retry them:\n  {command(merged)}")
     return found
 
 

@@ -103,14 +103,14 @@ def _check(folder: Path, selection: Selection) -> None:
         for name, expected in ((STATES, frozen.states_sha256), (TRUTHS, frozen.truths_sha256)):
             if file_digest(folder / name) != expected:
                 raise DataError(
-                    f"{folder / name} differs from that of the frozen set {frozen.name!r}: its SHA-256 should "
+                    f"{folder / name} is not the file of the frozen set {frozen.name!r}: its SHA-256 should "
                     f"be {expected}; delete the file to regenerate it. If the hash then still differs, the "
                     "tasks or the human have changed since the set was frozen"
                 )
 
 
 def frozen_name(selection: Selection) -> str:
-    """Return the name of the frozen set of tasks with this selection, or "" if there is none with it."""
+    """Return the name of the frozen set of tasks with this selection, or "" if no set has it."""
     return next((each.name for each in frozen_sets() if each.selection == selection), "")
 
 

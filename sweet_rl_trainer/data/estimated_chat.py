@@ -39,12 +39,12 @@ class EstimatedChat(Chat):
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return placeholder ids for a prompt: the framed messages, then the marks that begin the agent's reply."""
+        """Return the numbers of a prompt: the framed messages, then the marks that begin the agent's reply."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 
     def reply(self, text: str, *, where: str) -> list[int]:  # noqa: ARG002
-        """Return placeholder ids for a reply and its end mark."""
+        """Return the numbers of a reply and its end mark."""
         return [*self.encode(text.strip()), self.end]
 
     @property

@@ -68,7 +68,7 @@ def make_pairs(
 
     Where a rule uses one best trajectory, it takes the first of several. Tasks without a pair are counted in
     `without`, by reason. A dialogue of `limit_negatives` is used only if it reached the turn limit and its task has a
-    trajectory. Raises DataError if there is no pair at all, UserError for an unknown rule or a margin below 0.
+    trajectory. Raises DataError if no pair is left, UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

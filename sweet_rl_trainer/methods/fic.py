@@ -143,7 +143,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in lost.items())
         raise UserError(
             "fic: no dialogue has both an answer and a task whose decisions are known "
-            f"({reasons or 'there is no dialogue'}); add such dialogues from runs (data.runs or [[collect]])"
+            f"({reasons or 'no dialogue at all'}); add such dialogues from runs (data.runs or [[collect]])"
         )
     wanted = [Turn(trajectory=each.single, number=0) for each in views]
     said = sample.sample_at(wanted, job, recipe, _sampling(recipe), precision)

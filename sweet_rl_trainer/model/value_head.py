@@ -56,8 +56,8 @@ def load_value_model(folder: Path, **options: Any) -> Any:
     """Return the value model of a checkpoint; `options` are passed to `from_pretrained`.
 
     The head is always float32. If the checkpoint belongs to a causal language model, the head starts at 0. Raises
-    UserError if there is no token classifier for this kind of model, the checkpoint's classifier has several labels, or
-    weights are missing.
+    UserError if transformers has no token classifier for this kind of model, the checkpoint's classifier has several
+    labels, or weights are missing.
     """
     from transformers import AutoConfig
 

@@ -116,7 +116,7 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the placeholder "base" as the model's name, as the model comes from a stage."""
+        """Return a recipe's tables with the model's name "base"; the model itself comes from a stage."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:

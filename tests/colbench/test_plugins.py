@@ -109,6 +109,8 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
             "NAME=VALUE: messages, model; if the function itself is the agent, its first",
         ),
         ("{module}:Nobody", {}, "my_agents.py has no `Nobody`"),
+        ("blank:nothing", {}, "nothing may follow the colon; it has no arguments for --agent-arg$"),
+        ("demonstrator", {"slip": 1}, "no argument `slip`; did you mean `slips`"),
         (
             "{module}:Mine",
             {"volume": 1},

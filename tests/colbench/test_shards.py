@@ -174,16 +174,14 @@ def test_gaps_are_counted_and_named_and_the_printed_command_fills_them(runs, tmp
     assert report(out) == report(runs / "whole")
 
 
-def test_unscored_dialogues_are_counted_and_the_printed_command_retries_them(
-    runs, copied, tmp_path, capsys
-):
+def test_the_printed_command_retries_unscored_dialogues(runs, copied, tmp_path, capsys):
     path = copied / "2" / "rollouts.jsonl"
     first, *rest = read_rollouts(path)
     path.write_bytes(b"".join(map(encode_rollout, [unanswered(first), *rest])))
     out = tmp_path / "merged"
     assert main(["merge", *shards(copied), "--out", str(out)]) == 1
     said = capsys.readouterr().err
-    assert "1 dialogue unscored. To retry:" in said
+    assert "some dialogues are unscored. To retry them:" in said
     assert main(said.splitlines()[-1].split()[1:]) == 0
     assert report(out) == report(runs / "whole")
 

@@ -40,7 +40,7 @@ def test_other_bytes_are_refused(sample, tmp_path):
     (tmp_path / STATES).write_bytes((sample / STATES).read_bytes().replace(b"cents", b"pence"))
     (tmp_path / TRUTHS).write_bytes((sample / TRUTHS).read_bytes())
     with pytest.raises(
-        DataError, match=r"states\.jsonl differs from that of the frozen set 'sample'"
+        DataError, match=r"states\.jsonl is not the file of the frozen set 'sample'"
     ):
         generate(tmp_path, SAMPLE, 1)
 
