@@ -103,7 +103,7 @@ async def test_every_picture_of_the_gallery_loads_from_the_file_system(tmp_path,
     folder = run_folder(tmp_path / "run", 0.5)
     await page.goto((folder / "gallery.html").as_uri())
     await page.evaluate("document.querySelectorAll('img').forEach((i) => { i.loading = 'eager'; })")
-    await page.wait_for_function("[...document.images].every((image) => image.complete)")
+    await page.wait_for_function("() => [...document.images].every((image) => image.complete)")
     widths = await page.evaluate("[...document.images].map((image) => image.naturalWidth)")
     assert widths == [640] * 8  # of each trial: target, final page, difference and one turn
 

@@ -243,7 +243,7 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
         stage.locator(f"img.{name}") for name in ("target", "shown", "difference")
     )
     expect(shown).to_be_visible()
-    page.wait_for_function("[...document.images].every((image) => image.complete)")
+    page.wait_for_function("() => [...document.images].every((image) => image.complete)")
     assert page.evaluate("[...document.images].map((i) => i.naturalWidth)") == [640] * 3
     slider = page.get_by_role("slider")
     slider.focus()
@@ -299,7 +299,7 @@ def test_exported_pages_have_pictures_slider_and_keys_without_a_server(opened, r
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     expect(page.locator(PICTURES).first).to_be_visible()
-    page.wait_for_function("[...document.images].every((i) => i.hidden || i.complete)")
+    page.wait_for_function("() => [...document.images].every((i) => i.hidden || i.complete)")
     assert page.evaluate("[...document.images].every((i) => i.naturalWidth === 640)")
     page.keyboard.press("[")
     expect(page.locator("#stage-2")).to_be_visible()

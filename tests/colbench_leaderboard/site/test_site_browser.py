@@ -235,7 +235,7 @@ def test_of_a_page_target_render_and_difference_are_side_by_side(tmp_path, opene
     entry = f"entries/{standings.boards[0].rows[0].bundle[:12]}"
     go(page, tmp_path / "site", f"{entry}/dialogues-001.html")
     images = page.locator(".dialogue:visible img")
-    page.wait_for_function("[...document.images].slice(0, 3).every((each) => each.complete)")
+    page.wait_for_function("() => [...document.images].slice(0, 3).every((each) => each.complete)")
     assert images.evaluate_all("all => all.map((each) => each.naturalWidth)") == [640] * 3
     assert len({image.bounding_box()["y"] for image in images.all()}) == 1
     page.get_by_role("link", name="Next →").click()
