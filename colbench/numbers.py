@@ -51,7 +51,7 @@ def percent_with_range(interval: Interval) -> str:
 
 
 def measure(value: float | None, unit: str) -> str:
-    """Return a value of a metric: `42.3%` for the unit `%`, else `4.7 s`, `0.012`."""
+    """Format a metric's value with its unit: `42.3%`, `4.7 s`, or `0.012` for a metric without a unit."""
     return percent(value) if unit == "%" else f"{_precise(value)} {unit}".rstrip()
 
 

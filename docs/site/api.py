@@ -40,7 +40,7 @@ EXTENSIONS: Mapping[str, str] = {
 def library(public: Iterable[str]) -> str:
     """Return the page of the public names.
 
-    Raises ValueError if a public name has no topic, or a topic has a name that is not public.
+    Raises ValueError if a public name is listed under no topic, or if a listed name is not public.
     """
     listed = {name for names in TOPICS.values() for name in names}
     if wrong := listed ^ {name for name in public if not name.startswith("_")}:

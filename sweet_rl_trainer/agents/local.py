@@ -76,7 +76,7 @@ class LocalAgent(PromptedAgent):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the data about the agent that the record of the run contains in addition to its flags."""
+        """Return further properties of the agent for the run's record, such as a digest of its weights."""
         return {"model": self._local.digest, "dtype": self._local.dtype, **super().describe()}
 
 

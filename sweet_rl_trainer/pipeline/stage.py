@@ -194,9 +194,10 @@ class Stage:
 
 
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
-    """Raise UserError, which names `--out`, if a folder contains files but no stage; hidden files do not count.
+    """Refuse an output folder that contains other files than a study's or pipeline's.
 
-    A folder that contains the file `mark` is accepted, too.
+    Raises UserError, which names `--out`, if the folder contains files, but no folder of a stage and no file `mark`.
+    Hidden files do not count.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
     own = stages or (mark is not None and (root / mark).is_file())

@@ -262,7 +262,7 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
     """
     reference = family.function(theme, design)
     values = {name: choice.value for name, choice in design.items()}
-    unseen = ""
+    lacking = ""
     for _ in range(5):
         rivals = [(name, family.function(theme, m)) for name, m in mutants(family, design)]
         pool = (family.draw(random, values) for _ in range(DRAWS))
@@ -272,10 +272,12 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
             random.shuffle(calls)
             if len({repr(reference(*call)) for call in calls}) >= DISTINCT_OUTPUTS:
                 return calls
-        unseen = rivals[0][0] if rivals else "outputs too alike, or too many calls needed"
-    raise GeneratorError(
-        f"{family.name}: the calls drawn for {values} do not show the effect of every decision: {unseen}"
-    )
+        lacking = (
+            f"no random call returns another value if `{rivals[0][0]}` is decided otherwise"
+            if rivals
+            else f"the values of random calls are too similar, or more than {CALLS} calls are needed"
+        )
+    raise GeneratorError(f"{family.name}: {lacking}; the design: {values}")
 
 
 def _telling(

@@ -65,7 +65,7 @@ def official(name: str) -> Origin:
 def websight(name: str) -> Origin:
     """Return the origin of `websight:NAME`."""
     return Origin(
-        what="Web pages. Each page comes with the text of the idea from which a model wrote it; this text is the "
+        what="Web pages. A model wrote each page from a short text that describes an idea; this text is the "
         "request. The paper took its frontend tasks from the same dataset.",
         made="Written by models for WebSight v0.2 (Laurençon, Tronchon, Sanh, arXiv 2403.09029), and public since "
         "2024. The URLs of random pictures, which are no longer served, are replaced by a fixed one.",

@@ -110,7 +110,7 @@ class Page(Struct, kw_only=True):
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Turn a picture into a backdrop: move everything below the picture up onto it, by the picture's height."""
+        """Turn a picture into a backdrop: move the content that follows up by the picture's height, on top of it."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True

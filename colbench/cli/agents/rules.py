@@ -192,7 +192,10 @@ class AgentRules:
             raise AgentError(str(cause)) from cause
         for name in first.keys() | again.keys():
             if first.get(name) != again.get(name):
-                raise AgentError(f"`{name}` was {first.get(name)!r}, then {again.get(name)!r}")
+                raise AgentError(
+                    f"`{name}` was {first.get(name)!r} at first, and {again.get(name)!r} when it "
+                    "was asked for again"
+                )
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Return two descriptions of the agent; if it runs in its own process, the second is from a second process."""
@@ -236,8 +239,8 @@ class AgentRules:
             used = turn.agent_usage
             if used and min(used.prompt_tokens, used.completion_tokens, used.requests) < 0:
                 raise AgentError(
-                    f"it reports {used.prompt_tokens} prompt tokens, "
-                    f"{used.completion_tokens} completion tokens and {used.requests} requests"
+                    f"the usage that the agent reports has a negative number: {used.prompt_tokens} prompt tokens, "
+                    f"{used.completion_tokens} completion tokens, {used.requests} requests"
                 )
 
     async def _answered(self) -> None:

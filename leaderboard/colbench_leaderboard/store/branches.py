@@ -31,7 +31,7 @@ ENTRY = re.compile(rf"{ENTRIES}/([0-9a-f]{{64}})/{BUNDLE}/(.+)", re.ASCII)
 
 
 class Branch(NamedTuple):
-    """A new branch with an entry."""
+    """A Git branch that adds one entry to a board's repository."""
 
     repository: Path
     name: str

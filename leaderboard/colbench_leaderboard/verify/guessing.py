@@ -19,7 +19,7 @@ HALF = 0.5
 
 
 class GuessRates:
-    """The probabilities of guessing the decisions of given tasks."""
+    """The probability, for each decision of the given tasks, that a guess without a question is right."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         choices: defaultdict[tuple[str, str], Counter[Hashable]] = defaultdict(Counter)

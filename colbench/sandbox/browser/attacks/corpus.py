@@ -45,7 +45,10 @@ class PageAttack(Struct, frozen=True, kw_only=True):
     source: str
 
     def page(self, canary: Canary, visit: str) -> str:
-        """Return the page with this canary's targets inserted; pages of different visits differ but look the same."""
+        """Return the page with the addresses of this canary inserted.
+
+        The source also contains the visit's name, so that pages of two visits differ although they look the same.
+        """
         text = self.source
         for word, piece in (pieces() | canary.words | {"VISIT": visit}).items():
             text = text.replace(word, piece)
