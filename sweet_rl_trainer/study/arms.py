@@ -26,7 +26,8 @@ class Arm(Struct, frozen=True, kw_only=True):
     rate_of: str = ""
     """The arm whose chosen learning rate this arm uses; "" if a rate is chosen for this arm."""
     iterations: int = 3
-    """Number of repetitions, each with new dialogues of the current policy, which is also the reference."""
+    """Number of repetitions (or fewer, `World.iterations`), each with new dialogues of the current policy, which is also
+    the reference."""
     dialogues: int = 1
     """Factor by which an iteration has more dialogues than the world specifies (`World.trials`)."""
 
@@ -57,19 +58,19 @@ ARMS: tuple[Arm, ...] = (
     Arm(name="zero-shot", label="Zero-shot", what="the base model without further training"),
     Arm(
         name="rft",
-        label="Rejection fine-tuning ×3",
+        label="Rejection fine-tuning",
         what="imitates successful dialogues of the policy",
         goal="rft",
     ),
     Arm(
         name="mtdpo",
-        label="Multi-turn DPO ×3",
+        label="Multi-turn DPO",
         what="DPO on pairs of a successful and an unsuccessful dialogue about the same task",
         goal="mtdpo",
     ),
     Arm(
         name="sweet",
-        label="SWEET-RL ×3",
+        label="SWEET-RL",
         what=(
             "a critic with privileged information learns from the same pairs and scores "
             "candidate replies; DPO on pairs of candidates"
@@ -78,7 +79,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="gain",
-        label="Gain ×3",
+        label="Gain",
         what=(
             "a question is credited with what its answer adds to the reference model's log-likelihood of "
             "the hidden code, and an answer with its tests; DPO on pairs of replies"
@@ -88,7 +89,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="facts",
-        label="Facts ×3",
+        label="Facts",
         what=(
             "exact credit: a question is credited with the expected gain in tests passed from what its answer "
             "reveals, minus the cost of a question, and an answer with its tests; DPO on pairs of replies"
@@ -98,14 +99,14 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="facts-nll",
-        label="Facts, imitated ×3",
+        label="Facts, imitated",
         what="the pairs of facts; the chosen replies are imitated, and the rejected ones are not used",
         goal="actor",
         changes=_consequences("facts", **IMITATED),
     ),
     Arm(
         name="gain-nll",
-        label="Gain, imitated ×3",
+        label="Gain, imitated",
         what="the pairs of gain; the chosen replies are imitated, and the rejected ones are not used",
         goal="actor",
         rate_of="facts-nll",
@@ -113,7 +114,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="sweet-nll",
-        label="SWEET-RL, imitated ×3",
+        label="SWEET-RL, imitated",
         what="the pairs of SWEET-RL; the chosen replies are imitated, and the rejected ones are not used",
         goal="actor",
         rate_of="facts-nll",
@@ -121,7 +122,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="facts-anchored",
-        label="Facts, all chosen replies in the NLL ×3",
+        label="Facts, all chosen replies in the NLL",
         what="the pairs of facts; DPO, and the NLL of all chosen replies instead of successful answers",
         goal="actor",
         rate_of="facts-nll",
@@ -145,13 +146,13 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="fic",
-        label="Self-teacher ×3",
+        label="Self-teacher",
         what="at the answer turn, imitates the answers of the same model told everything",
         goal="fic",
     ),
     Arm(
         name="rft-unfiltered",
-        label="Unfiltered RFT ×3",
+        label="Unfiltered RFT",
         what="imitates all dialogues of the policy that have an answer",
         goal="rft",
         rate_of="rft",
@@ -159,7 +160,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="rft-once",
-        label="Rejection fine-tuning ×1, same dialogues and steps",
+        label="Rejection fine-tuning once, same dialogues and steps",
         what="imitates successful dialogues of the base in one iteration",
         goal="rft",
         rate_of="rft",
@@ -169,7 +170,7 @@ ARMS: tuple[Arm, ...] = (
     ),
     Arm(
         name="pmi",
-        label="PMI scorer ×3",
+        label="PMI scorer",
         what="scores a candidate by the increase in its log-likelihood given the privileged "
         "information",
         goal="actor",

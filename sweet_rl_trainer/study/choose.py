@@ -29,5 +29,5 @@ def by_rate(tries: Iterable[Try]) -> dict[float, tuple[Outcome, ...]]:
 
 
 def best_rate(outcomes: Mapping[float, Sequence[Outcome]]) -> float:
-    """Return the rate whose outcomes have the best `quality`; of several, the lowest."""
+    """Return the rate whose outcomes have the best `quality`; the lowest rate wins a tie."""
     return max(outcomes, key=lambda rate: (*quality(outcomes[rate]), -rate))

@@ -2,7 +2,7 @@
 
 base        a model that imitates the demonstrators
 collect     dialogues of the current policy on the training tasks
-…           the stages that train an arm's policy (`pipeline.method`), `Arm.iterations` times
+…           the stages that train an arm's policy (`pipeline.method`), several times (`Graph.iterations`)
 evaluate    the base, or a policy, on tasks
 exchange    one model asks, another one writes the answer
 """
@@ -55,7 +55,7 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe by which the base learns from its own dialogues; the agents get the policies' empty prompt."""
+        """The recipe for training the base on its own dialogues, whose agents have the policies' empty prompt."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
@@ -74,12 +74,16 @@ class Graph:
             assign(tables, key, value)
         return convert(tables, "[recipe]")
 
+    def iterations(self, arm: Arm) -> int:
+        """Return the number of iterations of an arm in this world."""
+        return min(arm.iterations, self.world.iterations)
+
     def policies(self, arm: Arm, seed: int, rate: float) -> list[Stage]:
         """Return the exported policy of each iteration of an arm; for an arm without a goal, only the base."""
         if not arm.goal:
             return [self.base]
         found, model = [], self.base
-        for number in range(arm.iterations):
+        for number in range(self.iterations(arm)):
             iteration = Iteration(self.recipe(arm, seed, rate, number), model, first=True)
             model = method_of(arm.goal).stages(iteration, arm.goal)[-1]
             found.append(model)

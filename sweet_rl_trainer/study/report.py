@@ -101,8 +101,13 @@ def _mean(found: Summary) -> float:
 
 def described(results: Results) -> str:
     """Return the table that describes each arm."""
+    most = results.world["iterations"]
     return table(
-        ("arm", "training"), ([escape(arm.label), escape(arm.what)] for arm in _arms(results))
+        ("arm", "iterations ", "training"),
+        (
+            [escape(arm.label), f"{min(arm.iterations, most) if arm.goal else 0}", escape(arm.what)]
+            for arm in _arms(results)
+        ),
     )
 
 
@@ -148,7 +153,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success of dialogues in which one speaker asks and another writes the answer."""
+    """Return the table of success by pairs of speakers: one asks, and the other writes the answer."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:

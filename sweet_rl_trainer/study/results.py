@@ -62,7 +62,7 @@ class Budget(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """An arm with one seed, at the chosen rate."""
+    """The results of an arm with one seed, at the chosen learning rate."""
 
     key: str
     """The key of the evaluation stage."""

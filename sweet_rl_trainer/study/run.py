@@ -65,7 +65,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage as `made` does. Raises NotMadeError if another process is running it or a dependency."""
+        """Run a stage as `made` does. Raises NotMadeError if another process is running the stage or a dependency."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):

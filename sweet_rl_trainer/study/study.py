@@ -130,7 +130,7 @@ class Study:
         return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the learning rate from the tries of an arm or of its `rate_of`; 0 for the base, which has no tries."""
+        """Return the best learning rate in the tries of an arm, or of the arm `rate_of`; 0 for the base (no tries)."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)
@@ -162,7 +162,7 @@ class Study:
                 self._out,
                 evaluations=tries * self._graph.validation_tasks,
             ),
-            stopped=trained if arm.goal and trained < arm.iterations else None,
+            stopped=trained if arm.goal and trained < self._graph.iterations(arm) else None,
         )
 
     def _exchange(self, asker: str, writer: str, seed: int, made: Made) -> Exchange:

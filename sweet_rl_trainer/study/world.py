@@ -38,6 +38,8 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Maximum number of tokens in a reply."""
     max_turns: Count = 10
     """Maximum number of turns in a dialogue that is not a demonstrator's. Paper: 10."""
+    iterations: Count = 3
+    """Maximum number of iterations of an arm (`Arm.iterations`)."""
     arms: tuple[str, ...]
     """Names of the arms (`arms.ARMS`), those with the most seeds first."""
     fewer: dict[str, Count] = {}

@@ -63,7 +63,7 @@ def exchange(asker, writer, seed, marks):
 def results(rows=(), **parts):
     facts = {
         "name": "asking",
-        "world": {"what": "of a test"},
+        "world": {"what": "of a test", "iterations": 3},
         "base": "0123",
         "version": "1.2.3",
         "machine": "two cores",

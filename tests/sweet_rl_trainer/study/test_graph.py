@@ -129,6 +129,14 @@ def test_speakers_are_exchanged_in_the_dialogues_of_the_test_tasks(graph):
     assert asks.settings["run"]["tasks"] == tested["tasks"]
 
 
+def test_arms_have_no_more_iterations_than_the_world(graph, prompt):
+    once = Graph(replace(graph.world, iterations=1), prompt)
+    for name, iterations in (("rft", 3), ("rft-once", 1)):
+        policies = graph.policies(NAMED[name], 0, RATE)
+        assert len(policies) == iterations
+        assert [each.key for each in once.policies(NAMED[name], 0, RATE)] == [policies[0].key]
+
+
 def test_a_policy_s_dialogues_are_as_long_as_the_world_says_and_demonstrators_as_they_like(graph):
     prompt = Path(graph.run("tasks", 1, 0).agent_prompt)
     short = Graph(replace(graph.world, max_turns=2), prompt)

@@ -36,7 +36,7 @@ def line(text, begin, part):
 
 
 def test_each_arm_has_its_measures(found):
-    cells = line(markdown(found), "Facts ×3", "Results").split(" | ")
+    cells = line(markdown(found), "Facts", "Results").split(" | ")
     assert cells[1] == "2"
     assert cells[2].startswith("80.0% (")
     assert cells[4].startswith("100.0%"), "facts told"
@@ -47,13 +47,13 @@ def test_each_arm_has_its_measures(found):
 def test_policies_that_could_not_be_trained_further_are_named(found):
     assert "left nothing to train on" not in markdown(found)
     rows = tuple(replace(row, stopped=2) if row.arm == "facts" else row for row in found.rows)
-    assert "Facts ×3, seed 0 (iteration 2), Facts ×3, seed 1 (iteration 2)." in markdown(
+    assert "Facts, seed 0 (iteration 2), Facts, seed 1 (iteration 2)." in markdown(
         replace(found, rows=rows)
     )
 
 
 def test_arms_are_held_against_rejection_fine_tuning(found):
-    cells = line(markdown(found), "Facts ×3", "Against Rejection fine-tuning ×3").split(" | ")
+    cells = line(markdown(found), "Facts", "Against Rejection fine-tuning").split(" | ")
     assert cells[1].startswith("+40.0")
     assert cells[2] == "+40.0 · +40.0"
     assert cells[3] == "above |"
@@ -75,7 +75,7 @@ def test_a_report_is_written_with_its_picture_as_far_as_there_are_results(found,
     page = write(found, tmp_path / "whole")
     assert page.read_text() == markdown(found)
     picture = (tmp_path / "whole" / "success.svg").read_text()
-    assert "Facts ×3" in picture
+    assert "Facts" in picture
     write(make.results(), tmp_path / "empty")
     assert [each.name for each in (tmp_path / "empty").iterdir()] == ["report.md"]
 
