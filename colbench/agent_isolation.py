@@ -171,6 +171,6 @@ def _shut_in(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def _named(config: RunConfig) -> list[str]:
-    """Return the paths of a Python agent: its file or package, and its arguments, any of which may be a path."""
+    """Return the paths of a Python agent's files, and all its arguments, because each of them may be a path."""
     files = files_of("agent", config.agent)
     return [*map(str, files), *map(str, arguments("agent", config).values())]

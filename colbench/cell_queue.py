@@ -166,7 +166,7 @@ class CellQueue(Stops):
         return Job(cell=cell, kept=kept if kept and _only_scoring_failed(kept) else None)
 
     def ended(self, failure: Failure | None) -> None:
-        """Record how a dialogue ended. After `GIVE_UP_AFTER` failures of model servers in a row, stop the others."""
+        """Record how a dialogue ended; stop the run after `GIVE_UP_AFTER` failures of model servers in a row."""
         self._works = self._works or (is_settled(failure) and not _faulty(failure))
         lost = failure is not None and failure.boundary == "endpoint"
         self._unanswered = self._unanswered + 1 if lost else 0

@@ -33,7 +33,7 @@ def plan(
     *,
     shard: Shard | None = None,
 ) -> Iterator[Cell]:
-    """Yield the cells of a run, or only those of a shard: first the first trial of every task, then the second."""
+    """Yield the cells of a run, or of a shard: trial 0 of every task, then trial 1 of every task, and so on."""
     for trial in range(trials):
         for task in tasks:
             if in_shard(shard, task.id, task.hash, trial):

@@ -117,18 +117,18 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Pause also while another speaker blocks `loop`, an event loop that runs part of this speaker's code."""
+        """Also pause while another speaker blocks the event loop `loop`, which runs part of this speaker's code."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
 
     def spare(self, seconds: float) -> None:
-        """Subtract `seconds` from the time counted since the clock last started or resumed."""
+        """Deduct `seconds`, but at most the time counted since the clock last started or resumed."""
         if self._since is not None:
             self._since = min(self._since + seconds, self._now())
 
     def stop(self) -> None:
-        """Pause the clock until a call of `go` has undone each call of `stop`."""
+        """Pause the clock. It resumes when `go` has been called as often as `stop`."""
         self._waits += 1
         self._halt()
 
@@ -157,7 +157,7 @@ class Clock:
             self._timer = None
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
-        """Raise the right error if the reply is late or was canceled; `failure` is the error that the reply raised."""
+        """Raise an error if the reply is late or was canceled; `failure` is the error that the reply raised."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
         if self._expired or (
@@ -235,8 +235,8 @@ def waiting() -> Iterator[None]:
 async def supervised(work: Callable[[Abandon], Coroutine[Any, Any, T]]) -> T:
     """Return the result of `work`, which runs in a separate asyncio task.
 
-    `work` receives a function that abandons the task: when it is called with an error, `supervised` raises that error
-    at once, without waiting for the task.
+    `work` receives a function that abandons the task. When this function is called with an error, `supervised` raises
+    the error at once, without waiting for the task.
     """
     left: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -83,13 +83,13 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
-    """Return a hint that names the path most similar to one that does not exist, among others in its folder; or ""."""
+    """Return a hint that names the one of `others` most similar to a missing path in the same folder; or ""."""
     near = get_close_matches(path.name, [other.name for other in others], 1)
     return f"; did you mean `{path.with_name(near[0])}`?" if near else ""
 
 
 def misspelled(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that this name most likely misspells, or None if no known name is similar."""
+    """Return the known name that is most similar to `name`; None if no known name is similar enough."""
     near = get_close_matches(name, [each for each in known if len(each) >= SHORTEST], 1, ALIKE)
     return near[0] if near else None
 

@@ -50,7 +50,7 @@ def output(*, as_json: bool, quiet: bool) -> Iterator[None]:
 
 
 def settings_for_child() -> dict[str, str]:
-    """Return the environment variable that makes a child process print in the same mode; see `inherited_output`."""
+    """Return the environment variable that passes this process's print mode to a child; see `inherited_output`."""
     return {_INHERITED: ",".join(flag for flag, value in _MODE.items() if value)}
 
 

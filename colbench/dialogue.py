@@ -102,7 +102,7 @@ async def play(
 
 
 class Dialogue:
-    """A dialogue in progress. Each `step` takes the agent's reply and, unless it was the last, gets the human's."""
+    """A dialogue in progress. Each `step` takes the agent's reply and, unless this ends it, gets the human's."""
 
     def __init__(
         self,
@@ -186,10 +186,10 @@ class Dialogue:
 async def opened(
     agent: Agent | StatefulAgent, episode: Episode, clock: Clock | None = None
 ) -> AsyncIterator[Agent]:
-    """Open the agent of one dialogue: a separate one if the agent is stateful, else the agent itself.
+    """Open the agent of one dialogue: for a stateful agent, a new agent that it opens; else the agent itself.
 
-    Opening and closing may each take as long as the limit of `clock`, or `OPENING` seconds if that is longer. If
-    the separate agent has no attribute `accepts_images`, that of the stateful agent counts.
+    With a `clock`, opening and closing may each take as long as its limit, or `OPENING` seconds if that is longer. A
+    new agent without the attribute `accepts_images` takes it from the stateful agent.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)

@@ -223,7 +223,7 @@ class Domain:
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics of trivial answers (`floors`) on the task that was scored; by default `score.floors`."""
+        """Return the metrics of trivial answers (`floors`) on the scored task; by default, those stored in `score`."""
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
@@ -266,7 +266,7 @@ class Domain:
         renders: RenderStore,  # noqa: ARG002
         environment: str,  # noqa: ARG002
     ) -> AnswerPictures | None:
-        """Return the source of answers' pictures on the leaderboard's site; by default None.
+        """Return an object that makes the answers' pictures for the leaderboard's site; by default None.
 
         The pictures are written to `gallery/` in `folder`, from renders made in `environment`.
         """
@@ -328,7 +328,7 @@ class Domain:
         return Examination(flaws=flaws)
 
     def diagnose(self) -> Iterable[Diagnosis]:
-        """Check, for `colbench doctor`, the domain's requirements on this machine, except the code sandbox."""
+        """Check that this machine meets the domain's requirements besides the code sandbox; for `colbench doctor`."""
         return ()
 
     def prompt(self, name: str) -> str:
@@ -368,7 +368,7 @@ class Domain:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:
-        """Return the verdicts, by mode, on a dialogue that ended because the agent failed; each scores 0."""
+        """Return the verdicts by mode, each with score 0, on a dialogue that ended because the agent failed."""
         success = None if self.success is None else False
         score = Score(scorer="none", value=0.0, success=success, note=reason)
         return dict.fromkeys(self.modes, score)

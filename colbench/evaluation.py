@@ -72,7 +72,7 @@ class Observer:
         """Handle a planned dialogue that an earlier attempt finished."""
 
     def on_resume(self, kept: int, total: int) -> None:
-        """Handle the start of dialogues; of `total` planned dialogues, an earlier attempt finished `kept`."""
+        """Handle the start of dialogues; an earlier attempt finished `kept` of the `total` planned dialogues."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
         """Handle a change in the waits for model servers. `waits` has a line for each server waited for now."""
@@ -215,7 +215,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read an earlier attempt's results, except those to run again. Return the number of planned dialogues kept."""
+        """Read an earlier attempt's results, except those to run again. Return how many planned dialogues are final."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -227,7 +227,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if the run's plan has a recorded dialogue; `task`: the run's task with the dialogue's task ID."""
+        """Return True if a recorded dialogue belongs to the run's plan; `task`: its task in this run, if any."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None

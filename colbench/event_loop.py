@@ -58,7 +58,7 @@ def rare_collections() -> Iterator[None]:
 
 @asynccontextmanager
 async def every(seconds: float, call: Callable[[], None]) -> AsyncIterator[None]:
-    """Call a function at intervals while the context is open; its error cancels the context's body and is raised."""
+    """Call a function at intervals while the context is open. If a call fails, cancel the body and raise the error."""
 
     async def repeat() -> None:
         while True:
@@ -76,7 +76,7 @@ async def every(seconds: float, call: Callable[[], None]) -> AsyncIterator[None]
 
 
 def first_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first error of a group of groups."""
+    """Return the first error in an exception group, which may contain other groups."""
     error: BaseException = errors.exceptions[0]
     return first_of(error) if isinstance(error, BaseExceptionGroup) else error
 

@@ -36,7 +36,7 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
 
 
 def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
-    """Return True if one of the reasons applies to a dialogue's failure, or to the delivery of an agent's reply."""
+    """Return True if one of the reasons matches the dialogue's failure, or a delivery problem of an agent's reply."""
     failure = rollout.failure
     own = (
         {failure.boundary, kind_of(failure), f"{failure.boundary}:{kind_of(failure)}"}
@@ -61,7 +61,7 @@ def kind_of(failure: Failure) -> str:
 
 
 def broken_agent(rollouts: Iterable[Rollout]) -> str:
-    """Return the message about an agent whose own code failed in every dialogue; "" if any ended otherwise.
+    """Return an error message if the agent's own code failed in every dialogue, otherwise "".
 
     Dialogues that failed for reasons unrelated to the agent are ignored.
     """

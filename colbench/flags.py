@@ -89,10 +89,10 @@ def read_config(
     environment: Mapping[str, str] | None = None,
     base: RunConfig | None = None,
 ) -> RunConfig:
-    """Return the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file together.
+    """Build the configuration from flags, environment variables (COLBENCH_AGENT …) and a `--config` file.
 
-    A `base`, such as the configuration of an earlier run, is changed only by flags, and by variables for which the
-    command has a flag. Raises UserError, which names the flag, variable or key, if a value is bad.
+    With a `base`, such as the configuration of an earlier run, the file is not read, and a variable counts only if the
+    command has a flag for it. Raises UserError, which names the flag, variable or key, if a value is bad.
     """
     environment = os.environ if environment is None else environment
     sources = [environment_values(environment, args if base else None), _flag_values(args)]
@@ -116,7 +116,7 @@ def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = N
 
 
 def _merge(earlier: Any, value: Any) -> Any:
-    """Return the later of two values; NAME=VALUE arguments replace only earlier ones of the same name."""
+    """Return the later of two values or, for NAME=VALUE arguments, both; for equal names, the later one counts."""
     return earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
 
 

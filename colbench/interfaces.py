@@ -23,8 +23,8 @@ from colbench.task import BACKEND, Task
 class Agent(Protocol):
     """The agent under test.
 
-    With an attribute `accepts_images = True` it also receives pictures of its pages. With an attribute `domains`, such
-    as `("backend",)`, it is refused for tasks of other domains.
+    An agent with the attribute `accepts_images = True` also receives pictures of its pages. An agent with an attribute
+    `domains`, such as `("backend",)`, is refused for tasks of other domains.
     """
 
     async def reply(self, dialogue: Sequence[Message]) -> Message | str:
@@ -116,7 +116,7 @@ class LogKeeper(Protocol):
     """An agent that keeps a log."""
 
     def use_log_folder(self, folder: Path) -> None:
-        """Receive a log folder, which need not exist yet, next to the rollouts. Called once, before a run starts."""
+        """Receive the log folder next to the rollouts; it need not exist yet. Called once, before a run starts."""
         ...
 
 
@@ -144,7 +144,7 @@ class ReplyScorer(ProgressScorer, Protocol):
     async def score_replies(
         self, task: Task, shown: Sequence[str], replies: Sequence[str | None]
     ) -> list[Followed | None]:
-        """Return, for each turn, the outcomes of the differences that the human's reply pointed out.
+        """Return, for each turn, what became of the differences that the human's reply pointed out.
 
         `shown`: what the agent showed in each turn; in the last turn, its answer.
         """
@@ -201,7 +201,7 @@ class TaskIndex(Protocol):
         ...
 
     def like(self, task: Task) -> str:
-        """Return a description of an indexed task of which this one is a near-duplicate; "" if there is none."""
+        """Return a description of an indexed task that this task nearly duplicates; "" if it duplicates none."""
         ...
 
 

@@ -41,9 +41,9 @@ AUDITED = 50_000
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
-    """Return the shares of hidden items that a reply revealed and the agent's question neither named nor asked for.
+    """Return the shares of hidden items that a reply revealed, without those that the question named or asked for.
 
-    The request contains no hidden items. Each field is a share in [0, 1] of the hidden items of its kind. Never raises.
+    Items in the request are not hidden. Each field is a share in [0, 1] of the hidden items of its kind. Never raises.
     """
     secret = hidden_items(task)
     return (mentioned(secret, reply) - _asked(task, secret, question)).share_of(secret)
@@ -85,7 +85,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the hidden items that a question names, and those in the statements of the facts that it asks about."""
+    """Return the hidden items that a question names, and those in the statement of each fact that it asks about."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -95,7 +95,7 @@ def _asked(task: Task, secret: Items, question: str) -> Items:
 
 
 def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
-    """Return True if all stems of some topic are among the stems of a question."""
+    """Return True if a question, given by its stems, contains all stems of at least one topic."""
     return any(
         all(map(stems.__contains__, rest)) for stem in (*stems, "") for rest in topics.get(stem, ())
     )

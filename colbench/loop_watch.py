@@ -70,9 +70,9 @@ def watched_loop() -> Iterator[LoopWatch]:
 
 
 def interrupt(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> None:
-    """Have the watch interrupt, from now on, any code that blocks the loop; a signal handler passes its `frame`.
+    """Interrupt, from now on, any code that blocks the loop; `frame` comes from a signal handler.
 
-    Raises Interrupted at once if that frame belongs to a speaker's code.
+    Raises Interrupted at once if the frame belongs to a speaker's code.
     """
     if loop in _WATCHES:
         _WATCHES[loop].stopping = True
@@ -148,9 +148,9 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since the last call to the suspect only.
+        """Charge the time since the last call only to the suspect, the speaker that blocks the loop.
 
-        If an interrupt does not stop the suspect, charge the time to all speakers, so that they time out.
+        If the suspect ignores an interrupt for `GRACE` seconds, charge the time to all speakers, so that they time out.
         """
         passed, self._accounted = now - self._accounted, now
         if self._interrupted is not None and now - self._interrupted > GRACE:

@@ -250,7 +250,7 @@ def _copy(
 ) -> list[str]:
     """Write the dialogues of cells to a file, and remove these cells from `places`.
 
-    Return the names of the first cells without a dialogue.
+    Return the names of the cells without a dialogue, at most `NAMED`.
     """
     gaps: list[str] = []
     with ExitStack() as stack, path.open("wb") as merged:

@@ -16,7 +16,7 @@ class Range(Protocol):
 
     @property
     def low(self) -> float | None:
-        """The lower end."""
+        """The lower end of the interval."""
 
     @property
     def high(self) -> float | None:

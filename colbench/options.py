@@ -59,7 +59,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def variable(self) -> str:
-        """The environment variable."""
+        """Name of the environment variable for this setting."""
         return f"COLBENCH_{self.name.upper()}"
 
 

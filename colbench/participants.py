@@ -57,7 +57,7 @@ def spec_of(participant: object) -> str:
 
 
 def describe_for(participant: object, domains: Collection[str]) -> dict[str, str]:
-    """Return a participant's description. The parts for a domain have keys such as `backend_prompt`."""
+    """Return a participant's description. Keys for one domain begin with its name, such as `backend_prompt`."""
     parts = {
         f"{name}_{key}": value
         for name in sorted(domains)
@@ -67,7 +67,7 @@ def describe_for(participant: object, domains: Collection[str]) -> dict[str, str
 
 
 def learned(agent: object, human: object) -> dict[str, list[str]]:
-    """Return the properties of models and servers that the agent and the human have found, by role."""
+    """Return, by role, what the agent and the human have learned about their models and servers."""
     found = {
         role: list(each.learned())
         for role, each in (("agent", agent), ("human", human))
@@ -98,7 +98,7 @@ def require_tokens(agent: object, config: RunConfig) -> None:
 
 
 def why_single(role: Role, participant: object, *, given: bool) -> str:
-    """Return the reason why a run with this participant has a single process; empty if it can have several.
+    """Return why a run with this participant must have a single process; "" if it can have several.
 
     A participant given as an object (`given`) cannot move to another process. Any other participant may give a reason
     in its attribute `single_process`.

@@ -280,7 +280,7 @@ def _adapters() -> dict[str, EntryPoint]:
 
 
 def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -> Any:
-    """Adapt an object of a framework, or a function, to an agent; return an agent unchanged."""
+    """Wrap a framework's object or a function in an agent; return an agent unchanged."""
     point = None if _speaks(found) else _framework(found) or _function(found)
     make = _load(f"--agent {spec}", point.load) if point else None
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -352,7 +352,10 @@ def _require_known(
 
 
 def _arguments(kind: Kind, spec: str, factory: Callable[..., Any]) -> tuple[str, list[str]]:
-    """Return the name of a factory's argument after the colon, "" without one, and the names of its other arguments."""
+    """Return the names of a factory's parameters: the one for the text after the colon, and all others.
+
+    The first is "" if the factory takes no such text.
+    """
     parameters = list(inspect.signature(factory).parameters.values())
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     first = parameters[0] if parameters else None
@@ -363,7 +366,7 @@ def _arguments(kind: Kind, spec: str, factory: Callable[..., Any]) -> tuple[str,
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments for an error message: the argument after the colon, and the named arguments."""
+    """Describe a factory's arguments for an error message: the one after the spec's colon, and the named ones."""
     first, named = _arguments(kind, spec, factory)
     name, colon, _ = spec.partition(":")
     registered = name in _entry_points(kind)

@@ -57,7 +57,7 @@ class ConsoleObserver(Observer):
             self._shown.wait(waits)
 
     def on_replies(self, total: int) -> None:
-        """Show the number of the agent's replies, also while no dialogue finishes."""
+        """Show the number of the agent's replies, even while no dialogue finishes."""
         if self._shown:
             self._shown.replied(total)
 
@@ -250,7 +250,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
 
 
 def _overheard(rollout: Rollout | None) -> Iterator[Text]:
-    """Yield lines with the task of the latest dialogue and its last two messages, the agent's and the human's."""
+    """Yield three lines: the dialogue's task, and its last exchange; nothing without an exchange."""
     from rich.text import Text
 
     turn = next((t for t in reversed(rollout.turns if rollout else ()) if t.human), None)

@@ -66,7 +66,7 @@ def _sort(lines: BinaryIO, kept: BinaryIO, done: Repair) -> None:
 def _split(line: bytes) -> tuple[bytes, bytes, str]:
     """Return the valid part of a line, the dropped part, and the reason.
 
-    A crash of the machine may leave NUL bytes before a line that is whole.
+    A crash of the machine may leave NUL bytes before a complete line.
     """
     problem = _problem(line)
     if not problem:

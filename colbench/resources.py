@@ -25,7 +25,7 @@ class RunResources:
     def __init__(
         self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
     ) -> None:
-        """Prepare the resources; `domains`: further domains without tasks."""
+        """Prepare the resources for the domains of the tasks, and for `domains`, which need no tasks."""
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)

@@ -249,7 +249,7 @@ def _without_waits(delivery: Delivery | None) -> Delivery | None:
 
 
 def failure_of(error: ColBenchError) -> Failure:
-    """Return the failure by which a rollout records a BoundaryError; raise any other error."""
+    """Convert a BoundaryError to the failure that a rollout records; raise any other error."""
     if isinstance(error, BoundaryError):
         return Failure(boundary=error.boundary, reason=clean(str(error)), kind=error.kind)
     raise error

@@ -94,7 +94,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Numbers about the dialogues, without their texts, by domain, task and trial; millions fit into memory."""
+        """Statistics of each dialogue by domain, task and trial; without texts, so that millions fit into memory."""
         return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property
@@ -172,7 +172,7 @@ class Run:
     def to_dataset(self) -> datasets.Dataset:
         """Return the dialogues as a `datasets.Dataset`, one row for each.
 
-        The columns are those of `rows`, then `request`, `answer` (None if there is none) and `messages`. `messages` is
+        The columns are those of `rows`, then `request`, `answer` (None without an answer) and `messages`. `messages` is
         a list of `{"role": "user" or "assistant", "content": text}`, the human's request first. Each message is as the
         other participant saw it.
         """
@@ -207,7 +207,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function that computes a dialogue's gain per question; None unless a baseline asks nothing."""
+        """Return a function that computes a dialogue's gain per question; None without a baseline that asks nothing."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)

@@ -65,8 +65,8 @@ class Runner(Struct, frozen=True, kw_only=True):
     ) -> None:
         """Run and score every cell; `done` is called with each rollout as it is finished.
 
-        `earlier` contains, by key, unfinished rollouts of an earlier attempt: if only the scoring failed, the dialogue
-        is kept. Raises EndpointError if a model server does not respond, UserError if it refuses requests.
+        `earlier` maps keys to unfinished rollouts of an earlier attempt. A dialogue of which only the scoring failed is
+        kept. Raises EndpointError if a model server does not respond, UserError if it refuses requests.
         """
         queue = CellQueue(cells, earlier, done)
         await self.serve(queue)

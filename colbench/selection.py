@@ -81,9 +81,9 @@ def task_source(source: str, tasks: list[Task]) -> TaskSource:
 
 
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
-    """Load the tasks of a run again: from its folder if they were given as objects, else from their source.
+    """Load the tasks of a run again: from the run's folder if it has a copy of them, else from their source.
 
-    Raises DataError if these are no longer the same tasks.
+    Raises DataError if the tasks have changed since the run.
     """
     own = folder.tasks_path
     source = str(own) if own.exists() else record.config.tasks

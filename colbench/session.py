@@ -49,7 +49,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def scores(self) -> dict[str, Score]:
-        """The verdicts by scoring mode; empty before the end."""
+        """The verdicts by scoring mode; empty until the dialogue has ended."""
         return self.rollout.scores if self.rollout else {}
 
 

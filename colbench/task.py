@@ -68,7 +68,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of everything that can change a number, which excludes the id and the family."""
+        """SHA-256 of all that can change a result: the domain, request and hidden part, but not the id or family."""
         content = msgspec.json.encode([self.domain, self.request, self.hidden])
         return hashlib.sha256(content).hexdigest()
 
@@ -154,13 +154,13 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact whose topics and examples share memory with equal ones, such as those of its family."""
+    """Return an equal fact whose topics and examples are the same objects as those of equal facts, to save memory."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
 
 def with_shared_texts(task: Task) -> Task:
-    """Return an equal task that shares topics and examples in memory; one from another process has its own copies."""
+    """Return an equal task whose topics and examples share memory with equal ones, in place of its own copies."""
     facts = tuple(map(_sharing, task.hidden.facts))
     return msgspec.structs.replace(task, hidden=msgspec.structs.replace(task.hidden, facts=facts))
 

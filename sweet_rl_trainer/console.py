@@ -33,9 +33,9 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 def progress(
     name: str, total: int, *, every: float = PLAIN_INTERVAL
 ) -> Iterator[Callable[[], None]]:
-    """Yield a function to call whenever one of `total` items is done.
+    """Yield a function to call each time that one of `total` items is done.
 
-    `every` is the time between two plain lines in seconds.
+    `every`: the seconds between two lines if the console is not a terminal.
     """
     console = errors()
     if not total or os.environ.get("RANK", "0") != "0":

@@ -90,7 +90,7 @@ def ring(axes: Axes, x: Sequence[float], y: Sequence[float], color: str, **optio
 
 
 def percent(axis: Axis, sign: str = "%") -> None:
-    """Label the ticks of an axis of shares in percent: `40%`, `2.5%`."""
+    """Label the ticks of an axis, whose values are shares, in percent: `40%`, `2.5%`."""
     axis.set_major_formatter(lambda share, _: f"{share * 100:.3g}{sign}")
 
 

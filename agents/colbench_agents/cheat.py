@@ -13,8 +13,8 @@ from colbench_agents.interviewer import MARKER, Interviewer
 class Cheat:
     """An agent that asks the interviewer's questions, and then answers with the reference.
 
-    It asks about all open decisions except `leaves` of them, so its answer contains decisions that the human never
-    revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
+    It leaves `leaves` open decisions unasked, so its answer contains decisions that the human never revealed. `tasks`
+    is the path of a task file. Raises DataError if the file cannot be read.
     """
 
     domains = (BACKEND,)

@@ -13,7 +13,7 @@ from colbench_agents.interviewer import Interviewer
 
 
 class Guesser:
-    """An agent that answers in its first turn, without a question, as the interviewer or the designer would."""
+    """An agent that never asks: the interviewer or, for pages, the designer, limited to answering at once."""
 
     domains = (BACKEND, FRONTEND)
 

@@ -32,10 +32,10 @@ from colbench_agents.http_client import Client, connected, path_of
 
 
 class HTTPAgent(OutsideAgent):
-    """The agent behind a URL such as `http://host:port/path`, to which requests append `/v1/…`.
+    """The agent at a URL such as `http://host:port/path`; requests go to `http://host:port/path/v1/…`.
 
-    `timeout` is the time limit in seconds of all requests except those for replies; replies have the time limit of the
-    dialogue. `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.
+    `timeout` is the time limit in seconds of a request. Requests for replies have the dialogue's time limit instead.
+    `retries` is the number of times that a request is repeated if the agent was not reached or is overloaded.
     With `api_key_env`, requests carry the key from that environment variable as a bearer token. Raises UserError if
     the URL is invalid.
     """

@@ -104,9 +104,9 @@ class Client:
     ) -> bytes:
         """Return the body of the response. A `patient` request has no time limit of its own: its caller sets one.
 
-        Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if the server
-        cannot be reached after all tries or refuses a key that it accepted before, UserError if it refuses the key from
-        the start, and AgentError if its response is late, malformed or an error.
+        Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if no try
+        reaches the server, or if the server refuses a key that it accepted before. Raises UserError if it refuses the
+        key from the start, AgentError if its response is late, malformed or an error.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):

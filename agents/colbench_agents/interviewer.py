@@ -40,9 +40,9 @@ class Interviewer:
     domains = (BACKEND,)
 
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
-        """Ask at most `max_questions` questions, none about the decisions named in `never_asks` (`rounding,ties`).
+        """Ask at most `max_questions` questions, none about decisions that `never_asks` names, as in `rounding,ties`.
 
-        `leaves` is the number of further open decisions to leave unasked; the request determines which ones. A decision
+        `leaves` further open decisions are not asked about either; the request determines which ones. A decision
         without a question gets its most frequent option. Raises UserError if a number is negative, or if no family has
         a decision named in `never_asks`.
         """
@@ -113,7 +113,10 @@ class _Interview:
         self._never_asks = never_asks.union((unknown[first:] + unknown[:first])[:leaves])
 
     def question(self, asked: list[tuple[str, str]]) -> str | None:
-        """Return the next question: about each decision, then, reworded, about each open one; None at the end."""
+        """Return the next question; None at the end.
+
+        Every open decision is asked about once. Decisions that are still open are then asked about in other words.
+        """
         before = {question for question, _ in asked}
         done = self._never_asks.union(self._settled(asked))
         for attempt in range(2):
@@ -164,7 +167,7 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """Return the code of the requested function; it returns the last value in the human's messages, else None."""
+    """Return code for the requested function, which returns the last literal in the human's messages, else None."""
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

@@ -136,7 +136,7 @@ class ModelAgent(PromptedAgent):
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return further entries in the record of a run with tasks of a domain."""
+        """Return the entries that this agent adds to the record of a run for one domain, given by name."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

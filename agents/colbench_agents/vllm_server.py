@@ -166,7 +166,7 @@ _SERVERS: WeakValueDictionary[str, VLLMServer] = WeakValueDictionary()
 def shared_server(
     model: str, *, port: int, startup_timeout: float, log: str | None, **engine_args: ArgValue
 ) -> VLLMServer:
-    """Return a server for a model; calls with the same arguments, as for an agent and a human, share one server."""
+    """Return a server for a model. Calls that differ at most in `startup_timeout` share one server."""
     key = repr((model, port, log, sorted(engine_args.items())))
     server = _SERVERS.get(key)
     if server is None:

@@ -125,7 +125,7 @@ class _Talk:
                     clock = _clock(request, abandon) if request else clock
 
     def _give_up(self, error: BoundaryError | UserError) -> None:
-        """Answer with the failure, or write it to the log if no answer is pending."""
+        """Send the failure as the answer; if no answer is pending, write it to standard error."""
         if not self._asked:
             print(f"{self._episode.id}: error after the dialogue: {error}", file=sys.stderr)
             return

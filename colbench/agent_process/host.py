@@ -81,7 +81,7 @@ class Wire:
 
 
 def introduction(agent: Any) -> Ready:
-    """Return the agent's properties for the harness. Raises UserError if the agent must run in the run's process."""
+    """Return the agent's properties for the harness. Raises UserError if the agent works only in the run's process."""
     if isinstance(agent, Viewer | ResourceUser):
         raise UserError(
             "--agent: the agent uses the run's renderer or resources, which are available only in the "

@@ -37,7 +37,7 @@ class Pace:
         self._ended.set()
 
     def asked(self, episode: str) -> None:
-        """Note that a reply was requested; no time counts as the agent's until `counted` is called."""
+        """Note that a reply was requested. Until `counted` is called, no time counts as the agent's."""
         with self._lock:
             self._due[episode] = _Due()
 

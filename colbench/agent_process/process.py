@@ -79,7 +79,7 @@ class AgentProcess(Program):
     async def enter(self) -> None:
         """Ask the host to open its agent, and wait until the agent is open.
 
-        Raises UserError or EndpointError if that fails, AgentError if the host ends.
+        Raises UserError or EndpointError if the agent cannot be opened, AgentError if the host ends.
         """
         if self.failure:
             raise self._failed()

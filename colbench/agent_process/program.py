@@ -25,10 +25,10 @@ CHUNK = 65536
 
 
 class Program:
-    """A program between `spawn` and `stop`.
+    """A program that `spawn` starts and `stop` ends.
 
-    `heard` is called with each line of the program's standard error. `log` is the name that error messages give
-    to the file with these lines, or empty. `grace` is the number of seconds to wait for the program to end by
+    `heard` is called with each line of the program's standard error. `log` is the name of the file with these lines,
+    for error messages; it may be empty. `grace` is the number of seconds to wait for the program to end by
     itself, and then again after SIGTERM. Setting `grace` while the program runs changes only the first wait.
     """
 

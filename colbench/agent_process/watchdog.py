@@ -55,7 +55,7 @@ def main(command: Sequence[str], lifeline: int = STDIN, grace: float = GRACE) ->
 
 
 def _let_go(*files: int) -> None:
-    """Replace this process's pipe ends with the null device, so that a pipe ends when the command closes its end."""
+    """Point these descriptors at the null device, so that only the command holds the pipes open."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

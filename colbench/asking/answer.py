@@ -11,7 +11,10 @@ from colbench.task import Fact, Task
 
 
 def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]:
-    """Yield the unrevealed decisions (`untold`) whose hidden numbers and texts are among an answer's items (`used`)."""
+    """Yield those of the unrevealed decisions, `untold`, that an answer guesses right.
+
+    A guess is right if the decision has hidden numbers or texts, and the answer's items, `used`, contain all of them.
+    """
     hidden = hidden_items(task)
     right = literals(hidden & used)
     for fact in untold:

@@ -33,7 +33,7 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order; derive `asking` for those that an older version wrote without it.
+    """Return the rollouts in the same order, with `asking` derived where an older version did not write it.
 
     A rollout stays unchanged if `tasks` does not contain its task, or contains another version.
     """
@@ -67,9 +67,9 @@ class _Question(Struct, frozen=True):
 
 
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
-    """Return the measures of a dialogue's questions; its turns must have the decisions asked for and revealed.
+    """Return the measures of a dialogue's questions. Every turn must already have its `asked` and `told`.
 
-    None if a failure that is not the agent's cut the dialogue short.
+    None if the dialogue ended in a failure that is not the agent's.
     """
     if rollout.ended_by == "failure" and not rollout.agent_failed:
         return None

@@ -12,7 +12,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric, and the function that computes it from the questions of one dialogue, or returns None if undefined."""
+    """A metric and its function, which returns the value for the questions of one dialogue, or None if undefined."""
 
     metric: Metric
     take: Callable[[Asking], float | None]
@@ -102,7 +102,7 @@ FOLLOWED = (
 
 
 def followed_shares(followed: Followed | None) -> dict[str, float | None]:
-    """Return every measure of `FOLLOWED` by name; all are None if the differences that the human named are unknown."""
+    """Return the metrics in `FOLLOWED` by name; all are None if it is unknown which differences the human named."""
     if followed is None:
         return {metric.name: None for metric in FOLLOWED}
     counts = (followed.fixed, followed.kept, followed.worse)

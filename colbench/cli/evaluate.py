@@ -138,7 +138,7 @@ def is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if cells are unscored, else 0; cells whose reference cannot be compared do not count."""
+    """Return 1 if cells are unscored, else 0; ignore cells whose reference cannot be compared."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 

@@ -74,7 +74,7 @@ def add_to(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score the answers again, show what changed, and write the report.
 
-    Return 1 if scoring failed for a dialogue, which stays unscored or keeps its old verdict, else 0.
+    Return 1 if scoring failed for any dialogue, else 0. Such a dialogue stays unscored or keeps its old verdict.
     """
     folder = RunFolder(Path(args.folder))
     record = folder.record()

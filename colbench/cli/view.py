@@ -237,7 +237,7 @@ def show(rollout: Rollout, task: Task | None) -> None:
 
 
 def _turns(rollout: Rollout) -> Iterator[Turn]:
-    """Yield the turns; if the last turn's message is the answer, as at the turn limit, that turn comes without it."""
+    """Yield the turns. If the last message is the answer, as at the turn limit, its turn comes without a message."""
     yield from rollout.turns[:-1]
     for last in rollout.turns[-1:]:
         yield replace(last, said="") if last.said == rollout.answer else last
@@ -325,7 +325,7 @@ def _result(score: Score, domain: Domain) -> Iterator[str]:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a score in words: the primary metric if the domain has success, else all metrics, as for pages."""
+    """Return a score in words: the primary metric or, if the domain has no measure of success (pages), all metrics."""
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

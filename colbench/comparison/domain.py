@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Compare all runs by one measure; to save memory, its values for single dialogues are not kept."""
+        """Compare all runs by one measure, without keeping the values of single dialogues in memory."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(
@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells that the run `won` solved and the run `lost` failed."""
+        """Count, by failure class, the cells that `won` solved and `lost` failed; None in a domain without success."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()
@@ -232,7 +232,7 @@ def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:
 
 
 def _families(runs: Sequence[Run]) -> dict[str, str]:
-    """Return the family of each task by the task's id; empty if the tasks of no run can still be loaded."""
+    """Return the family of each task by task ID, from the first run whose tasks can be loaded; empty without one."""
     tasks: list[Task] = next(filter(None, (run.known_tasks() for run in runs)), [])
     return {task.id: task.family for task in tasks}
 

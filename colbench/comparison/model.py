@@ -146,7 +146,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
 
 class Mismatch(Struct, frozen=True, kw_only=True):
-    """A pin (a recorded property of a run) that makes runs incomparable, with its values."""
+    """A recorded property (pin) that differs between runs, so that they cannot be compared; with its values."""
 
     pin: str
     values: tuple[str, ...]
@@ -171,7 +171,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def difference(self, measure: str) -> Difference:
         """Return the difference of the two runs by a measure: the first minus the second.
 
-        Raises UserError if there are several domains or more than two runs, or no common cell has the measure.
+        Raises UserError if there are several domains or more than two runs, or if no common cell has the measure.
         """
         if len(self.domains) != 1 or len(self.runs) != 2:
             raise UserError(

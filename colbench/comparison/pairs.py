@@ -77,7 +77,7 @@ def _common(mine: Values, theirs: Values) -> list[_Task]:
 
 
 def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list[float]]:
-    """Return the numbers of tasks won, tied and lost, and the share of pairs of trials won on each task."""
+    """Return the numbers of tasks won, tied and lost, and each task's share of pairs of trials won; ties count half."""
     epsilon = EPSILON if measure.unit == "%" else 0.0
     shares = [win_share(task.mine, task.theirs, epsilon) for task in tasks]
     if measure.direction == "lower":
@@ -88,13 +88,13 @@ def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list
 
 
 def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
-    """Count the cells in which only one of the two runs succeeded; the first run comes first."""
+    """Count the cells in which only the first run succeeded, and those in which only the second did."""
     differences = [each for task in tasks for each in task.differences]
     return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test of `only`, each run's number of successes that the other lacks; without it, sign flips."""
+    """Return McNemar's test of `only`, the counts of successes of only one run; if it is None, a sign-flip test."""
     import numpy as np
 
     if only:
@@ -110,9 +110,10 @@ def _significance(name: TestName, p: float) -> Significance:
 def _needs(
     total: float, clusters: Sequence[Sequence[float]], means: Sequence[float]
 ) -> tuple[float | None, int | None, int | None]:
-    """Return the least detectable difference, and how many tasks and trials detect the observed difference.
+    """Return the least detectable difference, and the numbers of tasks and of trials that detect the observed one.
 
-    All three are None if there is one task or all tasks have the same difference, because no variance is known.
+    All three are None if there is only one task, or if all tasks have the same difference. For further cases of None,
+    see `tasks_needed`, `trials_needed` and `variances`.
     """
     import numpy as np
 

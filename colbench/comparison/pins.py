@@ -158,7 +158,8 @@ def _human(run: Run, domains: Collection[str]) -> dict[str, str]:
 def _resources(run: Run, parts: Collection[str], domains: Collection[str]) -> dict[str, str]:
     """Return the version of ColBench and the pins of the domains' resources and packages.
 
-    `parts`: the names of the pins that all runs have; any other pin belongs to a domain that some run lacks.
+    `parts`: the names of the pins that all runs have. Other pins belong to domains that some run lacks; they are left
+    out.
     """
     found = {name: each for name, each in run.record.pins.items() if name in parts}
     if "domains" in found:

@@ -155,7 +155,7 @@ def settling(domain: DomainComparison, pair: Pair) -> str:
 
 
 def needs(found: Difference) -> str:
-    """Return how many tasks, or trials of the same tasks, would make the observed difference detectable."""
+    """Return the number of tasks, or of trials per task, that would make the difference detectable; "" if unknown."""
     if found.tasks_needed is None:
         return ""
     tasks = f"about {count(found.tasks_needed, 'task')}"
@@ -170,7 +170,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield a sentence for each run: how the other run failed on the cells that only this run solved."""
+    """Yield, for each run, a sentence on the cells that only this run solved, and how the other failed there."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

@@ -169,7 +169,7 @@ class Link(Generic[T]):
 
     @classmethod
     async def over(cls, end: socket.socket, receives: Any) -> Link[T]:
-        """Return the link over one end of a pair of sockets."""
+        """Return a link that uses one end of a socket pair."""
         reader, writer = await asyncio.open_connection(sock=end)
         return cls(reader, writer, receives)
 

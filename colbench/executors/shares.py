@@ -11,7 +11,7 @@ def shares(
 ) -> list[Share]:
     """Return nearly equal shares of a machine's limits, one for each process; each has at least one worker.
 
-    `cores` is the machine's number of workers if none is configured; None: one for each core of this machine.
+    `cores` is the number of workers if `config` does not set it; by default, the number of cores of this machine.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

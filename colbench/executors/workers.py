@@ -58,7 +58,7 @@ class Host(Protocol):
 
 
 class Worker:
-    """A worker whose process `host` starts and ends; `log` is called with each line from the worker's log."""
+    """A worker; `host` starts and ends its process, and `log` is called with each line of its log."""
 
     def __init__(self, host: Host, start: Start, log: Callable[[Logged], None]) -> None:
         self.jobs: dict[str, Job] = {}

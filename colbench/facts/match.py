@@ -45,7 +45,7 @@ DIGITS = 9
 
 
 class Found(NamedTuple):
-    """The best fact for a question, by index, and its lead over "nothing" in nats."""
+    """The index of the fact that fits a question best, and its lead in nats over the outcome that no fact fits."""
 
     place: int
     lead: float
@@ -73,7 +73,7 @@ _NUMBERS: dict[str, int] = {}
 
 @lru_cache(maxsize=65536)
 def _evidence(example: str) -> bytes:
-    """Return the bytes of a `WORD_WORTH` array: an entry for each feature of an example and each synonym."""
+    """Return the bytes of a `WORD_WORTH` array with an entry for each feature of an example, and for its synonyms."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
@@ -91,7 +91,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples: the frequency of each word in each class, and a question's similarity to each class."""
+    """Classes of examples, to measure a word's frequency in each class and a question's similarity to it."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -116,19 +116,19 @@ class _Classes:
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:
-        """Return how many examples of each class contain each word, as (classes, words); synonyms count partly."""
+        """Return how many examples of each class contain each word, (classes, words); a synonym counts as `SYNONYM`."""
         ranks, known = self._find(words)
         having = np.zeros((len(self._sizes), len(words)))
         having[:, known] = self._having[:, ranks]
         return having
 
     def share(self, having: Array) -> Array:
-        """Return the share of each class's examples that contain each word."""
+        """Return, for each class and word, the share of the class's examples that contain the word."""
         shares: Array = having / np.maximum(1, self._sizes)[:, None]
         return shares
 
     def surplus(self, having: Array, usual: Array) -> Array:
-        """Return the log ratio, in nats, of each word's share in each class to its usual share; at least `LEAST`."""
+        """Return, for each class and word, log(the word's share / its usual share), in nats; at least `LEAST`."""
         here = (having + SHRINKAGE * usual) / (self._sizes + SHRINKAGE)[:, None]
         return np.maximum(LEAST, np.log(here / usual))
 
@@ -153,7 +153,7 @@ class _Classes:
         return likeness
 
     def _find(self, words: Array) -> tuple[Array, Array]:
-        """Return the ranks of those words that occur in an example, and their positions in `words`."""
+        """Return the words that occur in an example, as indexes of `self._words` and as positions in `words`."""
         ranks = np.searchsorted(self._words, words)
         ranks[ranks == len(self._words)] = 0
         known = np.flatnonzero(self._words[ranks] == words) if len(self._words) else ranks[:0]
@@ -177,7 +177,7 @@ class Matcher:
         )
 
     def best(self, question: str) -> Found | None:
-        """Return the fact that a question fits best; the earlier one wins a tie; None if the question has no words."""
+        """Return the fact that fits a question best, the first in a tie; None without facts or words to compare."""
         found = features(question)
         if not found or not self._groups:
             return None
@@ -196,9 +196,9 @@ class Matcher:
 
 
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
-    """Return the evidence for each class from each word or pair of words, in nats, before weighting.
+    """Return the unweighted evidence, in nats, that each word or pair of words gives for each class.
 
-    The first class is "nothing". The array has the shape (classes, words).
+    The first class is "nothing" (no fact). The array has the shape (classes, words); `pairs` marks pairs.
     """
     having = [group.having(words) for group in groups]
     both = list(zip(groups, having, strict=True))

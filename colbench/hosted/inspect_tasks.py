@@ -125,7 +125,7 @@ def _add_domain(domain: Domain) -> None:
 
 
 def _task(domain: Domain, judge: Scorer, given: dict[str, Any]) -> Task:
-    """Return the Inspect task of a domain. Only for a domain with pictures may `given` contain `pictures`."""
+    """Return the Inspect task of a domain. `given` may contain `pictures` only if the domain has pictures."""
     pictures = domain.pictured and bool(given.pop("pictures", False))
     settings = {**given, "domain": domain.name}
     try:

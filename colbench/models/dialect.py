@@ -58,13 +58,13 @@ class Dialect:
         return kept | {self.limit: limit} if limit and self.limit not in self.dropped else kept
 
     def tokens(self, max_tokens: int) -> int:
-        """Return the token limit to send for a requested limit."""
+        """Return the token limit to send; a thinking model gets `THINKING_TOKENS` if a `Suggested` limit is lower."""
         if self.thinks and isinstance(max_tokens, Suggested):
             return max(int(max_tokens), THINKING_TOKENS)
         return int(max_tokens)
 
     def learn(self, status: int, content: bytes, body: Mapping[str, Any]) -> bool:
-        """Learn from the refusal of a request with this body. Return True if something was learned."""
+        """Learn from a refusal which field of the request's `body` to omit or rename. Return True if it tells."""
         if status not in REFUSALS:
             return False
         refused = [name for name in _refused_fields(content) if name in body]

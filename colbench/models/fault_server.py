@@ -51,7 +51,7 @@ def read_model(name: str) -> list[Part]:
 
 
 def talk(messages: Sequence[Message]) -> str:
-    """Return the next message of an agent that asks one question and then answers, or a human's one-sentence reply."""
+    """Return the next message: as an agent, one question and then an answer; as a human, a reply of one sentence."""
     text = "\n".join(message.content for message in messages)
     if len(messages) == 1 and HISTORY.search(text):
         return SENTENCE

@@ -61,7 +61,7 @@ def patched(said: dict[str, Any], *, finish_reason: str = "", **fields: Any) -> 
 
 
 def refused(field: str, message: str, code: str = "unsupported_parameter") -> str:
-    """Return the body of OpenAI's refusal of a field."""
+    """Return the body with which OpenAI's API refuses a field of a request."""
     error = {
         "message": f"Unsupported parameter: {message}",
         "type": "invalid_request_error",
@@ -125,7 +125,7 @@ def _without(said: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _encoded(write: Callable[[bytes], bytes]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit that encodes a completion as JSON and applies `write` to the bytes."""
+    """Return an edit of a completion that encodes it as JSON and applies `write` to the bytes."""
     return lambda said: write(json.encode(said))
 
 

@@ -162,7 +162,7 @@ class OpenAIChat:
     ) -> Message:
         """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
-        A `Suggested` token limit is raised for a model that thinks before it writes. With `tokens` the message includes
+        A `Suggested` token limit is higher for a model that thinks before it writes. With `tokens` the message includes
         its token ids and log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a
         request with a schema is refused, EndpointError if the server does not answer or does not accept pictures,
         TooLongError if the messages are longer than the model's context, UserError if the key or the URL is refused
@@ -194,7 +194,7 @@ class OpenAIChat:
             return await self._reply(request, first)
 
     async def _reply(self, request: _Request, first: int) -> Message:
-        """Return the reply, requested as often as needed."""
+        """Repeat the request until it yields a reply, and return the reply."""
         while True:
             connection = self._choose(first + request.failures)
             try:
@@ -213,7 +213,7 @@ class OpenAIChat:
                     return self._message(request, completion, sent)
 
     def _choose(self, number: int) -> Connection:
-        """Return a connection by number, skipping those whose server is down; if all are down, skip none."""
+        """Return the connection with a number or, if its server is down, the next one whose server is up, if any."""
         start = number % len(self._connections)
         order = self._connections[start:] + self._connections[:start]
         return next((each for each in order if not each.server.is_down), order[0])
@@ -302,7 +302,8 @@ class OpenAIChat:
     ) -> None:
         """Wait after a failed request.
 
-        Raises EndpointError after the last try, UserError if the server has always refused the key or the URL.
+        Raises after the last try: UserError if the key or the URL was refused and this client has never had an answer,
+        else EndpointError.
         """
         request.failures += 1
         request.tries += 1
@@ -319,8 +320,8 @@ class OpenAIChat:
     def _is_final(self, request: _Request, completion: Completion) -> bool:
         """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
 
-        Only a suggested token limit rises. Empty replies are kept after `EMPTY_TRIES` requests or, because training
-        needs them, if tokens are recorded.
+        A token limit becomes higher only if it was a suggestion. An empty reply is final after `EMPTY_TRIES` requests,
+        or at once if tokens are recorded, because training needs it.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)

@@ -24,7 +24,7 @@ def fit_pictures(pictures: Sequence[bytes], max_edge: int) -> tuple[bytes, ...]:
     """Return PNG pictures, shrunk so that no edge exceeds `max_edge` pixels and no file exceeds MAX_BYTES.
 
     If all pictures fit, they are returned unchanged. Otherwise all are shrunk by the same scale, so that they can be
-    compared. To fit `max_edge`, the scale is not reduced below LEAST_SCALE; pictures that are then still too tall or
+    compared. LEAST_SCALE limits how far they are shrunk to fit `max_edge`; pictures that are then still too tall or
     too wide are cut off at the bottom or the right.
     """
     from PIL import Image

@@ -35,9 +35,9 @@ class NotNowError(RefusedError):
 
 
 class PassingError(RefusedError):
-    """The server refused the key or the URL, but it has answered earlier requests, perhaps only those of other clients.
+    """The server refused the key or the URL, although it has answered earlier requests of this or another client.
 
-    A client that has never had an answer from the server raises `mistake` after its last try.
+    After its last try, a client that never had an answer from the server raises `mistake`.
     """
 
     def __init__(self, reason: str, mistake: UserError) -> None:

@@ -32,7 +32,7 @@ DRIP_INTERVAL = 0.05
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A faulty response, or a faulty delivery; without a body or status, the script's completion is delivered."""
+    """A faulty response or a faulty delivery. If neither body nor status is set, the script's completion is sent."""
 
     status: int = 200
     """HTTP status; 0: the connection is cut without an answer."""
@@ -181,7 +181,7 @@ class ScriptedServer:
 
     @asynccontextmanager
     async def _slot(self, name: str, fault: Fault) -> AsyncIterator[bool]:
-        """Acquire one of a model's slots. Return False if all are taken and requests do not queue."""
+        """Hold one of a model's slots during the context. Yield False if all are taken and requests do not queue."""
         if not fault.slots:
             yield True
             return
@@ -193,7 +193,7 @@ class ScriptedServer:
             yield True
 
     def _said(self, body: Mapping[str, Any]) -> dict[str, Any] | Fault:
-        """Return the script's completion, or a Fault that refuses the pictures of the request."""
+        """Return the script's completion; a Fault if the request has pictures and `sees` is False."""
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
             return Fault(status=400, body=f"{self.model} is not a multimodal model")

@@ -170,7 +170,7 @@ class Servers:
     def join(self, url: str, concurrency: int) -> Server:
         """Return the server at a URL, and count the caller as its user.
 
-        The lowest `concurrency` of all callers applies. If several processes share the server, each gets its part.
+        The lowest `concurrency` of all callers applies; processes that share the server divide it equally.
         """
         server = self._by_url.get(url)
         if server is None:
@@ -212,7 +212,7 @@ def current_servers() -> Servers:
 
 
 def waits_told(tell: Callable[[Sequence[Wait]], None]) -> AbstractAsyncContextManager[None]:
-    """Call `tell` with the waits for this event loop's servers each time they change."""
+    """Call `tell` whenever the waits for this event loop's servers change, with the current waits."""
     told: list[Wait] = []
 
     def look() -> None:

@@ -72,10 +72,9 @@ def _mean_gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline | None)
 def unasked_values(
     tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
 ) -> dict[str, float]:
-    """Return the scores of dialogues without questions, by task hash, as means over the baseline's trials.
+    """Return the scores of a baseline without questions: by task hash, the mean over the trials.
 
-    Empty if there is no baseline, or if the baseline asked questions, because its scores are then not those of
-    dialogues without questions.
+    The result is empty if there is no baseline, or if it asked a question.
     """
     rows = baseline.of(tasks) if baseline else []
     if any(each.questions for row in rows for each in row):
@@ -182,7 +181,7 @@ def failed_report(cells: Cells, mode: str) -> FailedReport:
 
 
 def _errors(dialogues: Sequence[DialogueStats], mode: str) -> Iterator[Reason]:
-    """Yield the most frequent types of error of the answers that crashed, each with its most frequent error."""
+    """Yield the most frequent types of error in crashed answers, each represented by its most frequent message."""
     types: Counter[str] = Counter()
     errors: Counter[str] = Counter(each.errors[mode] for each in dialogues if each.errors.get(mode))
     examples: dict[str, str] = {}

@@ -37,7 +37,7 @@ class Baseline(Struct, frozen=True, kw_only=True):
     """Dialogues by the hash of their task."""
 
     def require(self, tasks: Iterable[Task], flag: str = "--baseline") -> None:
-        """Raise UserError if the baseline has none of these tasks; `flag` is the flag that named it."""
+        """Raise UserError if the baseline has none of these tasks; `flag` is the flag that sets the baseline."""
         if not any(self.of(tasks)):
             raise UserError(
                 f"{flag} {self.source}: shares no task with this run; use a run on the same tasks"
@@ -80,7 +80,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
 
 
 def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
-    """Measure dialogues, one at a time; return the results by the hash of their task, each list sorted by position."""
+    """Measure dialogues one at a time. Return the results by task hash, those of a task sorted by position."""
     found: dict[str, list[DialogueStats]] = {}
     measurer = Measurer()
     for place, rollout in dialogues:
@@ -115,8 +115,7 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
     """Return the scores of the run `other`, in which the agent was told everything, next to those of this run.
 
-    Both are means over the tasks that both runs have scored.
-    None if there is no such task.
+    Both are means over the tasks that both runs have scored; None without such tasks.
     """
     theirs = replace(cells, grid=tuple(map(tuple, other.of(cells.tasks))))
     both = [
@@ -180,7 +179,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric for comparing the runs, and the reason if this is the fallback metric."""
+    """Return the metric that compares the runs; if it is the fallback metric, also the reason for it."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback
@@ -204,9 +203,9 @@ def _differences(
 
 
 def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
-    """Return a text for each scorer and the environment in which it ran.
+    """Return a text `SCORER (ENVIRONMENT)` for each scorer and each recorded environment in which it ran.
 
-    With `fallback`, the text has only the scorer's name, because its details describe the primary metric, which is not
+    With `fallback`, the scorer is given by name only: the scorer's details describe the primary metric, which is not
     compared.
     """
     scores = [each for one in dialogues if (each := one.scores.get(mode))]

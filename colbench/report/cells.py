@@ -119,8 +119,9 @@ def by_task(tasks: Sequence[Task], dialogues: Iterable[tuple[int, Rollout]]) -> 
     """Return the statistics of dialogues by domain, task and trial, including dialogues that were not planned.
 
     Args:
-        tasks: The known tasks. They come first, in this order; others follow in the order of the file.
-        dialogues: Pairs of position and rollout, last in the file first (`RunFolder.latest`). A cell's first counts.
+        tasks: The known tasks. The result begins with them, in this order; others follow in the order of the file.
+        dialogues: Pairs of position and rollout, from the end of the file (`RunFolder.latest`). If a cell has several
+            pairs, the first one counts.
     """
     known, measurer = {task.hash: task for task in tasks}, Measurer()
     found: dict[str, ByTask] = {}

@@ -54,7 +54,7 @@ class Judged(Protocol):
 
     @property
     def settled(self) -> bool:
-        """True if the dialogue is final: nothing failed, or only the agent under test."""
+        """True if the dialogue is final: it did not fail, or the failure is the agent's own."""
 
     @property
     def asking(self) -> Asking | None:
@@ -128,7 +128,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def settled(self) -> bool:
-        """True if the dialogue is final: nothing failed, or only the agent under test."""
+        """True if the dialogue is final: it did not fail, or the failure is the agent's own."""
         return is_settled(self.failure)
 
     def failure_class(self, mode: str) -> FailureClass | None:
@@ -136,7 +136,7 @@ class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
         return "crashed" if self.agent_failed else self.failed_as.get(mode)
 
     def by_turn(self, metric: Metric) -> list[float | None]:
-        """Return the primary or the fallback metric of each turn; empty if no turn has one."""
+        """Return the value of a metric, the primary or the fallback one, in each turn; empty if no turn has a value."""
         values = self.primary if metric.role == "primary" else self.fallback
         return [None if math.isnan(value) else value for value in values or ()]
 
@@ -310,7 +310,7 @@ def _hidden(rollout: Rollout, task: Task) -> tuple[str, ...]:
 
 
 def _leak(rollout: Rollout) -> tuple[float, float, float] | None:
-    """Return the audited shares of the reference that the replies together revealed; None if none was audited."""
+    """Return the shares of identifiers, literals and n-grams that the replies revealed; None if no turn was audited."""
     found = [turn.leak for turn in rollout.turns if turn.leak]
     if not found:
         return None

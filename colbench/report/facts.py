@@ -143,7 +143,7 @@ def _rates(domain: Domain, lead: str, rates: Rates, suffix: str = "") -> Iterato
 
 
 def differs(report: DomainReport) -> bool:
-    """Return True if the scoring modes give some answer different values, or scored different dialogues."""
+    """Return True if the scoring modes differ in the value of an answer, or in the number of scored dialogues."""
     scored = {(found.scored, found.unscored) for found in report.modes.values()}
     return len(scored) > 1 or (report.delta is not None and report.delta.differing > 0)
 
@@ -177,7 +177,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the agent's scores when it is told everything, each with its ordinary score on the same tasks."""
+    """Yield the agent's scores when it is told everything; notes give its ordinary scores on the same tasks."""
     ceiling = report.ceiling
     if ceiling is None:
         return

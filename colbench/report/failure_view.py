@@ -70,7 +70,7 @@ class FailureView(Struct, frozen=True, kw_only=True):
 
 
 class FollowedView(Struct, frozen=True, kw_only=True):
-    """Outcomes, on the next page, of the differences that the human pointed out."""
+    """The differences that the human pointed out, by their outcome on the agent's next page."""
 
     summary: str
     bar: Markup
@@ -79,7 +79,7 @@ class FollowedView(Struct, frozen=True, kw_only=True):
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
-    """Return the failures of a run; None in a domain without success, or if nothing failed or was left unasked."""
+    """Return a run's failures and unasked decisions; None without either, or if the domain does not define success."""
     decisions = list(_decisions(report, tasks))
     failed = report.failed
     if failed is None or not (failed.classes or decisions):

@@ -128,7 +128,7 @@ class Reason(Struct, frozen=True, kw_only=True):
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """The cells that failed at one boundary, with the most frequent reasons."""
+    """The number of cells that failed at one boundary, such as `agent`, and the most frequent reasons."""
 
     count: int
     reasons: tuple[Reason, ...]
@@ -221,7 +221,7 @@ class FailedReport(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The agent's scores when the first message tells it everything, next to its own on the same tasks."""
+    """The agent's scores when the first message states everything, and in the report's run, on the same tasks."""
 
     run: str
     """The folder of that run, as given."""

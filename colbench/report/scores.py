@@ -32,7 +32,7 @@ def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric
 
 
 def scorers(dialogues: Iterable[DialogueStats], mode: str) -> dict[str, int]:
-    """Return the number of verdicts of each scorer in a mode. A failure of the agent has no verdict."""
+    """Return the number of verdicts of each scorer in a mode, without dialogues in which the agent failed."""
     return dict(
         Counter(
             score.scorer
@@ -96,7 +96,7 @@ def _pass_k(successes: Sequence[Sequence[bool]], trials: int) -> tuple[PassK, ..
 
 
 def mode_delta(cells: Cells, domain: Domain, lead: Metric) -> ModeDelta:
-    """Return the difference of the domain's second mode from its first, over the cells that both have scored."""
+    """Return the results of the domain's second mode minus those of its first, over the cells scored in both."""
     base, mode = domain.modes[:2]
     values = cells.clusters(_difference(lambda each, m: value(each, m, lead), mode, base))
     successes = cells.clusters(_difference(success, mode, base))

@@ -63,7 +63,7 @@ def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
 
 
 def _by_mode(domain: Domain, report: DomainReport) -> Table:
-    """Return success and the leading metric in each mode, with and without unscored dialogues, and pass^k."""
+    """Return the table of success and leading metric by mode (also with unscored as 0), their difference and pass^k."""
     names = (domain.success.label if domain.success else "", metric_label(domain, report.lead))
     heads = ("Scoring", *map(sentence, names), "Dialogues")
     return Table(caption="Scores by mode", heads=heads, rows=list(_mode_rows(report)))
@@ -99,7 +99,7 @@ def _rates(rates: Rates, dialogues: str) -> tuple[Cell, ...]:
 
 
 def _by_metric(domain: Domain, report: DomainReport) -> Table:
-    """Return all metrics in all modes, then the floors: the metrics of answers that need no dialogue."""
+    """Return the table of metrics, with a column for each mode, then for each floor (answers that need no dialogue)."""
     modes_shown = shown_modes(report)
     taken = {name for found in modes_shown.values() for name in found.metrics}
     order = [metric.name for metric in domain.metrics if metric.role != "success"]

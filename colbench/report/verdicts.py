@@ -51,7 +51,7 @@ def metrics_taken(
 
 
 def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str, dict[str, float]]:
-    """Return the means of these metrics over the tasks, for each answer that needs no dialogue."""
+    """Return the mean of each metric over the tasks, for each floor (an answer that needs no dialogue)."""
     known = cells.clusters(lambda each: each.floors)
     names = dict.fromkeys(
         [*domain.floors, *(name for row in known for each in row for name in each)]
@@ -105,5 +105,5 @@ def _reasons(said: Counter[str]) -> list[Reason]:
 
 
 def _lacks_only(score: Score, domain: Domain) -> bool:
-    """Return True if an answer was measured and lacks only the primary metric."""
+    """Return True if a verdict lacks the primary metric but has a fallback metric above 0."""
     return score.value is None and bool(domain.fallback and domain.fallback.of(score))

@@ -79,7 +79,7 @@ def _below_floors(domain: Domain, found: DomainReport, source: str) -> Iterator[
 
 
 def _replies(report: DomainReport) -> Iterator[str]:
-    """Yield a warning for each outcome of more than 1% of a role's replies."""
+    """Yield a warning for each delivery problem that affects more than 1% of a role's replies."""
     for role, found in report.replies.items():
         for name, number in reply_counts(found).items():
             if number > NOTEWORTHY * found.total:

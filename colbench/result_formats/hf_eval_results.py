@@ -15,7 +15,7 @@ from colbench.stats import Interval
 def entries(run: Run, *, dataset: str, source: str = "") -> list[dict[str, Any]]:
     """Return the entries of a run for the YAML file, one for each domain.
 
-    The value is the success rate, or the leading metric in a domain without success; both are in percent.
+    The value, in percent, is the success rate or, if the domain does not measure success, the leading metric.
 
     Args:
         run: A run with at least one scored dialogue.
@@ -44,7 +44,7 @@ def _headline(report: DomainReport) -> Interval:
 
 
 def _notes(run: Run, domain: str, report: DomainReport) -> str:
-    """Return the conditions of a value: two values are comparable only if their conditions are equal."""
+    """Return the conditions under which a value was measured; values with other conditions are not comparable."""
     config, found = run.config, _headline(report)
     measure = (
         "success rate" if report.success_rate else metric_label(get_domain(domain), report.lead)

@@ -120,6 +120,6 @@ def _modules(dist: Distribution) -> set[str]:
 
 
 def _preloaded(dist: Distribution) -> list[str]:
-    """Return the public top-level modules and, for numpy, also `numpy.random`, so that its generator can be seeded."""
+    """Return a package's public top-level modules; for numpy also `numpy.random`, whose generator must be seeded."""
     names = sorted(name for name in _modules(dist) if not name.startswith("_"))
     return [*names, "numpy.random"] if "numpy" in names else names

@@ -56,7 +56,7 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Return True if the value contains nothing opaque; with something opaque, it equals no value."""
+    """Return True if the value has no opaque part. A value with an opaque part equals no value."""
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 
@@ -100,8 +100,8 @@ class _UnequalError(Exception):
 class _Normal:
     """The normal forms of values under one policy.
 
-    `special` has each of the tags `ordered` and `counter` that occurs in both values. With `ordered`, OrderedDicts are
-    compared in order; with `counter`, Counters are compared without zeros. Otherwise, both are compared as dicts.
+    `special` contains `ordered` or `counter` if that tag occurs in both values. With `ordered`, OrderedDicts are
+    compared in order; with `counter`, Counters are compared without zeros. Without its tag, each is compared as a dict.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -182,7 +182,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Reading a count twice would take exponential time for nested Counters."""
+        """Return a Counter's normal form. Each count is read once; otherwise, nested Counters take exponential time."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -209,7 +209,7 @@ class _Normal:
         return f"aware({microseconds - offset:d})"
 
     def by_parts(self, tag: str, parts: Any) -> str:
-        """Return the normal form, part by part, of a value that `==` does not compare as a whole, such as an array.
+        """Return the normal form of a value that `==` compares part by part, such as an array.
 
         In the official policy, such a value never compares equal to anything.
         """

@@ -37,7 +37,7 @@ _BUDGETS = ("cpu", "wall", "threads")
 
 @lru_cache(maxsize=1 << 16)
 def compiled(call: str) -> CodeType | str:
-    """Compile a test's call once for all candidates; return the source if it is long, or compiling fails or warns."""
+    """Compile a test's call once for all candidates. Return the source if it is long, or causes an error or warning."""
     if len(call) > _LONG_CALL:
         return call.strip()
     with warnings.catch_warnings():

@@ -54,7 +54,7 @@ class Measure:
         return sign_flips(self._by_task(mine, others), flipped)
 
     def deviations(self, mine: int, others: Sequence[int]) -> list[float]:
-        """Return the standard deviation over tasks of entry `mine` minus each of the others; 0 for a single task."""
+        """Return the standard deviation, over tasks, of `mine` minus each of the others; 0 for a single task."""
         found = self._by_task(mine, others)
         several = len(found) > 1
         deviations: list[float] = found.std(axis=0, ddof=1 if several else 0).tolist()
@@ -72,13 +72,13 @@ def _by_entry(matrix: Floats) -> Floats:
 
 
 def _minus(by_entry: Floats, mine: int, others: Sequence[int]) -> Floats:
-    """Return the values of entry `mine` minus those of each other entry; the result has a column for each of those."""
+    """Return the values of entry `mine` minus those of each other entry; one column for each other entry."""
     differences: Floats = by_entry[mine] - by_entry[others]
     return differences.T
 
 
 def mean_estimates(values: Floats, bounds: Bounds) -> list[Estimate]:
-    """Return the mean of each column of `values`, whose rows are tasks, with its interval by resampling the tasks."""
+    """Return the mean of each column of `values`, with its interval from resampling the rows, which are tasks."""
     return _estimates(values, resampled_means(values, RESAMPLES), bounds)
 
 

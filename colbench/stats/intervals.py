@@ -87,11 +87,11 @@ def bootstrap_means(values: Floats) -> Floats:
 
 
 def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) -> Interval:
-    """Return the interval if all tasks have the same value; a bootstrap interval would then have no width.
+    """Return the interval if all drawn tasks have the same value, when a bootstrap interval would have no width.
 
-    If a share p of all possible tasks has that value, n drawn tasks all have it with probability p**n. So the interval
-    assumes p = (ALPHA / 2) ** (1 / n), and that all other possible tasks have the least or the greatest value. For
-    rates of 0 and 1 this is the Clopper-Pearson interval.
+    If a share p of all possible tasks has this value, n drawn tasks all have it with probability p**n. The interval
+    therefore assumes p = (ALPHA / 2) ** (1 / n), and one of the two `bounds` as the value of all other possible tasks.
+    For rates of 0 and 1 this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")

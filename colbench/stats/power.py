@@ -37,10 +37,10 @@ def tasks_needed(difference: float, deviation: float) -> int | None:
 
 
 def trials_needed(difference: float, between: float, within: float, tasks: int) -> int | None:
-    """Return the number of trials of each task with which `difference` is just detectable.
+    """Return the smallest number of trials per task that makes `difference` detectable.
 
-    The result is None if no number of trials is enough, because the tasks differ too much from each other. `between`,
-    `within`: see `variances`.
+    The result is None if the tasks differ so much that no number of trials is enough. `between`, `within`: see
+    `variances`.
     """
     room = tasks * (difference / _distance()) ** 2 - between
     return max(1, ceil(within / room)) if room > 0 else None

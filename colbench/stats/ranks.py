@@ -35,7 +35,7 @@ class Places(Struct, frozen=True, kw_only=True):
 
 
 def places(values: Floats) -> Places:
-    """Return the places of entries by their mean over the tasks. `values`: (tasks, entries), the same tasks for all."""
+    """Return the places of entries by their mean over the same tasks; `values` has the shape (tasks, entries)."""
     import numpy as np
 
     means = np.round(values.mean(axis=0), DIGITS)
@@ -55,7 +55,7 @@ def places(values: Floats) -> Places:
 
 
 def _inseparable(values: Floats) -> Flags:
-    """Return an array of shape (entries, entries): True for two entries that are not separable, or are the same."""
+    """Return an array of shape (entries, entries): True for two entries that are not separable, and on the diagonal."""
     import numpy as np
 
     entries = values.shape[1]

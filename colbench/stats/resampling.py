@@ -57,7 +57,7 @@ def _products(weights: NDArray[Any], values: Floats) -> Floats:
 
 
 def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
-    """Return the rounded matrix product of small integers and values; `parts` has a few rows of the integers each."""
+    """Return the rounded product of a small-integer matrix and `values`; each of `parts` is some rows of the matrix."""
     import numpy as np
 
     return np.round(np.concatenate([part.astype(np.float64) @ values for part in parts]), DIGITS)
@@ -86,7 +86,7 @@ def _signs(tasks: int) -> NDArray[np.int8]:
 
 
 def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
-    """Yield `_signs` in blocks of rows."""
+    """Yield the rows of `_signs` in blocks."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED + 1))
@@ -97,5 +97,5 @@ def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
 
 
 def _rows(tasks: int) -> int:
-    """Return the number of rows of weights to multiply at a time."""
+    """Return the number of rows of the weights to multiply in one block."""
     return max(1, BLOCK // tasks)

@@ -28,10 +28,10 @@ class Guesser:
     async def solves(
         self, task: Task, key: str, scorer: Scorer
     ) -> tuple[bool, tuple[Usage | None, ...]]:
-        """Return True if a guess scores 1, and the token usage of each guess; guessing stops at the first success.
+        """Return two values: True if a guess scored 1, and the token usage of each guess.
 
-        The agent's seeds are derived from `key`. Raises UserError if the agent fails, EndpointError if its server does
-        not answer, and InfrastructureError if the scorer fails.
+        Guessing stops at the first success. The agent's seeds are derived from `key`. Raises UserError if the agent
+        fails, EndpointError if its server does not answer, and InfrastructureError if the scorer fails.
         """
         mode = get_domain(task.domain).modes[0]
         spent: list[Usage | None] = []

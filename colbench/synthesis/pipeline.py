@@ -41,7 +41,7 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     concurrency: int
 
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
-        """Call `done` with the outcomes of the texts, in order; for texts that failed, return the reasons.
+        """Call `done` with each outcome, in the order of the texts. Return the reasons why other texts failed.
 
         A text that failed can be tried again. Raises EndpointError if servers stop answering, UserError if a server
         refuses the requests or the guesser fails.

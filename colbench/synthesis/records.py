@@ -76,7 +76,7 @@ class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
     The constructor and `writing` read existing files; they raise UserError if the files are not from this command, or
-    were created with another `guess`.
+    if their tasks were checked with another `--guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:
@@ -92,7 +92,7 @@ class Ledger:
 
     @property
     def done(self) -> set[str]:
-        """Keys of the texts with an outcome."""
+        """The keys of the seed texts that have an outcome."""
         return {line.synthesis.key for line in self.lines}
 
     def tasks(self) -> list[Task]:

@@ -28,7 +28,7 @@ ORDERS: dict[str, Callable[[Row], Any]] = {
 
 
 class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The query of a list: its filters, all of which a dialogue must pass, its order, and the number of its page."""
+    """The query of a list: filters, order and page number. Listed dialogues pass all filters."""
 
     run: str = ""
     domain: str = ""
@@ -56,7 +56,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return f"?{urlencode(given)}" if given else ""
 
     def but(self, **changes: Any) -> Filters:
-        """Return a copy with these changes; its page is the first, unless `page` is among the changes."""
+        """Return a copy with these changes; `page` becomes 1 if it is not among them."""
         return replace(self, **{"page": 1, **changes})
 
     def matches(self, row: Row) -> bool:

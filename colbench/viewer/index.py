@@ -217,7 +217,7 @@ def outcome_of(rollout: Rollout) -> Outcome:
 
 
 def lead_value(rollout: Rollout) -> float | None:
-    """Return a dialogue's value in the default mode, else its domain's fallback metric; None if both are missing."""
+    """Return a dialogue's value in the default mode, or else its domain's fallback metric; None if neither exists."""
     score = rollout.scores.get("default")
     domain = get_domain(rollout.domain)
     if score is None or score.value is not None or domain.fallback is None:

@@ -44,7 +44,7 @@ class Listing(Struct, frozen=True, kw_only=True):
         return max(1, -(-len(self.rows) // PER_PAGE))
 
     def page(self, number: int) -> Sequence[Row]:
-        """Return the rows of a page, from 1."""
+        """Return the rows of page `number`, counted from 1."""
         return self.rows[(number - 1) * PER_PAGE : number * PER_PAGE]
 
     def neighbors(self, row: Row) -> Neighbors:

@@ -177,7 +177,7 @@ def _render(template: str, **values: Any) -> str:
 
 
 def lead_metric(domain: Domain, score: Score | None) -> str:
-    """Return the leading metric of a score, such as `layout 64.1%`; "" if there is none."""
+    """Return the leading metric of a score, such as `layout 64.1%`; "" if the score lacks it."""
     for metric in filter(None, (domain.primary, domain.fallback)):
         value = metric.of(score)
         if value is not None:
@@ -203,13 +203,13 @@ def _private(turn: Turn) -> str:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the part of a message that the human saw and, if the message has more, the whole message, else ""."""
+    """Return the part of a message that the human saw, and the whole message ("" if it has no other part)."""
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 
 
 def _hidden(task: Task | None, rollout: Rollout) -> dict[str, Any]:
-    """Return the page's values that were hidden from the agent, and the answer's difference from the reference."""
+    """Return the page's data on the hidden information, and on the answer's difference from the reference."""
     answer = rollout.answer or ""
     if task is None:
         return {"task": None, "decisions": [], "information": "", "difference": None, "given": ""}

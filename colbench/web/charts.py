@@ -169,7 +169,7 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the entries, without references, that beat all others of equal or lower cost, the cheapest first."""
+    """Return the non-reference entries that beat all such entries of equal or lower cost, the cheapest first."""
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:

@@ -20,7 +20,7 @@ class Links:
     def __init__(self, root: Path, pages: Mapping[str, str], repository: str) -> None:
         """Create a rewriter. `root` and `repository` are the repository's folder and URL.
 
-        `pages` maps each page whose source is outside docs/ to that source.
+        `pages` gives the source of each page whose source is outside docs/.
         """
         self._root = root
         self._sources = dict(pages)

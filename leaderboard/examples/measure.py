@@ -115,7 +115,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add to a file the CPU seconds of the processes that end in the `with` block, including model servers."""
+    """Add the CPU time of processes that end in the `with` block, including model servers, to the seconds in a file."""
     before = spent()
     try:
         yield
@@ -181,7 +181,7 @@ def cpu_time(row: Row, out: Path) -> Path:
 
 
 def verified(row: Row, out: Path) -> Path:
-    """Return the file with a row's recomputed means."""
+    """Return the path of the file with the recomputed means of a row."""
     return out / f"{row.slug}.verified" / "summary.json"
 
 

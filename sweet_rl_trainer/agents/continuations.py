@@ -87,7 +87,7 @@ class HarnessContinuations:
         ]
 
     def _scored(self, openings: Sequence[Opening], count: int) -> list[list[Rollout]]:
-        """Return, for each opening, the continuations that have a reward."""
+        """Run `count` continuations per opening; return those with a reward. Raises UserError if none has one."""
         if not openings:
             return []
         plan = self._plan(openings, count)

@@ -29,8 +29,8 @@ def run_dialogues(
     """Start or resume the run in the folder `out`. Return the exit code of the process.
 
     The exit code is 1 if a dialogue has no score, and 2 if the configuration is wrong. The configuration is written to
-    a file next to the folder, so that `colbench eval --config` can repeat the run. The report goes to `log`, if
-    given. Progress and errors go there, too, unless `progress` is True: then they stay on standard error.
+    a file next to the folder, so that `colbench eval --config` can repeat the run. If `log` is given, the report goes
+    there, with progress and errors. If `progress` is True, progress and errors go to standard error instead.
     """
     file = out.with_name(out.name + CONFIG)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -29,7 +29,7 @@ class NoAnswerModel:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the first reply that is not an answer, or else the last; its usage is the sum over all draws."""
+        """Draw at most `DRAWS` replies until one is not an answer; return the last, with the usage of all draws."""
         usage = Usage()
         for draw in range(DRAWS):
             said = await self._model.chat(

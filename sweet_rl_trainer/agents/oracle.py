@@ -59,7 +59,7 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _told(family: Family, theme: Theme, replies: Sequence[str]) -> Iterator[tuple[str, Choice]]:
-    """Yield each decision, with its choice, if a reply contains the choice's statement word for word."""
+    """Yield each decision and choice whose statement occurs word for word in a reply."""
     for decision in family.decisions:
         for choice, words in statements(decision, theme):
             if any(words in reply for reply in replies):

@@ -43,7 +43,7 @@ class Script(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The scripts of a run, and the agent and human that continue them."""
+    """The scripted beginnings of a run's dialogues, and the agent and human that continue them."""
 
     agent: str
     agent_args: dict[str, ArgValue]
@@ -56,14 +56,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan, with its seed increased until any two dialogues differ in the request or the cell's seed."""
+    """Return the plan, its seed increased until no two dialogues have the same request and the same cell seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
 
 
 def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the agent's replies, keyed by request and seed: nothing else identifies a dialogue to the agent."""
+    """Return the agent's replies by request and seed, the only values by which the agent can identify a dialogue."""
     return {
         (
             script.heard[0],
@@ -75,14 +75,14 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The common base of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that takes over."""
+    """The base class of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that continues it."""
 
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
         """Read the plan from a file.
 
-        Raises DataError if the plan is damaged, UserError if the agent or human that continues it cannot be created.
+        Raises DataError if the plan is damaged, UserError if the agent or human that takes over cannot be created.
         """
         try:
             content = Path(plan).read_bytes()
@@ -166,7 +166,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """A human that repeats the human's replies of a script; after these, the plan's human replies."""
+    """A human that first repeats the human's replies of a script; the plan's human then takes over."""
 
     kind: Kind = "human"
 

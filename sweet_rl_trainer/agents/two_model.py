@@ -38,11 +38,11 @@ class Speaker(Protocol):
 
 
 class TwoModelAgent(PromptedAgent):
-    """The agent `sweet_rl_trainer.agents.two_model:TwoModelAgent` of two checkpoints, `asker` and `writer`.
+    """An agent of two checkpoints, `asker` and `writer`: `sweet_rl_trainer.agents.two_model:TwoModelAgent`.
 
     In each turn, the asker replies first. If its reply contains the answer marker, the writer writes the answer in its
-    place. Replies are sampled in the same way as with `local:`. `oracle` in place of a checkpoint stands for
-    `agents.oracle`, which asks at most `questions` questions. Raises UserError if `asker` or `writer` is neither a
+    place. Replies are sampled in the same way as with `local:`. Each checkpoint can also be `oracle`, which stands for
+    `agents.oracle` and asks at most `questions` questions. Raises UserError if `asker` or `writer` is neither a
     checkpoint nor `oracle`.
     """
 
@@ -76,7 +76,7 @@ class TwoModelAgent(PromptedAgent):
 
 
 class TwoModelChat:
-    """A chat model of two: the asker writes each message up to the answer marker, the writer the answer after it."""
+    """A chat model that combines two: the asker writes each message; the writer rewrites an answer that it contains."""
 
     def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker
@@ -91,7 +91,7 @@ class TwoModelChat:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the asker's next message; the writer writes an answer that it announces. Usage counts both models."""
+        """Return the asker's next message; if it begins an answer, the writer writes it. Usage counts both models."""
         said = await self._asker.chat(
             messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tokens=tokens
         )

@@ -113,7 +113,7 @@ class _Candidate(NamedTuple):
 
 
 class _Pair:
-    """Two candidates of a state. `order` (by score) and `worth` (by value): 1 if the first is higher, -1 if lower."""
+    """Two candidates of a state. `order` compares scores, `worth` values: 1 if the first is higher, -1 if lower."""
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:
         self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)
@@ -144,7 +144,7 @@ def _spearman(candidates: Sequence[_Candidate]) -> float:
 
 
 def _regret(candidates: Sequence[_Candidate]) -> float:
-    """Return the difference between the best value and the mean value of the candidates with the highest score."""
+    """Return how far the mean value of the candidates with the highest score is below the best candidate's value."""
     highest = max(each.score for each in candidates)
     chosen = fmean(each.value for each in candidates if each.score == highest)
     return max(each.value for each in candidates) - chosen

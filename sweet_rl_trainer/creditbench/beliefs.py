@@ -50,7 +50,7 @@ class Belief:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """Codes of the values that each design's function returns on each call."""
+        """The coded return values of every possible function on each call (see `values.Outputs`)."""
         shape = tuple(map(len, self.choices))
         rows = [
             self.returned(dict(zip(self.names, each, strict=True)))
@@ -60,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The indices of the author's choices in a lattice (see `values`), one for each open decision."""
+        """The author's choices as an index of a lattice (see `values`): a number for each open decision."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -68,7 +68,7 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return the code of the function's value on each call; `choices` replace the author's choices."""
+        """Return, for each call, a code of the function's return value; `choices` replace those of the design."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]

@@ -73,7 +73,7 @@ async def states_of(task: Task, dialogues: int) -> TaskStates:
 async def _played(
     task: Task, trial: int
 ) -> AsyncIterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    """Yield, per turn of a demonstrator's dialogue, the human's and the agent's earlier messages and the turns left."""
+    """Yield the human's messages, the agent's messages and the turns left, before each turn of a demonstrator."""
     seed = derive_seed("creditbench", task.hash, trial)
     limit = Random(seed).choice(LIMITS)  # noqa: S311 - reproducible on purpose
     episode = Episode(id=f"{task.id}-{trial}", seed=seed, max_turns=limit)
@@ -145,7 +145,7 @@ def _question(task: Task, text: str, *, known: set[str]) -> Candidate:
 def _answers(
     random: Random, task: Task, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[Candidate]:
-    """Yield the best answer and, if a decision is known, an answer with a wrong choice for one known decision."""
+    """Yield the best answer and, if any decision is known, an answer that gets one known decision wrong."""
     belief = task_belief(task)
     assert belief  # noqa: S101 - chosen_tasks
     design, done = belief.design, {*known, *stated}

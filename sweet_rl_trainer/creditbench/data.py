@@ -34,7 +34,7 @@ STATES, TRUTHS = "states.jsonl", "truths.jsonl"
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """The states to generate."""
+    """The settings that determine which states are generated."""
 
     source: str = SOURCE
     """The source of the tasks."""
@@ -115,5 +115,5 @@ def frozen_name(selection: Selection) -> str:
 
 
 def hashes(folder: Path) -> tuple[str, str]:
-    """Return the SHA-256 of the states and of the truths."""
+    """Return the SHA-256 of the file of states and that of the file of truths."""
     return file_digest(folder / STATES), file_digest(folder / TRUTHS)

@@ -154,7 +154,7 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return a table of the shares of correctly ordered pairs, a column for each truth, with the widest interval."""
+    """Return a table of the share of correctly ordered pairs for each truth (a column), after the widest interval."""
     found = {
         name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()

@@ -53,7 +53,7 @@ class Validation(Struct, frozen=True, kw_only=True):
 
 
 class Counts(Struct, frozen=True, kw_only=True):
-    """The size of the data."""
+    """The numbers of tasks, families, states and candidates."""
 
     tasks: int
     families: int
@@ -83,7 +83,7 @@ class Results(Struct, frozen=True, kw_only=True):
 
 
 def counts_of(benches: Sequence[Bench]) -> Counts:
-    """Return the size of the data."""
+    """Return the numbers of tasks, families, states and candidates."""
     kinds: dict[str, int] = {}
     for bench in benches:
         for state in bench.states:
@@ -98,7 +98,7 @@ def counts_of(benches: Sequence[Bench]) -> Counts:
 
 
 def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Validation:
-    """Compare Monte-Carlo values with the exact values of the truth `hindsight tests`."""
+    """Compare Monte-Carlo values with exact ones, which are those of the truth `hindsight tests`."""
     truth = f"{HINDSIGHT} tests"
     covered, differences, widths = [], [], []
     states, continuations = set[str](), 0

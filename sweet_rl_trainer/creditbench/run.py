@@ -88,7 +88,7 @@ def run(settings: Settings, out: Path) -> Results:
 def _begun(
     settings: Settings, out: Path, benches: Sequence[Bench], read: Sequence[Bench], models: _Models
 ) -> Results:
-    """Return the results without estimators, but with the comparison of Monte-Carlo values and exact values."""
+    """Return the results before any estimator is added, with the comparison of Monte-Carlo values and exact values."""
     some = [_some(each, READ_STATES) for each in benches[:VALUE_TASKS]]
     path = out / f"{VALUES}-{_states_key(some)}.jsonl"
     values = filled(path, TaskValues, some, values_of, settings.processes)
@@ -184,7 +184,7 @@ def _some(bench: Bench, number: int) -> Bench:
 
 
 def _only(scored: Scored, some: Bench) -> Scored:
-    """Return the scores of some of a task's states."""
+    """Return a task's scores for only the states in `some`."""
     by_id = {
         state.id: scores for state, scores in zip(scored.bench.states, scored.scores, strict=True)
     }

@@ -51,7 +51,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the human's messages and the agent's messages, after the question `candidate` and its answer."""
+        """Return the human's and the agent's messages, including the question `candidate` and its answer."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 

@@ -47,13 +47,13 @@ class Asker(Struct, frozen=True, kw_only=True):
     """Probability of noticing the last turn, in which the policy then answers."""
 
     def answers(self, untold: Any, turns: int) -> Any:
-        """Return the probability of answering; `untold` is the number of unrevealed decisions, or an array."""
+        """Return the probability of answering; `untold`: number of unrevealed decisions; `turns`: turns that remain."""
         chance = np.where(untold > 0, self.haste, 1 - self.lingers)
         return self.mindful + (1 - self.mindful) * chance if turns == 1 else chance
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R: the expected reward of the answer that uses the most frequent choice for unrevealed decisions."""
+    """Return R: the expected reward of an answer that gives unrevealed decisions their most frequent choice."""
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])
     for told in product((False, True), repeat=decisions):
@@ -67,7 +67,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers from their results and the correct results (`right`), whose axis 0 is the calls."""
+    """Return the reward of answers, given the results `written` and the correct ones, `right`; axis 0 is the calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
@@ -84,7 +84,7 @@ def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> 
 def asker_values(
     answers: Lattice, weights: Weights, asker: Asker, turns: int, cost: float
 ) -> list[Lattice]:
-    """Return the values V_0 to V_turns of an asker's policy; `cost` is κ."""
+    """Return the values V_n of an asker's policy, for n = 0 to `turns` remaining turns; `cost` is κ."""
     places: tuple[NDArray[np.int64], ...] = np.indices(answers.shape, sparse=True)
     untold = [place == 0 for place in places]
     count = np.zeros(answers.shape, np.int64)
@@ -132,7 +132,7 @@ def value_after(
 
 
 def expected(values: Lattice, weights: Weights, axes: Sequence[int]) -> float:
-    """Return the expected value over the choices on `axes`; every other axis of `values` must have length one."""
+    """Return the expected value over the choices on `axes`; all other axes of `values` must have length one."""
     for axis in axes:
         values = _expected(values, weights[axis], axis)
     return float(values.item())

@@ -135,10 +135,9 @@ class Chat:
     def reply_header(self) -> list[int]:
         """The ids that the template writes between the end of a human message and the reply to it.
 
-        The token that ends the message is not one of them. Llama 3.1 has 4: `<|start_header_id|>`, `assistant`,
-        `<|end_header_id|>` and an empty line. ChatML has 4, one of them the line break after `<|im_end|>`. If the
-        template ends human messages without such a token, as Mistral's does, all ids after the message's text count
-        (`[/INST]`).
+        The token that ends the message is excluded. Llama 3.1 has 4 ids: `<|start_header_id|>`, `assistant`,
+        `<|end_header_id|>` and an empty line. ChatML has 4, including the line break after `<|im_end|>`. Mistral's
+        template has no token that ends a human message, so all ids after the message's text are included (`[/INST]`).
         """
         text = self.render([Message(role="user", content=PROBE)], where="a question")
         after = text.rpartition(PROBE)[2]
@@ -161,7 +160,7 @@ class Chat:
         return self.render(question, where="a question").rstrip().endswith(THOUGHT)
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:
-        """Return the ids of a prompt before the text of its first message; empty if they cannot be found."""
+        """Return the ids of a prompt's tokens before its first message's text; empty if that text cannot be found."""
         marked = [Message(role=messages[0].role, content=PROBE), *messages[1:]]
         before, found, _ = self.render(marked, where=where).partition(PROBE)
         ids: list[int] = self.tokenizer(before if found else "", add_special_tokens=False).input_ids

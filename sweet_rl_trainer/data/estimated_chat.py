@@ -30,7 +30,7 @@ class EstimatedChat(Chat):
         return list(_pieces(text))
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the numbers of a recorded prompt string."""
+        """Return a number for each piece of a recorded prompt string."""
         return self.encode(text)
 
     @property
@@ -39,7 +39,7 @@ class EstimatedChat(Chat):
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the numbers of a prompt: the framed messages, then the marks that begin the agent's reply."""
+        """Return the token ids of a prompt: the framed messages, then the marks that begin the agent's reply."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 

@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One side of a pair, or a success to imitate, as examples; its score is the sum of the examples' scores."""
+    """The examples of one side of a pair, or of one success to imitate. Its score is the sum of their scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -109,10 +109,10 @@ def pair_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[PairExample], Report]:
-    """Return pairs to train on, and a report.
+    """Return the pairs to train on, and a report of the accepted and dropped pairs.
 
-    `privileged` is the template that states the privileged information c; None for DPO, for a critic without c, and for
-    an encoder that states c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises
+    `privileged` is the template for the privileged information c. It is None for DPO, for a critic without c, and for
+    an encoder that adds c itself. A pair is dropped if one of its examples is longer than `max_length` tokens. Raises
     DataError if no pair is left.
     """
     builder = _Builder(chat, token_weights, privileged, max_length, layout)
@@ -207,7 +207,7 @@ class _Builder:
         return known[0]
 
     def fits(self, *sides: Side) -> bool:
-        """Return True if no example is too long; otherwise count the item as left out."""
+        """Return True if all examples of these sides are short enough; otherwise count one item as left out."""
         fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
         self.dropped[self._too_long] += not fit
         return fit
@@ -256,7 +256,7 @@ class _Builder:
 
 
 def _examples(sequences: Sequence[Tokens], weights: Sequence[float]) -> Iterator[Example]:
-    """Yield each sequence as an example; `weights` has the weights of the trajectory's sequences, one after another."""
+    """Yield each sequence as an example; `weights` are the token weights of all sequences, concatenated."""
     start = 0
     for each in sequences:
         end = start + len(each.ids)

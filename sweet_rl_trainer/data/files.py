@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Write the other fields of `_Stored` after the sides, and put the number of sides into the list's header."""
+        """Append all fields of `_Stored` but `sides`, and write the number of sides into the header of that list."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))

@@ -35,7 +35,7 @@ PAPER_PAIRS: Mapping[str, Mapping[str, Any]] = {FRONTEND: {"rule": "all-ordered"
 
 
 class PairSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings that choose the pairs; see the module. Defaults are the paper's for backend programming."""
+    """The rule for pairs and its options; see the module. The defaults are the paper's for backend programming."""
 
     rule: Rule = "best-vs-worse"
     margin: NotNegative = 0.0
@@ -66,9 +66,9 @@ def make_pairs(
 ) -> list[Pair]:
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
-    Where a rule uses one best trajectory, it takes the first of several. Tasks without a pair are counted in
-    `without`, by reason. A dialogue of `limit_negatives` is used only if it reached the turn limit and its task has a
-    trajectory. Raises DataError if no pair is left, UserError for an unknown rule or a margin below 0.
+    If several trajectories are equally good, a rule that needs one takes the first. `without` counts the tasks without
+    a pair by reason. `limit_negatives` are further rejected sides; each is used only if it reached the turn limit and
+    its task has a trajectory. Raises DataError if no pair is left, UserError for an unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

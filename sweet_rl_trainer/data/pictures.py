@@ -38,7 +38,7 @@ class Album:
     """An album of pictures of pages in a folder, each with at most `max_pixels` pixels."""
 
     def __init__(self, folder: Path, processor: Any, *, max_pixels: int) -> None:
-        """Create an album. `processor` is the model's image processor, whose own bounds apply as well."""
+        """Create an album. The size bounds of the model's image `processor` apply in addition to `max_pixels`."""
         self.folder = folder
         self._least: int = processor.size["shortest_edge"]
         self._most: int = min(max_pixels, processor.size["longest_edge"])

@@ -24,7 +24,7 @@ TEMPLATES: tuple[Template, ...] = get_args(Template)
 
 
 class Preface(Struct, frozen=True, kw_only=True):
-    """Text placed before a conversation: inside the first message or else in front of it; see `tokens.encode`."""
+    """Text at the start of a dialogue's first message or, unless `inside`, before that message; see `tokens.encode`."""
 
     text: str
     inside: bool

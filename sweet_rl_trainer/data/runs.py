@@ -52,10 +52,10 @@ def read_run(
 
     `tasks` are the run's tasks, by default loaded from the source in `run.json`; a rollout's task is found by its hash.
     `system` is the agent's system prompt, which rollouts do not contain: "" for no prompt, and None for the one that
-    `system_prompt` finds. `{max_turns}` in it becomes the run's turn limit. Pictures shown to an agent are not in
-    rollouts either, so they are ignored. Dialogues without a reward, and those that ended because the agent failed, are
-    left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or if nothing is
-    left.
+    `system_prompt` finds. `{max_turns}` in the prompt becomes the run's turn limit. Rollouts do not contain the
+    pictures shown to an agent either, so the trajectories lack them. Dialogues that ended in a failure, or lack turns
+    or a reward, are left out and counted by reason in `dropped`. Raises DataError if a task is missing or changed, or
+    if no dialogue is left.
     """
     record, recorded = RunFolder(folder).record(), _recorded(folder)
     if tasks is None:

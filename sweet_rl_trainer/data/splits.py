@@ -21,9 +21,9 @@ def is_held_out(task_hash: str, share: float, seed: int = 0) -> bool:
 
 
 def is_in_part(task_hash: str, share: float, seed: int = 0) -> bool:
-    """Return True if a task is in a part that has about this share of all tasks.
+    """Return True if a task is in a random part with about the given share of all tasks.
 
-    The decision does not depend on other tasks.
+    The result depends only on the arguments, not on other tasks.
     """
     return derive_seed("share", seed, task_hash) < share * 2**31
 

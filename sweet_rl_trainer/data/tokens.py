@@ -132,7 +132,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return the ids of the header before the preface (empty unless `inside`), and the ids of the preface."""
+    """Return two lists of ids: the header that precedes the preface (empty unless `inside`), and the preface."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
@@ -150,7 +150,8 @@ def arrange(
 ) -> tuple[Form, tuple[Tokens, ...]]:
     """Return the form and the sequences of a dialogue.
 
-    There is one sequence if every prompt continues the previous one, else one for each turn.
+    There is one sequence if every prompt continues the previous prompt and its reply. With layout `joined`, there is
+    also one if every prompt continues the previous prompt and `TurnTokens.said`. Otherwise, each turn gets a sequence.
     """
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):

@@ -163,7 +163,7 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
-    """Write the answers as examples, each placed after its dialogue."""
+    """Write training examples: each is a dialogue, followed by one of the teacher's answers."""
     data = load(recipe.data, job.inputs)
     views = {each.single.id: each for each in _views(data, job.inputs, recipe, Counter())}
     answered = SampledFile(job.inputs[ANSWERS], {name: each.single for name, each in views.items()})
@@ -183,7 +183,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return the dialogues with an answer, each with its task stated in one message; count the others in `lost`."""
+    """Return answered dialogues whose decisions are known, with the task in one message; count the others in `lost`."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
@@ -198,7 +198,7 @@ def _views(
 
 
 def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
-    """Return the dialogue's task as one message, followed by the dialogue's answer."""
+    """Return a one-turn dialogue: a request with the decisions that the teacher `knows`, and the answer."""
     told = task
     if knows == "dialogue":
         known = facts_told(states_of(dialogue, task)[-1])

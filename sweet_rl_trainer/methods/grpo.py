@@ -45,7 +45,7 @@ class GrpoTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class GrpoTask(Struct, frozen=True, kw_only=True):
-    """A training run, as passed to its processes."""
+    """The description of a training run that its processes receive."""
 
     base: str
     origin: str

@@ -31,7 +31,7 @@ PAPER_BATCH = 32
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the imitation of successful dialogues; with `at_least` 0, of all (supervised fine-tuning)."""
+    """Settings of the imitation of successful dialogues, or of all if `at_least` is 0 (supervised fine-tuning)."""
 
     train: TrainSettings
     at_least: float = 1.0
@@ -85,8 +85,8 @@ def successes(
 ) -> TrainingData:
     """Return the successful dialogues as examples; with `answered`, only those with an answer.
 
-    Raises DataError if no dialogue remains. With `privileged`, successes of agents that know c are added,
-    each after a statement of c. They use the templates in `privileged` in turn.
+    With `privileged`, the examples include successes of agents that knew the privileged information c. Each begins with
+    a statement of c; the statements use the templates in `privileged` in turn. Raises DataError if no dialogue remains.
     """
 
     def imitated(

@@ -93,7 +93,7 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's settings for the epochs and the pairs; a regression head also gets no likelihood term."""
+        """Return the paper's epochs and, for a critic, its pairs; a regression head also gets no likelihood term."""
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":
@@ -110,7 +110,7 @@ class Sweet(Method):
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
         """Return the final stages of a goal.
 
-        Those of `actor` begin with diagnoses of the critic, if a critic scores the candidates.
+        For the goal `actor`, diagnoses of the critic come first if a critic scores the candidates.
         """
         parts = SweetStages(iteration)
         match goal:
@@ -139,7 +139,7 @@ class SweetStages:
 
     @cached_property
     def critic_data(self) -> Stage:
-        """The stage that makes pairs of dialogues for the critic, which sees c as the setting `privileged` says."""
+        """The stage that makes pairs of dialogues for the critic; `privileged` determines how the critic sees c."""
         table = self._critic
         settings = {
             "pairs": table.pairs,
@@ -288,7 +288,7 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c. Raises UserError if a server must sample later but lacks the system prompt."""
+    """Return pairs of dialogues, with c. Raises UserError if a server is to sample but the system prompt is unknown."""
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})

@@ -35,9 +35,9 @@ def generate(
 ) -> list[list[int]]:
     """Return sampled replies as tokens, including the token of `ends` that ends a reply; temperature 0 is greedy.
 
-    There is one reply for each seed, and every prompt gets the same number of replies, which follow each other. A
-    prompt is computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises
-    RuntimeError if the logits contain NaN.
+    There is one reply for each seed: the same number for every prompt, in the order of the prompts. A prompt is
+    computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises RuntimeError if the
+    logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]

@@ -63,7 +63,7 @@ def select_logprobs(
 
 
 def select_entropies(hidden: Tensor, weight: Tensor, chunk: int | None = None) -> Tensor:
-    """Return the entropy, in nats, of softmax(hidden @ weight.T)[i]: [N] in float32, without gradients."""
+    """Return the entropy of each row of softmax(hidden @ weight.T), in nats: [N] in float32, without gradients."""
     chunk = chunk or _chunk(weight)
     found = hidden.new_empty(len(hidden), dtype=torch.float32)
     with torch.no_grad(), torch.autocast(hidden.device.type, enabled=False):
@@ -145,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return the values in the precision of the chunk's products, whose memory is reused."""
+        """Return the values in the hidden states' dtype; unless it is float32, this overwrites the chunk's products."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -213,7 +213,7 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Make `head` return the targets' log-probabilities, [N], not logits; with `entropy`, also entropies, [2, N]."""
+    """Make `head` return the targets' log-probabilities, [N], or with `entropy`, these and the entropies, [2, N]."""
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

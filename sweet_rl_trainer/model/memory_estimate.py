@@ -118,7 +118,7 @@ def _size(config: Any) -> Size:
 
 
 def _tower(config: Any) -> Tower:
-    """Return the vision tower of Qwen2-VL, whose width is `embed_dim`, or of Qwen2.5-VL."""
+    """Return the vision tower of Qwen2-VL or Qwen2.5-VL; only Qwen2-VL calls its width `embed_dim`."""
     width = getattr(config, "embed_dim", None) or config.hidden_size
     inner = getattr(config, "intermediate_size", None) or config.mlp_ratio * width
     return Tower(layers=config.depth, width=width, inner=inner)

@@ -97,7 +97,7 @@ class Row:
         return dataclasses.replace(self, **moved)
 
     def sums(self, values: Tensor) -> Tensor:
-        """Return the sum of `values` over each `Parts`, [count]; `values`, [N], has one for each token that counts."""
+        """Return the sum of values for each `Parts`, [count]; `values`, [N], has one value per counted token."""
         return values.new_zeros(self.count).index_add(0, self.owners, values)
 
 
@@ -133,7 +133,7 @@ def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
 
 
 def packed_length(group: Group, *, share: bool = False) -> int:
-    """Return the number of tokens that a group adds to a row; with `share`, its common prefixes count once."""
+    """Return the number of tokens that a group occupies in a row; with `share`, common prefixes count once."""
     sequences = [list(part.ids) for parts in group for part in parts]
     saved = sum(common_beginning(*pair) for pair in pairwise(sorted(sequences))) if share else 0
     return sum(map(len, sequences)) - saved
@@ -154,7 +154,7 @@ def lay_out(
 ) -> Row:
     """Lay out the sequences of all groups in one row.
 
-    The NLL covers the first `Parts` of each group that is marked in `imitated`; None marks all groups. Raises
+    The NLL covers the first `Parts` of each group marked in `imitated`, by default of every group. Raises
     ValueError if the ids and weights of a sequence differ in number, if its first token has a weight (nothing predicts
     that token), or if sequences with pictures would share prefixes.
     """
@@ -243,7 +243,10 @@ class _Counted:
         self.count = 0
 
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
-        """Add a sequence's tokens with a nonzero weight or factor in `means`; `path` has their indices in the row."""
+        """Add the tokens of a sequence that have a nonzero weight, or a nonzero factor in `means`.
+
+        `path` has the index in the row of each token of the sequence.
+        """
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
             raise ValueError(
@@ -260,7 +263,7 @@ class _Counted:
 
 
 def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
-    """Return each token's factor in the mean NLL of a trajectory; 0 for all tokens if `over` is None."""
+    """Return each token's weight in the mean NLL of a trajectory; 0 for all tokens if `over` is None."""
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)

@@ -96,7 +96,7 @@ def sees(config: Any) -> bool:
 
 
 def value_class(config: Any) -> type[Any]:
-    """Return the class of a vision model's token classifier (`sees`), which transformers lacks."""
+    """Build the token-classification class of a vision model (`sees`), because transformers has none."""
     from transformers import AutoModel
     from transformers.modeling_layers import GenericForTokenClassification
 

@@ -46,7 +46,7 @@ def checkpoint(name: str, *, offline: bool = False, flag: str = "--model") -> So
     """Return the source for a model by its name, a folder or a Hub ID.
 
     With `offline`, nothing is downloaded: a model that is not on this machine becomes a source without a path. If its
-    name is not a Hub ID, the source advises to choose another model with the flag `flag`. Without `offline`, raises
+    name is not a Hub ID, `Source.missing` tells the user to choose another model with `flag`. Without `offline`, raises
     UserError if the model cannot be found.
     """
     folder = find_local(name) if offline else resolve(name)

@@ -79,7 +79,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    By default, the agent and the executor are also that run's; `agent` and the recipe's executor replace them.
+    The agent and the executor are also those of this run, unless `agent` and the recipe's executor replace them.
     """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
     config = replace(config, executor=recipe.executor or config.executor)

@@ -122,7 +122,7 @@ def count(
         maker: Returns the examples, given the dialogues and the chat template.
         chat: Returns the chat template from the folder of the input `model`; without this input, tokens are estimated.
         model: Name of the input with the model that reads the examples.
-        exact: False if `chat` overestimates tokens. Dialogues that all seem too long are then a note, not an error.
+        exact: False if `chat` overestimates tokens. It is then a note, not an error, if all dialogues seem too long.
         note: Text to put before the reasons why examples are left out.
     """
     if known.said:

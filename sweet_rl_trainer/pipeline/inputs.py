@@ -109,7 +109,7 @@ def load(data: DataSettings, inputs: Mapping[str, Path]) -> Data:
 
 
 def tasks(data: DataSettings, inputs: Mapping[str, Path]) -> dict[str, Task]:
-    """Return by hash the tasks of the input runs, from `data.tasks` if it is set; only runs have tasks with facts."""
+    """Return the input runs' tasks by hash, read from `data.tasks` if it is set; other inputs lack tasks with facts."""
     named = runs.named(data.tasks) if data.tasks else None
     return {
         task.hash: task
@@ -129,7 +129,7 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """Return all trajectories with unique ids: if there are several runs, an id begins with the number of its run."""
+    """Return trajectories with unique ids: with several runs or a `prefix`, ids begin with prefix and run number."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")

@@ -37,8 +37,8 @@ class Iteration:
     def inputs(self) -> Inputs:
         """The model and the dialogues.
 
-        Raises UserError if the recipe neither names nor collects dialogues; offline, a source without a path
-        stands for the dialogues instead.
+        Raises UserError if the recipe neither names nor collects dialogues. Offline, it does not raise, and the
+        dialogues are a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Stages that collect dialogues; the dialogues that reach the turn limit become rejected examples."""
+        """Stages that collect dialogues for rejected examples: those dialogues that reach the turn limit."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
@@ -137,7 +137,7 @@ class Iteration:
     ) -> Stage:
         """Return a training stage on the examples of another stage.
 
-        Pairs are used for DPO, which needs a reference model, or to train a value model; single examples are imitated.
+        Pairs train a policy by DPO, which needs a reference model, or a value model. Single examples are imitated.
 
         Args:
             name: The stage's name.
@@ -195,5 +195,5 @@ class Iteration:
 
 
 def plain(value: Any) -> Any:
-    """Return settings as plain values."""
+    """Convert settings to built-in types, such as dicts and lists."""
     return msgspec.to_builtins(value)

@@ -71,7 +71,7 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the last stages for a goal; the stages that these need are found through their inputs.
+        """Return the last stages for a goal; earlier stages are not listed, but found as inputs of later ones.
 
         For the goal that trains the policy, the last stages must end with its export, `iteration.exported(TRAINING)`.
 
@@ -87,7 +87,7 @@ class Method(ABC):
 
 
 def paper_epochs(domain: str) -> int:
-    """Return the paper's number of epochs over pairs of dialogues and successes; 4 for domains outside the paper."""
+    """Return the paper's number of epochs for training on pairs or successes; 4 for domains outside the paper."""
     return EPOCHS.get(domain, 4)
 
 
@@ -130,7 +130,7 @@ def _flaws(method: object, name: str) -> Iterator[str]:
 
 
 def _refuse_shared(found: Sequence[Method]) -> None:
-    """Raise UserError if two methods have the same name, table or goal, or if one's table is a key of every recipe."""
+    """Raise UserError if methods share a name, table or goal, or if a table has the name of a key of all recipes."""
     every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "by every recipe")
     for kind, owners, names in (
         ("name", dict[str, str](), [(each.name,) for each in found]),

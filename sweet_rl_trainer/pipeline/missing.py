@@ -30,7 +30,7 @@ def eval_command(config: RunConfig, out: str = "") -> str:
 
 
 def collecting(recipe: Recipe) -> RunConfig:
-    """Return the run that collects dialogues for a recipe: with its model, on its domain's training tasks."""
+    """Return the configuration of a run that collects dialogues: the recipe's model on its domain's training tasks."""
     name = recipe.model.name
     return RunConfig(
         agent=f"vllm:{name}" if name else "",
@@ -64,9 +64,9 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return advice on `cause`, the error that the dialogues of these runs are not enough to create examples.
+    """Return the message and the fixes of an error that the dialogues of these runs yield no examples.
 
-    Raises `cause` if more dialogues would not help, such as for a malformed file.
+    Raises `cause` if it is any other error, such as for a malformed file.
     """
     if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
         raise cause

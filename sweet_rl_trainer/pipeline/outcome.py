@@ -45,7 +45,7 @@ def alarms(report: Report) -> list[str]:
 
 
 def peak(report: Report) -> str:
-    """Return a stage's peak memory: of the first training process or, without training, of the whole program."""
+    """Return a stage's peak memory: that of its first training process or, without training, of the program."""
     return memory(report.said.get(MEMORY, report.memory))
 
 

@@ -112,7 +112,7 @@ def _state(stage: Stage, report: Report | None, folder: Path, running: Stage | N
 
 
 def _outcome(stage: Stage, report: Report, folder: Path) -> dict[str, Any]:
-    """Return the page's entry for a finished stage; `details` is False if one line is enough."""
+    """Return the page's entry for a finished stage; its field `details` is False if one line is enough."""
     view = stage.view(folder) if stage.view else View()
     values = dict(outcome.numbers(stage, report))
     left = list(outcome.left_out(report))

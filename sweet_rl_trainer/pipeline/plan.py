@@ -22,8 +22,8 @@ from sweet_rl_trainer.pipeline.stage import Stage, order
 def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> list[Stage]:
     """Return the stages that lead to a goal, by default to the policy of the recipe's method.
 
-    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded: a Hub model or
-    dialogues that are not on this machine become sources without a path: the plan can be counted, but not run.
+    A goal of another method replaces the recipe's method. With `offline`, nothing is downloaded. A Hub model or
+    dialogues that are not on this machine become sources without a path; the plan can then be counted, but not run.
     Raises UserError if files or models do not exist, or if there is nothing to learn from.
     """
     method = method_of(goal) if goal else find_method(recipe.method)

@@ -104,7 +104,7 @@ def _refuse_unknown(table: Mapping[str, Any]) -> None:
 
 
 def _tables(table: Mapping[str, Any], domain: str) -> dict[str, Any]:
-    """Return the complete tables of all methods: the paper's values, updated by `[train]` and by the table itself."""
+    """Return the complete tables of all methods: the paper's values, updated by `[train]`, then by `table`."""
     common = _common(table.get(COMMON, {}))
     return {
         name: _checked(_complete(method, name, table, common, domain), kind, name)
@@ -172,7 +172,7 @@ def _with_domain(recipe: Recipe) -> Recipe:
 
 
 def _common(table: Any) -> Mapping[str, Any]:
-    """Return `[train]`, checked on its own so that errors name this table."""
+    """Return the settings in `[train]`, checked before they are merged, so that errors name this table."""
     changes = _table(table, COMMON)
     score = {"score": changes["score"], "likelihood_weight": 0.0} if "score" in changes else {}
     _checked({**changes, **score}, TrainSettings, COMMON)

@@ -86,7 +86,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """True if an input other than the model, such as dialogues, must still be created by another stage."""
+        """True if an input that another stage creates, other than the model, does not exist yet."""
         return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
@@ -237,5 +237,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return the stages still to run until `last` is finished, in order, without inputs of finished stages."""
+    """Return the unfinished stages among `last` and its inputs, in order; a finished stage needs no inputs."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

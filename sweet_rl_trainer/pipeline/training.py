@@ -66,7 +66,7 @@ def train(
     reference: bool,
     pictured: bool = False,
 ) -> dict[str, Any]:
-    """Train on the examples of the input `data`, from the model of the input `model`.
+    """Train the model of the job's input `model` on the examples of its input `data`.
 
     Raises UserError if a process fails; the process has printed the error.
     """

@@ -23,7 +23,7 @@ class Table(Struct, frozen=True, kw_only=True):
 
 
 class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One side of a pair, or a success to imitate, in the form in which it is displayed."""
+    """One side of a pair, or a success to imitate, as it is displayed."""
 
     name: str
     score: float
@@ -34,7 +34,7 @@ class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pair, or a success, which has only the chosen side."""
+    """A pair, or a success; a success has only the chosen side."""
 
     chosen: ShownSide
     rejected: ShownSide | None = None
@@ -60,7 +60,7 @@ def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in a stage's folder; empty if an older version made the folder, without such a file."""
+    """Return the examples in a stage's folder; empty if the folder, of an older version, has no file of them."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()

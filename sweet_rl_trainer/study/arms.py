@@ -26,14 +26,14 @@ class Arm(Struct, frozen=True, kw_only=True):
     rate_of: str = ""
     """The arm whose chosen learning rate this arm uses; "" if a rate is chosen for this arm."""
     iterations: int = 3
-    """Number of repetitions (or fewer, `World.iterations`), each with new dialogues of the current policy, which is also
-    the reference."""
+    """Number of repetitions, at most `World.iterations`; each has new dialogues of the current policy, which is also the
+    reference."""
     dialogues: int = 1
     """Factor by which an iteration has more dialogues than the world specifies (`World.trials`)."""
 
 
 def _consequences(scores: str, **changes: Any) -> dict[str, Any]:
-    """Return the settings of an arm that credits replies by their consequences; `changes` override these settings.
+    """Return the settings of an arm that credits replies by their consequences, overridden by `changes`.
 
     The arm trains by DPO, and imitates successful answers.
     """

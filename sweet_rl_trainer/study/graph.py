@@ -39,7 +39,7 @@ AT_ONCE = 256
 class Graph:
     """The stages of a study in one world.
 
-    `prompt` is an empty file. As the system prompt, it lets agents see only the human's messages.
+    `prompt` is an empty file: agents with this system prompt see only the human's messages.
     """
 
     def __init__(self, world: World, prompt: Path) -> None:
@@ -120,7 +120,7 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables with the model's name "base"; the model itself comes from a stage."""
+        """Return a recipe's tables that name the model "base"; a stage supplies the model itself."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:

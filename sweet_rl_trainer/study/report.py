@@ -166,7 +166,7 @@ def separated(results: Results) -> str:
 
 
 def budgets(results: Results) -> str:
-    """Return the table of the counted budgets of the arms."""
+    """Return the table of the mean budget that each arm used."""
     return table(
         (
             "arm",
@@ -220,7 +220,7 @@ def rates(results: Results) -> str:
 
 
 def cost(results: Results) -> str:
-    """Return the table of the time of all stages."""
+    """Return a table of how long each stage takes."""
     seconds: dict[str, list[float]] = {}
     for each in results.costs:
         seconds.setdefault(each.stage, []).append(each.seconds)

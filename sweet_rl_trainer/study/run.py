@@ -135,7 +135,7 @@ def read_results(path: Path) -> Results | None:
 def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
     """Create the base, link to it, and return its digest.
 
-    Raises UserError if the digest differs from `wanted`, the digest in the recorded results; "" accepts every digest.
+    Raises UserError if the digest is not `wanted`, the recorded one; if `wanted` is "", every digest is accepted.
     """
     runner.part = BASE
     folder = model_in(runner.made(graph.base))

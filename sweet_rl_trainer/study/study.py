@@ -36,7 +36,7 @@ UNTRAINABLE = NoPairsError, NothingLeftError, NoScaleError
 
 
 class NotMadeError(Exception):
-    """An error because a stage is not done."""
+    """The error for a stage that has no output and must not be run now."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Part:
 
 
 class Study:
-    """The parts of a study in the world of `graph`; results in `recorded`, by key, are not computed again."""
+    """The parts of a study in the world of `graph`. The results in `recorded`, by key, are not recomputed."""
 
     def __init__(
         self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
@@ -60,7 +60,8 @@ class Study:
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
         """Yield all parts in their order.
 
-        Untrained arms come first (for `report.based`), then all tries, then the rows and exchanges of trained arms.
+        Untrained arms come first, because `report.based` needs them. All tries of learning rates follow, then the rows
+        and exchanges of trained arms.
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
@@ -86,7 +87,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield the pairs (asker, writer) of each exchanged arm: the oracle takes either role, the base only writes."""
+        """Yield (asker, writer) for each exchanged arm: it takes both roles with the oracle, and asks for the base."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -113,9 +114,9 @@ class Study:
         evaluation: Callable[[Stage, int], Stage],
         made: Made,
     ) -> tuple[Stage, Stage]:
-        """Return an arm's last policy, and the stage of its evaluation, which has been run.
+        """Return the stages of an arm's last policy and of its evaluation; run the evaluation if it is not done.
 
-        Training ends early if a policy's dialogues leave nothing to train on, for example because it never succeeds.
+        Training ends early if a policy's dialogues leave nothing to train on, for example because none succeeds.
         """
         policies = self._graph.policies(arm, seed, rate)[::-1]
         pairs = [(policy, evaluation(policy, seed)) for policy in policies]

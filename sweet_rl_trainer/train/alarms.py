@@ -47,7 +47,7 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Count a line, and return each side's mean length so far; 0 before `LINES` lines, which are too noisy."""
+        """Add a log line, and return each side's mean length; 0 for fewer than `LINES` lines, which are too noisy."""
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)
@@ -59,7 +59,7 @@ class Watch:
 def alarms(
     values: Mapping[str, float], first: Mapping[str, float] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the alarms for some values, each as its kind and its text; `first` has the first values."""
+    """Yield the kind and the text of each alarm for logged values; `first` contains the run's first values."""
     before = first or {}
     for name, value in values.items():
         plain = name.removeprefix("eval_")

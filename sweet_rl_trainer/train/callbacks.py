@@ -34,7 +34,7 @@ class Alarms(TrainerCallback):
             self._watch.see(values)
 
     def on_log(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Check the latest values."""
+        """Add the new alarms to the latest log line, and print them."""
         if found := self._watch.see(state.log_history[-1]):
             state.log_history[-1][ALARMS] = found
             if state.is_world_process_zero:
@@ -88,7 +88,7 @@ class OnConsole(TrainerCallback):
         self._said = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Start the display, with the steps before a checkpoint already done."""
+        """Start the progress display; the steps before a resumed checkpoint count as done."""
         if state.is_world_process_zero:
             self._bar.update(self._shown, total=state.max_steps, completed=state.global_step)
             self._bar.start()

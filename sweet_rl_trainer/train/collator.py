@@ -61,7 +61,7 @@ def group(example: PairExample | Side) -> Group:
 
 
 def imitated(example: PairExample | Side) -> bool:
-    """Return True if the NLL includes the example; for a pair, its chosen side."""
+    """Return True if the NLL includes the example or, in the case of a pair, the chosen side."""
     return not isinstance(example, PairExample) or example.imitated
 
 
@@ -75,8 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain the values of all examples; to train on successes or a value model, it is None. This
-    process is number `rank` of `world` processes.
+    `reference` must contain the values of all examples. It is None for training on successes, and for training a value
+    model. This process is number `rank` of `world` processes.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Packer:
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """Return this process's rows: for each, the numbers of its examples, and True if it counts (`Packed`)."""
+        """Return this process's rows, each as the numbers of its examples and True if it counts (`Packed.counts`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
@@ -143,7 +143,7 @@ class Packer:
 
 
 class Plan(Dataset[Step]):
-    """The optimizer steps of a run; the last step of an epoch has the remaining examples."""
+    """The optimizer steps of a run; the last step of an epoch may have fewer examples than the others."""
 
     def __init__(self, packer: Packer, settings: TrainSettings) -> None:
         self._packer = packer

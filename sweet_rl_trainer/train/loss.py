@@ -100,8 +100,8 @@ def pair_losses(
 ) -> PairLosses:
     """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
-    `likelihoods` are the `negative_log_likelihoods`, of which only those of chosen sides count; None for value
-    models. `likelihood_weight` is λ.
+    `likelihoods` are the `negative_log_likelihoods` in the same order; only the chosen sides' are used. Value models
+    have None. `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
     losses = preference = softplus(rejected - chosen)

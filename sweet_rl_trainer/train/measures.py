@@ -50,7 +50,7 @@ def turn_numbers(row: Row) -> Tensor:
 
 
 class EntropyByTurn:
-    """A sum of token entropies for each turn."""
+    """Sums of token entropies, and numbers of tokens, by turn."""
 
     def __init__(self, device: torch.device) -> None:
         self.sums = torch.zeros(2, TURNS, device=device)

@@ -97,7 +97,7 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return the value of the kind: [1], or [N] for the N weighted tokens (`tokens`), in float32.
+        """Return the value, float32: [N] for the kind `tokens`, one per weighted token; [1] for the other kinds.
 
         Raises UserError if the cache lacks the value.
         """
@@ -141,7 +141,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return the groups reduced to sequences whose values are missing, each sequence once; omit empty groups."""
+        """Return, by group, the sequences whose values are missing; repeat no sequence, and omit empty groups."""
         seen = set(self._values)
         missing = []
         for group in groups:

@@ -62,11 +62,11 @@ def train(
 ) -> Path:
     """Train a model, or `adapters` for it, and return the folder of the result.
 
-    `model` is the initial model, even when a run resumes, and `origin` its `model.digest.model_digest`. For pairs, it
-    is also the reference, whose values are cached in the folder `references`; for successes and value models,
-    `references` must be None. The other arguments are as in `Trainer`. Under `accelerate launch` each process calls
-    this function. Raises UserError if `folder` contains another run, or if the loss or a gradient is not finite, and
-    ValueError if `references` does not fit the examples.
+    `model` is the initial model, even when a run resumes, and `origin` is its `model.digest.model_digest`. For pairs,
+    the initial model is also the reference, and the folder `references` caches its values. For successes and value
+    models, `references` must be None. The other arguments are as in `Trainer`. Under `accelerate launch`, each process
+    calls this function. Raises UserError if `folder` contains another run, or if the loss or a gradient is not finite,
+    and ValueError if `references` does not fit the examples.
     """
     _check_kind((*examples, *held_out), settings, referred=references is not None)
     state = PartialState(cpu=use_cpu(), backend=backend())

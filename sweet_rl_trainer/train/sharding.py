@@ -19,7 +19,7 @@ def use_cpu() -> bool:
 
 
 def backend() -> str | None:
-    """Return the communication backend that accelerate must be told: `gloo` for DeepSpeed on CPUs, otherwise None."""
+    """Return the communication backend to pass to accelerate: `gloo` for DeepSpeed on CPUs, otherwise None."""
     on_cpu = _asked("ACCELERATE_USE_DEEPSPEED") and not torch.accelerator.is_available()
     return "gloo" if on_cpu else None
 

@@ -191,7 +191,7 @@ class Trainer(BaseTrainer):
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Return the values to log for each example, and the sum of the examples' losses.
 
-        If `entropies` is given, add to it; the loss then has no gradient.
+        If `entropies` is given, the row's entropies are added to it, and the loss has no gradient.
         """
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)

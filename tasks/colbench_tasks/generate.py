@@ -78,11 +78,11 @@ def generate(
 def stream(
     family: Family, number: int, seed: str, *, difficulty: int | None = None
 ) -> Iterator[Task]:
-    """Yield the first `number` tasks of a family for a seed; no two share request or design.
+    """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
-    `difficulty` is the number of decisions that each task hides; if it is None, the number is random, from 3 to all. A
+    `difficulty` is the number of decisions to hide in each task (see `hide`); for None it is random, from 3 to all. A
     design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the family has too few
-    designs, and later, with the last reason, if most attempts or the last `FRUITLESS` ones gave no new task.
+    designs. Raises it later, with the last reason, if most attempts or the last `FRUITLESS` ones gave no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -175,7 +175,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide; draw more, if necessary all, if guesses would be right too often (`GUESSED`)."""
+    """Draw `number` decisions to hide, or more (up to all) if guesses would be right too often (`GUESSED`)."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -285,10 +285,10 @@ def _telling(
     rivals: list[tuple[str, Callable[..., Any]]],
     pool: Iterable[Arguments],
 ) -> tuple[list[Arguments], int]:
-    """Return different calls of the pool, and the number of them that distinguish the reference from its rivals.
+    """Return distinct calls from the pool, and how many of them distinguish the reference from a rival.
 
-    The distinguishing calls come first, then calls with new outputs, then the others. Rivals that a call distinguishes
-    are removed from `rivals`.
+    The distinguishing calls come first, then calls with new outputs, then the others. A rival that a call distinguishes
+    from the reference is removed from `rivals`.
     """
     telling: list[Arguments] = []
     fresh: list[Arguments] = []

@@ -41,7 +41,7 @@ Make = Callable[[int], Iterator[Task]]
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """The options that can follow the seed."""
+    """The options after the seed in a task source, such as `number=100`."""
 
     number: int = 100
     difficulty: int | None = None
@@ -51,7 +51,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 def load(argument: str) -> list[Task]:
-    """Return the tasks that `DOMAIN/SEED?…` describes, the same on every machine with the same families.
+    """Return the tasks that `DOMAIN/SEED?…` describes; machines with the same families get the same tasks.
 
     Raises UserError if the description is invalid, or if a family is broken or has fewer tasks than requested.
     """

@@ -78,7 +78,7 @@ def list_files(repository: str, commit: str, pattern: str) -> list[HubFile]:
 
 @contextmanager
 def reach(repository: str, commit: str) -> Iterator[None]:
-    """Check that the Hub has the commit. In the context, the Hub's client logs only errors.
+    """Check that the Hub has the commit. Until the context ends, the Hub's client logs only errors.
 
     Raises UnreachableError if the check, or a request in the context, fails.
     """

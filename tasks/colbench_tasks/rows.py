@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """Yield the result of `make` for each row; pass its DataErrors, with the row's location in front, to `complain`."""
+    """Yield `make(row)` for each row. If it raises DataError, pass the row's location and the message to `complain`."""
     for row in rows:
         try:
             made = make(row)
@@ -72,7 +72,7 @@ def convert_rows(
 def require(
     found: Sequence[object], size: int | None, source: str, malformed: list[str] | None
 ) -> None:
-    """Complain if fewer than `size` rows were found. Raises DataError if no rows were found."""
+    """Call `complain` if fewer than `size` rows were found. Raises DataError if no rows were found."""
     if size and len(found) < size:
         flaw = f"{source}: {len(found)} rows can be read, but there should be {size:,}: {AGAIN}"
         complain(flaw, malformed)

@@ -23,7 +23,7 @@ def split_of(seed: str) -> Split:
 
 
 def share(split: Split) -> Fraction:
-    """Return the share of designs that a split is expected to have; its share of requests is the same."""
+    """Return the expected share of the designs that belong to a split; the share of requests is the same."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 

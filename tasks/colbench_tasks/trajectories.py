@@ -66,8 +66,8 @@ def read_trajectories(
 ) -> Iterator[Trajectory]:
     """Yield the dialogues of a file (JSON lines, also gzip, or Parquet) one at a time.
 
-    Raises DataError, which names row and flaw, if a row is malformed; with a list `malformed`, such rows are reported
-    there and skipped.
+    Raises DataError, which names the row and its flaw, if a row is malformed. If a list `malformed` is given, such rows
+    are skipped, and their flaws are added to the list.
     """
     yield from convert_rows(
         read_rows(path, limit=limit, malformed=malformed), _trajectory, malformed

@@ -69,7 +69,7 @@ class Findings:
             self._found.setdefault(rule, None)
 
     def spare(self, rule: str, why: str) -> None:
-        """Record that the rule does not apply."""
+        """Record that a rule does not apply, and the reason."""
         self._found[rule] = why
 
     def broken(self, rule: str) -> bool:
@@ -79,7 +79,7 @@ class Findings:
     def rule(
         self, name: str, work: Callable[[], Awaitable[None]], *, where: str, **more: Any
     ) -> Rule:
-        """Return the rule `name`, which `work` checks; `where` names its section in docs/agent-protocol.md."""
+        """Return the rule `name`, checked by `work`; `where` is the rule's section in docs/agent-protocol.md."""
 
         async def probe() -> str | None:
             if work not in self._done:
@@ -117,14 +117,14 @@ class Scripted(msgspec.Struct, frozen=True):
         return _line(start(self.episode), unknown)
 
     def ask(self, **unknown: Any) -> bytes:
-        """Build a message of the type `messages` that contains the human's request."""
+        """Build a `messages` message of the protocol with the human's request and the fields `unknown`."""
         request = get_domain(self.episode.domain).example_request.format(name="add_up")
         said = Message(role="user", content=request)
         return _line(messages(self.id, [said]), unknown)
 
 
 def reply(line: bytes) -> Reply:
-    """Parse a message as a reply. Raises AgentError if it is something else, or the failure that it reports."""
+    """Parse a message as a reply. Raises AgentError if it is no reply, or the failure if it reports one."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
@@ -133,7 +133,7 @@ def reply(line: bytes) -> Reply:
 
 
 def named(answer: Reply, *asked: Scripted) -> None:
-    """Raise AgentError if the answer names a dialogue that is not among those `asked`."""
+    """Raise AgentError unless the answer names one of the dialogues in `asked`."""
     ids = [each.id for each in asked]
     if answer.episode not in ids:
         asked_for = " or ".join(repr(each) for each in ids)
@@ -151,7 +151,7 @@ def same(first: Ready, again: Ready) -> None:
 
 
 def padding(ready: Ready) -> str:
-    """Return text as long as the longest message in a run: several MB if the agent accepts pictures."""
+    """Return filler text as long as a run's longest message: several MB if the agent accepts pictures."""
     return "x" * (LONG_BYTES_WITH_PICTURES if ready.accepts_images else LONG_BYTES)
 
 

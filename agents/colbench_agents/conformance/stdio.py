@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Check a second process: its `ready`, its reply despite unknown fields, and its exit during a dialogue."""
+        """Check a second process: its `ready`, its reply to unknown fields, and its exit during a dialogue."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -176,7 +176,7 @@ class StdioRules:
                     ) from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return the `ready` of a new process; skip unasked messages if the program is known to send them."""
+        """Return the `ready` of a new process; then drop unasked messages if the program is known to send them."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -200,7 +200,7 @@ class StdioRules:
 
 
 class Wire(Program):
-    """A program whose output lines are queued unjudged; the caller decides which ones are unexpected."""
+    """A program whose output lines are queued unchecked; the caller decides which ones are unexpected."""
 
     async def spawn(self) -> None:
         """Start the program, and read its output."""
@@ -238,7 +238,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if the program writes something or, unless `or_end` is set, ends."""
+        """Raise AgentError if the program writes something, or if it ends; with `or_end`, it may end."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):

@@ -103,8 +103,8 @@ def _thing(wish: Missing, text: str) -> Thing:
 def _whole(text: str) -> str:
     """Complete a text of which the human quoted only the beginning.
 
-    The first added word is so long that the human's next quotation of this text is cut before it. The page's text is
-    then quoted like the design's, so the human quotes the part that still differs instead.
+    The human will cut its next quotation of this text before the first added word, which is long enough for that. The
+    beginnings of the page's and the design's text are then equal, so the human quotes the part that differs instead.
     """
     if not text.endswith("…"):
         return text
@@ -116,7 +116,7 @@ def _whole(text: str) -> str:
 def withdraw(page: Page, wish: Missing) -> bool:
     """Remove the texts that an earlier, equal wish inserted, so that the wish can be applied again.
 
-    Return False if the wish is already fulfilled: it names no text, and a thing of its kind has the wished size.
+    Return False if the page already fulfills the wish: it names no text, and a thing of its kind has the wished size.
     """
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
@@ -224,7 +224,7 @@ def _(wish: Recolored, page: Page) -> None:
 
 
 def _alike(page: Page, thing: Thing) -> list[Thing]:
-    """Return the other links of a row that have the same color."""
+    """Return the links in a link's row that have its color, including the link; empty for other things."""
     return [
         one
         for one in page.contents
@@ -295,7 +295,7 @@ def _across(page: Page, thing: Thing, words: str) -> None:
 
 
 def _align(page: Page, thing: Thing, align: Align) -> None:
-    """Align a text within its frame, or anything else on the page; a link takes its whole row along."""
+    """Align a text within its frame, or any other thing on the page; all links of a row move together."""
     if thing.kind in ("heading", "text"):
         thing.align = align
         if thing.height <= LINE_HEIGHTS[thing.size]:
@@ -313,7 +313,7 @@ def _align(page: Page, thing: Thing, align: Align) -> None:
 
 
 def _lower(page: Page, thing: Thing, by: int) -> None:
-    """Move a thing up or down, with everything on its line and below."""
+    """Move a thing down by `by` (up if negative), with the rest of its line and everything below."""
     if by:
         line = [o for o in page.contents if o.y < thing.bottom and thing.y < o.bottom]
         below = page.below(min(o.y for o in line))

@@ -18,7 +18,7 @@ WIDE = 1200
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Insert things side by side at a place; `ground` is the color to have behind them, or None for any."""
+    """Insert things side by side at a place; `ground` is the background color that they need, or None for any."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -44,7 +44,7 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest page-wide area of the color `ground` for new things; None if none is needed or found."""
+    """Return the lowest page-wide area of the color `ground`; None if new things need no area, or no area fits."""
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]
@@ -63,7 +63,7 @@ def _into(page: Page, new: Sequence[Thing], area: Thing) -> None:
 
 
 def add_area(page: Page, area: Thing, place: Place) -> None:
-    """Insert an area behind existing things; remove an area of the template that it would hide."""
+    """Insert an area behind existing things, and remove the template's areas in the same place."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     x, y = spot(page, place.spot)
     if anchor:
@@ -94,7 +94,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y for things below an anchor. Things on another background go below the anchor's area."""
+    """Return the y below an anchor, or below its area if that is small and its background is not `ground`."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -102,14 +102,17 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y where things above an anchor end: the anchor's top, or its area's top if `ground` differs there."""
+    """Return the lower edge of things to be placed above an anchor.
+
+    This is the anchor's top, or the top of the anchor's area if the area is low and its color differs from `ground`.
+    """
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
     return area.y if area and other else anchor.y
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Arrange things side by side at the height `y`: in the anchor's column or, if it has none, across the page."""
+    """Arrange things side by side at the height `y`: in the column of a wide text or heading, otherwise page-wide."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -154,7 +157,7 @@ def _beside(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) 
 
 
 def _columns(page: Page, new: Sequence[Thing], anchor: Thing, *, to_right: bool) -> None:
-    """Place texts next to an anchor; to make room, narrow a wide anchor and the rest of its section."""
+    """Place texts next to an anchor. If the anchor is wide, make room by narrowing it and the rest of its section."""
     if anchor.width > WIDTH / 2:
         column = [one for one in page.contents if one.x == anchor.x and one.width == anchor.width]
         width = (anchor.width + MARGIN) / (len(new) + 1) - MARGIN
@@ -215,7 +218,7 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move a new thing below the things it overlaps that begin higher; then move down what it covers.
+    """Move a new thing below any higher ones that it overlaps; then move down the things from there on.
 
     A new link stays where it is and moves nothing.
     """
@@ -232,7 +235,7 @@ def _make_room(page: Page, thing: Thing) -> None:
 
 
 def _same_place(one: Thing, other: Thing) -> bool:
-    """Return True if two things of similar width share more than half of the smaller one's height."""
+    """Return True if two things of similar width overlap vertically by more than half of the smaller height."""
     shared = min(one.bottom, other.bottom) - max(one.y, other.y)
     return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 

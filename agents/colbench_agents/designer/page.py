@@ -110,7 +110,7 @@ class Page(Struct, kw_only=True):
         self.things.sort(key=_depth)
 
     def make_backdrop(self, picture: Thing) -> None:
-        """Turn a picture into a backdrop: move the content that follows up by the picture's height, on top of it."""
+        """Turn a picture into a backdrop: move the content below it up by the picture's height, onto the picture."""
         below = [one for one in self.below(picture.bottom) if one is not picture]
         self.shift(below, -picture.height)
         picture.backdrop, picture.asked = True, True
@@ -136,7 +136,7 @@ class Page(Struct, kw_only=True):
         return [thing for thing in self.things if thing.y >= y]
 
     def settle(self) -> None:
-        """Increase the page's height if that is needed to contain all things; never reduce it."""
+        """Increase the page's height, if necessary, to contain all things; never reduce it."""
         lowest = max((thing.bottom for thing in self.things), default=0)
         self.height = max(self.height, lowest)
 

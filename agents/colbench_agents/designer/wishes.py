@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """A wish to add a missing thing, or several missing things side by side."""
+    """A wish to add one missing thing, or several of a kind side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -43,9 +43,9 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A wish for the text `mine` to be `theirs`.
+    """A wish to change the text `mine` to `theirs`.
 
-    If `theirs` begins with …, only the end of the text is replaced, from where the first words of `theirs` occur.
+    If `theirs` begins with …, it replaces only the end of `mine`, from where the first two words of `theirs` occur.
     """
 
     kind: BlockKind
@@ -54,7 +54,7 @@ class Reworded(Struct, frozen=True, kw_only=True):
 
 
 class Lengthened(Struct, frozen=True, kw_only=True):
-    """A wish for a text to be `words` words longer, or shorter if `words` is negative."""
+    """A wish to lengthen a text by `words` words, or to shorten it if `words` is negative."""
 
     kind: BlockKind
     text: str

@@ -31,7 +31,7 @@ LATE = {"APITimeoutError", "TimeoutException", "Timeout"}
 def attributed(*, answered: bool) -> Iterator[None]:
     """Convert errors of a model server's client to EndpointError or UserError; pass the agent's own errors unchanged.
 
-    A refusal of the key or the model is the user's mistake, unless the server has `answered` before.
+    A refusal of the key or the model gives UserError, but EndpointError if the server has `answered` before.
     """
     try:
         yield

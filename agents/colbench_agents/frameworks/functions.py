@@ -15,10 +15,10 @@ from colbench_agents.frameworks.adapter import Adapter
 
 
 class FunctionAgent(Adapter):
-    """An agent that calls a function with the dialogue, a list of `{"role": …, "content": …}`, and the keywords `args`.
+    """An agent that calls a function with the dialogue and the keywords `args`.
 
-    The human's role is `user`. A sync function runs in a thread of its own, so it may block. All dialogues share the
-    function, so it must keep their states apart itself.
+    The dialogue is a list of `{"role": …, "content": …}`; the human's role is `user`. A sync function runs in a thread
+    of its own, so it may block. All dialogues share the function, which must keep a separate state for each.
     """
 
     def __init__(self, own: Any, file: str | None, **args: Any) -> None:

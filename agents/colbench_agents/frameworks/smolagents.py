@@ -69,7 +69,7 @@ class _Conversation:
 
 
 def copied(agent: Any) -> Any:
-    """Copy an agent and the agents it manages, with the models, tools and loggers of the original."""
+    """Copy an agent and the agents it manages; the copies share the models, tools and loggers of the originals."""
     shared = [each for one in _team(agent) for each in (one.model, one.logger, *one.tools.values())]
     return copy.deepcopy(agent, {id(each): each for each in shared})
 

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(verdict: Verdict) -> None:
-    """Print one line for a rule, plus the reason and the fix if it is broken. `conclude` prints skipped rules."""
+    """Print a rule's outcome, with the reason and the fix if it is broken; leave skipped rules to `conclude`."""
     style = STYLES.get(verdict.outcome, "dim")
     if verdict.outcome == "not applicable":
         _print(verdict.outcome, style, f"{verdict.rule}: {verdict.reason}")

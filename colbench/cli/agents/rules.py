@@ -198,7 +198,7 @@ class AgentRules:
                 )
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two descriptions of the agent; if it runs in its own process, the second is from a second process."""
+        """Return two descriptions of the agent; an agent with its own process gives the second in a new process."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

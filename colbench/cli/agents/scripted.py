@@ -43,7 +43,7 @@ class Played(Struct, frozen=True, kw_only=True):
 
 
 class Script(Struct, kw_only=True):
-    """A scripted human: opens with `before` and the domain's example request (for `name`); all replies are the same."""
+    """A scripted human, whose request is `before` plus the domain's example for `name`; all replies are the same."""
 
     domain: str
     name: str = "add_up"

@@ -36,7 +36,7 @@ class Numbers(Struct, frozen=True, kw_only=True):
 
 
 def count_all(by_domain: Mapping[str, Sequence[Task]]) -> Numbers:
-    """Return the counts over all tasks; only the lengths are counted by domain. Every domain must have a task."""
+    """Return the counts over all tasks, and the lengths by domain. Every domain must have a task."""
     tasks = [task for chosen in by_domain.values() for task in chosen]
     return Numbers(
         families=_sorted(task.family for task in tasks if task.family),

@@ -38,7 +38,7 @@ Known = tuple[Task, Design]
 
 
 class Forbidden(Struct, frozen=True, kw_only=True):
-    """One play of `interviewer` in which it may not ask about one hidden decision."""
+    """One dialogue of an `interviewer` that must not ask about one hidden decision."""
 
     decision: str
     usual: bool
@@ -62,7 +62,7 @@ class Played(Struct, frozen=True, kw_only=True):
 async def play_all(
     sample: Sequence[Known], known: Sequence[Known], config: RunConfig, bar: Bar
 ) -> list[Played]:
-    """Play the tasks of the sample; the most frequent choices are counted over all tasks in `known`."""
+    """Play the tasks of `sample`. The constant policy uses the most frequent choices by family in `known`."""
     if not sample:
         return []
     frequent = most_frequent(known)
@@ -82,7 +82,7 @@ async def play_all(
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """Return, by family and decision, the most frequent choice in tasks that hide it; the first one wins a tie."""
+    """Return the most frequent choice by family and decision in tasks that hide the decision; the first wins a tie."""
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):
@@ -112,7 +112,7 @@ class _Human:
 
 
 class _Table:
-    """One task that is played several times; equal answers are scored only once."""
+    """A task on which several dialogues are played; equal answers are scored only once."""
 
     def __init__(self, task: Task, design: Design, scorer: Scorer) -> None:
         self._task, self._design, self._scorer = task, design, scorer

@@ -40,7 +40,7 @@ def near_duplicates(requests: Sequence[str]) -> int:
 
 
 def _runs(request: str) -> Runs:
-    """Return the runs of lower-case words in a request, up to its signature."""
+    """Return all sequences of `RUN` consecutive words in a request up to its signature, in lower case."""
     words = WORD.findall(SIGNATURE.split(request)[0].lower())
     last = max(len(words) - RUN, 0)
     return frozenset(tuple(words[start : start + RUN]) for start in range(last + 1))

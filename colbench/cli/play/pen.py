@@ -68,7 +68,7 @@ class Pen:
         return line is not None and line.strip() != "/quit"
 
     async def _text(self) -> str:
-        """Return a nonempty message, or a line with a command."""
+        """Return a message that is not empty, or a command line. Raises QuitError if the input ends."""
         text = ""
         while True:
             line = await self._keyboard.line("  " if text else "> ")
@@ -130,7 +130,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if an empty line does not end the text: it is an answer, or has an open code fence or page."""
+    """Return True if an empty line may occur in the text: it has an answer marker, or an open code fence or page."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

@@ -97,7 +97,7 @@ class _Asking:
 
 
 class PersonHuman:
-    """The person as the human: sees the hidden information, and answers questions."""
+    """A human played by the person, who sees the hidden information and answers questions."""
 
     spec = "person"
 

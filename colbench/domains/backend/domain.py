@@ -112,7 +112,7 @@ class BackendDomain(Domain):
         return shape(source)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the score of a function that always returns the most frequent expected value; empty without tests."""
+        """Return the scores of always returning the most frequent expected value; empty if no test counts."""
         expected = Counter(each.expected for each in score.checks if each.outcome not in LEFT_OUT)
         if not expected:
             return {}

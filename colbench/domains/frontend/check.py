@@ -63,7 +63,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Return the flaws of the tasks' pages, found without computing the cosine, for the datasheet of the tasks."""
+    """Check the tasks' pages, without CLIP's cosine, and return their flaws for the datasheet of the tasks."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))

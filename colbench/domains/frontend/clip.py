@@ -115,7 +115,7 @@ class ClipEncoder:
             return np.stack(await asyncio.gather(*map(self._batches.run, pixels)))
 
     def _full_precision(self) -> AbstractContextManager[None]:
-        """Keep cuDNN from computing the convolution in TensorFloat-32, which would change the third decimal."""
+        """Keep cuDNN from using TensorFloat-32 for the convolution, which would change results in the third decimal."""
         import torch
 
         if self.device == "cpu":

@@ -179,13 +179,13 @@ class FrontendDomain(Domain):
         return page if len(page) <= LONGEST_PAGE else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a page contains nearly all token sequences of the design that the request does not contain."""
+        """Return True if a page contains nearly all hidden token sequences: the design's, without the request's."""
         whole = hidden_items(task).ngrams
         used = used_items(task, source).ngrams
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
 
     def committed(self, text: str, said: Sequence[str]) -> str:
-        """Return the text if it contains a page, else the last message that does; the text if none does."""
+        """Return the text if it contains a page, else the last message with a page; if no message has one, the text."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
         return next(shown, text)
 

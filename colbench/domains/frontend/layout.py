@@ -91,7 +91,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the pairs' agreements, weighted by size, as a share of all block sizes; `otherwise` if these sum to 0."""
+    """Return the sum of agreement x size over the pairs, divided by the size of all blocks (`otherwise` if 0)."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -183,7 +183,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return the product of width and height ratios, smaller to larger; shape (len(mine), len(theirs))."""
+    """Return the width ratio times the height ratio (each at most 1) of all pairs; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (

@@ -40,7 +40,7 @@ def picture_ssim(
 
 
 def _gray(picture: Image.Image, size: tuple[int, int], background: str) -> Floats:
-    """Return the luminance, 0 to 255, of a picture on its canvas at the reduced size; shape (height, width)."""
+    """Put a picture on a canvas of `size`; return the luminance of the reduced canvas: (height, width), 0 to 255."""
     import numpy as np
     from PIL import Image
 

@@ -175,7 +175,7 @@ class RayExecutor(RemoteExecutor):
             queue.stop(EndpointError(f"{NO_NODE} for {patience:g} s (--endpoint-patience)"))
 
     async def _serve(self, place: Place, queue: CellQueue) -> None:
-        """Have the worker of a place serve the queue; if the worker is lost, start another one at that place."""
+        """Let the worker of a place run the queue's cells; if the worker is lost, start another one at that place."""
         while worker := await self._started(place, queue):
             lost = await self._served(worker, queue)
             if lost is None:
@@ -215,7 +215,7 @@ class RayExecutor(RemoteExecutor):
 
 
 async def _some(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Wait briefly, or until one of the unfinished tasks is done."""
+    """Wait until one of the unfinished tasks is done, but at most `POLL` seconds."""
     begun = [task for task in tasks if not task.done()]
     if begun:
         await asyncio.wait(begun, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)

@@ -80,8 +80,8 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
-    `environment`: names of variables that the agent gets in addition to the usual ones; if their values name files,
-    these are visible. `named`: further words that may name files; these files are visible, too.
+    `environment`: names of variables that the agent gets in addition to the usual ones. `named`: further words. Files
+    are visible if the command, the value of such a variable or a further word names them.
     """
 
     def __init__(

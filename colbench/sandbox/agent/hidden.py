@@ -46,7 +46,7 @@ class Hidden(Struct, frozen=True):
         return any(place.is_relative_to(checkout) for checkout in self.checkouts)
 
     def is_checkout(self, folder: Path) -> bool:
-        """Return True if a folder is a known checkout, or has a hidden package in one of its subfolders."""
+        """Return True if a folder is a known checkout, or if one of its subfolders contains a hidden package."""
         inner = (folder.glob(f"*/{name}") for name in self.packages)
         return folder in self.checkouts or any(any(found) for found in inner)
 

@@ -113,6 +113,6 @@ def _run(box: Sandbox, command: Sequence[str]) -> None:
 
 
 def _echo(listener: socket.socket) -> None:
-    """Echo the data of one connection, if the self-test gets as far as connecting."""
+    """Echo the data of one connection; end quietly if the self-test fails before it connects."""
     with suppress(OSError), listener.accept()[0] as connection:
         connection.sendall(connection.recv(64))

@@ -48,7 +48,7 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Return what to show to an agent that this command starts; `named` are other words that may be file names.
+    """Return the files to show to an agent that `command` starts; `named` has more words that may be file names.
 
     A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is a
     checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
@@ -103,7 +103,7 @@ def _tools() -> Iterator[Path]:
 
 
 def _with_neighbors(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield the paths to show for a file or folder; for a module at the top of a checkout, also the modules there."""
+    """Yield the paths to show for a file or folder; for a module at the top of a checkout, also its sibling modules."""
     yield from _shown_with(path, hidden)
     folder = path.resolve().parent
     if path.suffix == ".py" and hidden.is_checkout(folder):
@@ -126,7 +126,7 @@ def _programs(word: str) -> Iterator[Path]:
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:
-    """Yield the existing paths that words name as a whole, after `=`, or in a list separated by `:`."""
+    """Yield existing paths: a whole word, the part of a word after `=`, or an item of a list separated by `:`."""
     for word in words:
         for part in (word, *word.partition("=")[2].split(":"), *word.split(":")):
             path = Path(part).absolute()
@@ -135,9 +135,10 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 
 
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
-    """Yield the paths to show for a file or folder: the folder, or only the file if the folder is shared.
+    """Yield the paths to show for a file or folder.
 
-    For a file, these include the Node.js packages in the folders above it.
+    A file is shown with its folder, unless that folder is shared by all or is a checkout; then the file is shown alone.
+    The Node.js packages in the folders above a file are also shown.
     """
     real = path.resolve()
     for place in dict.fromkeys((path, real)):

@@ -55,7 +55,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> str:
-        """The ending of a finding without faults: a control scored 1, an attack was stopped."""
+        """The expected outcome as a phrase: `scored 1` for a control, `stopped` for an attack."""
         return "scored 1" if self.control else "stopped"
 
 
@@ -201,7 +201,7 @@ class _Footprint:
         self._peak = _peak_bytes()
 
     async def compare(self) -> Finding:
-        """Report what has changed, after waiting for processes that are exiting."""
+        """Wait for exiting processes, then report leftover and dead processes and the growth of memory."""
         for _ in range(_CHECKS):
             if descendants(os.getpid()) == self._processes:
                 break

@@ -33,13 +33,13 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Memory limit of a browser with one page; each further concurrent page adds 100 MB."""
 
     def killed_beyond(self, pages: int) -> int:
-        """Return the bytes of memory at which a browser with this many open pages is killed, even if it is in use."""
+        """Return the bytes of memory beyond which a browser with this many open pages is killed at once."""
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
         """Return the bytes of memory beyond which a browser is replaced as soon as its pages are closed.
 
-        The limit for killing the browser is higher, if `memory_bytes` is enough for a browser at all.
+        `killed_beyond` is higher, unless `memory_bytes` is too small for any browser.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 
@@ -58,7 +58,7 @@ def excess(page: str, limits: Limits) -> str:
 
 
 def _count(page: str) -> tuple[int, int]:
-    """Return the number of start tags and an estimate of their nesting depth; the page is not really parsed."""
+    """Return the number of start tags and an estimate of their nesting depth, without an HTML parser."""
     elements = depth = deepest = 0
     for end, name, closed in _TAG.findall(_COMMENT.sub("", page)):
         elements += not end

@@ -64,7 +64,7 @@ class Pool:
                 await self._end(chromium)
 
     async def _sound(self) -> Chromium:
-        """Return the shared browser; a worn-out browser is replaced once its pages are closed."""
+        """Return the shared browser. If it is worn out, replace it once its pages are closed."""
         if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
             await self._end(worn)

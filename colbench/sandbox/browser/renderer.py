@@ -69,7 +69,7 @@ class Renderer:
 
     @property
     def slowness(self) -> str:
-        """A description of the extra cost of this browser compared with the headless shell; "" for a headless shell."""
+        """A warning that this browser is slower than the headless shell; "" if it is a headless shell."""
         return slowness(self._executable)
 
     @property
@@ -150,8 +150,8 @@ class Renderer:
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
         """Return the page as seen in two loads; None if it crashes even a dedicated browser.
 
-        Raises TooBigError if the page exceeds a size limit. Raises TimeoutError or VariesError only for a page that is
-        alone in a browser.
+        Raises TooBigError if the page exceeds a size limit. Raises TimeoutError or VariesError only if it occurs in
+        a dedicated browser.
         """
         from playwright.async_api import Error
 

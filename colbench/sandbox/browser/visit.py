@@ -74,7 +74,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Run `look` within the limits of one load, and return its result; close the visitor's context in any case."""
+    """Return the result of `look`, run within the limits of one load; in any case, close the visitor's context."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -135,7 +135,7 @@ class _Visitor:
         return await self._picture(session, width, height, sight.picture) == sight.picture
 
     async def close(self) -> None:
-        """End the visit. If its tab is still being opened, Playwright cannot close it; the visit does so afterwards."""
+        """End the visit. Playwright cannot close a tab that is being opened, so `_open` closes it afterwards."""
         from playwright.async_api import Error
 
         self._left = True
@@ -190,9 +190,9 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Return the first picture equal to `expected` or to the previous picture; after `_MOST_LOOKS`, the last one.
+        """Take pictures until one equals `expected` or the previous picture, at most `_MOST_LOOKS`; return the last.
 
-        On a busy machine, the first picture may lack what is drawn last.
+        On a busy machine, the first picture may be incomplete.
         """
         beyond = (width, height) != (self._window.width, self._window.height)
         picture = b""

@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends in this process. Otherwise, nobody would notice when the agent closes its copies."""
+    """Close these pipe ends in this process, so that the other side notices when the agent closes its copies."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

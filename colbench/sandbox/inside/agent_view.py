@@ -24,10 +24,10 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return two lists of options: one applies the rules, the other write-protects the places of hidden folders.
+    """Return two lists of options: one applies the rules, the other write-protects the empty folders at hidden paths.
 
-    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. Options that create
-    further files in the view go between the two lists.
+    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. The caller puts
+    options that create further files in the view between the two lists.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -48,10 +48,10 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 
 
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Change the rules so that a folder with a hidden file is shown entry by entry, without that file.
+    """Change the rules of each visible folder with a hidden file: hide the folder, and show its other entries.
 
-    Return these folders, and the symbolic links in them. A rule for the file alone would stop hiding it once a new
-    file takes its name.
+    Return these folders, and the symbolic links in them with their targets. A rule for the file alone would not hide a
+    new file that replaces it.
     """
     links = []
     folders = {

@@ -20,7 +20,7 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser. With `namespaces`, a child becomes it, and this process exits when the child does."""
+    """Become the browser. If `cage` is "namespaces", a child becomes it, and this process exits when the child does."""
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))

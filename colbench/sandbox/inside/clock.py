@@ -19,7 +19,7 @@ def shift_clock(seconds: float) -> None:
 
 
 class _StandIn(type):
-    """A metaclass of a class that replaces its base class: instances of the base class count as its instances."""
+    """A metaclass for a class that replaces its base class: `isinstance` also accepts instances of the base class."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, cls.__mro__[1])

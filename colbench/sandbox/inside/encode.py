@@ -103,7 +103,7 @@ def _scalar(value: Any) -> Any:
 
 
 def _by_module(encoder: _Encoder, value: Any, depth: int) -> Any:
-    """Encode a value whose type is in a module that is slow to import, such as numpy; encode others as opaque.
+    """Encode a value whose type is from a slow-to-import module such as numpy; encode any other value as opaque.
 
     The type is recognized by name, and only if its module is loaded.
     """

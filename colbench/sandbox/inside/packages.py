@@ -25,7 +25,7 @@ class ShownPackages(MetaPathFinder):
         return PathFinder.find_spec(fullname, self.folders, target) if found else None
 
     def find_distributions(self, context: Any) -> Iterable[Any]:
-        """Return the distributions in the folders, for packages that look up their own version."""
+        """Return the distributions in `folders`, so that packages can look up their own versions."""
         from importlib.metadata import DistributionFinder, MetadataPathFinder
 
         own = DistributionFinder.Context(name=context.name, path=self.folders)

@@ -33,7 +33,7 @@ _IMPORT = dis.opmap["IMPORT_NAME"]
 def same_in_both(code: CodeType, calls: Iterable[CodeType | str]) -> bool:
     """Return True if the calls certainly have equal results in both namespaces.
 
-    `code` is the compiled source. A call that is a string was not compiled, so its results are never certain.
+    `code` is the compiled source. A call given as a string was not compiled; the result is then False.
     """
     if any(isinstance(call, str) or _inner(call) for call in calls):
         return False
@@ -67,7 +67,7 @@ def _is_plain_name(name: str) -> bool:
 
 
 def _keywords(code: CodeType) -> Iterator[str]:
-    """Yield the strings in constant tuples: keywords of calls, imported names, attributes in class patterns."""
+    """Yield strings in the code's constant tuples: call keywords, imported names, attributes in class patterns."""
     for const in code.co_consts:
         if type(const) is tuple:
             yield from (part for part in const if type(part) is str)

@@ -105,7 +105,7 @@ def candidate_filter(machine: str | None = None, *, files: bool = True) -> bytes
 
 
 def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[Instruction]]]:
-    """Return intervals of call numbers, each as its first number and its action; other calls fail with EPERM."""
+    """Return intervals of call numbers as (first number, action); calls that are not in `actions` fail with EPERM."""
     starts: list[tuple[int, list[Instruction]]] = [(0, _fail(errno.EPERM))]
     for number in range(max(actions) + 2):
         action = actions.get(number, _fail(errno.EPERM))

@@ -148,7 +148,7 @@ class Server:
             os.close(descriptor)
 
     def attend(self, ready: dict[int, int]) -> str:
-        """Let a waiting thread start. Return why the child must be killed instead; "" if it need not be.
+        """Let a waiting thread start. Return the reason why the child must be killed; "" if it may run on.
 
         The reason is `threads` if the child has started too many, or `hung-up` if the harness has closed a socket.
         """
@@ -160,13 +160,13 @@ class Server:
         return "hung-up" if ready else ""
 
     def spent(self, child: int, started: float) -> str:
-        """Return the name of the budget that the child has used up, `cpu` or `wall`; "" if time is left of both."""
+        """Return the time budget that the child has used up, `cpu` or `wall`; "" while it is within both."""
         if _cpu_seconds(child) >= self.cpu:
             return "cpu"
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the seconds after which a child that keeps every core busy would have used up a budget."""
+        """Return the seconds (at least `_SHORTEST_WAIT`) in which a child on all cores could use up a budget."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 

@@ -16,7 +16,7 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt, Summary, Tier
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """A place on a board by the mean value, with the uncertainty of the place."""
+    """An entry's place on a board, which is ranked by mean value, with the interval of the place."""
 
     place: int
     """The place, counted from 1; entries with the same mean share a place."""

@@ -92,7 +92,7 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 
 
 class _Held:
-    """The dialogues in a run's folder: positions by key, the unfinished ones, and how many differ in configuration."""
+    """The dialogues in a run's folder: positions by key, keys of unfinished ones, number with other configurations."""
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}

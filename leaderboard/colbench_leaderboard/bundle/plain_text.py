@@ -75,7 +75,7 @@ def text_flaw(text: str, *, line: bool = False) -> str:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Return True if a reader may confuse two names, each as written, in lower case or in upper case."""
+    """Return True if a reader may confuse two names as written, or after a change of case."""
     return not _skeletons(one).isdisjoint(_skeletons(other))
 
 

@@ -55,7 +55,7 @@ MOST_COUNTED = 1 << 40
 
 
 class Cell(NamedTuple):
-    """A dialogue of the bundle, not scored yet, and its file and line."""
+    """A dialogue of the bundle before scoring, with the file and the line that contain it."""
 
     file: str
     line: int

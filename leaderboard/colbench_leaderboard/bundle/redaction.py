@@ -73,7 +73,7 @@ class PublicRecord(Struct, frozen=True, kw_only=True):
 
 
 def public_record(record: RunRecord) -> PublicRecord:
-    """Return the public part of a run's record, with the pins of the redacted configuration."""
+    """Return the public part of a run's record; configuration and pins are redacted."""
     left_out: list[str] = []
     config = _config(record.config, left_out)
     pins: dict[str, Any] = {

@@ -10,9 +10,10 @@ LONGEST = 600
 
 
 class Refused(DataError):  # noqa: N818 - a verdict
-    """The error for a bundle or a branch that breaks a rule; other docstrings name the rules after "Raises Refused:".
+    """The error for a bundle or a branch that breaks a rule.
 
-    `file` is a path in the bundle, or "" for the whole bundle; lines count from 1. All fields are safe to print.
+    Other docstrings list the names of these rules after "Raises Refused:". `file` is a path in the bundle, or ""
+    for the whole bundle; lines count from 1. All fields are safe to print.
     """
 
     def __init__(self, rule: str, message: str, *, file: str = "", line: int | None = None) -> None:

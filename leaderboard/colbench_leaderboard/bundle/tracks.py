@@ -12,7 +12,7 @@ TURNS = 10
 
 
 def own_sources() -> frozenset[str]:
-    """Return the task sources that a bundle may name because installed domains provide them to every receiver."""
+    """Return the task sources that come with the installed domains; a bundle may name these."""
     return frozenset().union(*(domain.own_sources for domain in installed_domains()))
 
 

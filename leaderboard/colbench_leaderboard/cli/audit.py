@@ -103,8 +103,8 @@ def _audit(args: argparse.Namespace) -> Audit:
 def _head(args: argparse.Namespace) -> str | None:
     """Return the hash that `--head` gives directly or in a file; None without `--head`.
 
-    Raises UserError if `--head` is neither a hash nor a file. Raises DataError for a head from a file if the log lacks
-    it or, in a store with keepers, if no keeper signed it.
+    Raises UserError if `--head` is neither a hash nor a file. Raises DataError if the head in a file
+    is not in the log or, in a store with keepers, is not signed by any of them.
     """
     from colbench_leaderboard.store.heads import read_head, require_head, require_signed
     from colbench_leaderboard.store.log import read_log

@@ -124,9 +124,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of `sources`, and of each board's source that an installed domain provides.
+    """Return the tasks of the boards' sources that installed domains provide, and of `sources`.
 
-    A board's other source is not read, because a stranger named it.
+    Other sources of boards are not read, because strangers named them.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources

@@ -115,7 +115,7 @@ def _add_remove(actions: Any) -> None:
 
 
 def _add_about_entry(actions: Any, name: str, **words: str) -> argparse.ArgumentParser:
-    """Add a command that decides about one entry and requires a reason."""
+    """Add a command for a decision on one entry; the command requires `--reason`."""
     parser: argparse.ArgumentParser = actions.add_parser(name, **words)
     parser.add_argument("store", metavar="STORE")
     parser.add_argument(
@@ -156,7 +156,7 @@ def init(args: argparse.Namespace) -> int:
 
 
 def accept(args: argparse.Namespace) -> int:
-    """Verify a bundle, and record that it is accepted or refused. Returns 1 if it cannot be accepted."""
+    """Verify a bundle, and record that it is accepted or refused. Return 1 if it cannot be accepted, else 0."""
     from colbench_leaderboard.store.decisions import require_reason
     from colbench_leaderboard.store.lock import locked
 

@@ -107,7 +107,7 @@ def _write_template(file: str) -> int:
 
 
 def _meta(args: argparse.Namespace, folder: Path) -> Path:
-    """Return the path of the file with the answers; with `--interactive`, ask the questions and write it first."""
+    """Return the path of the submission's file; with `--interactive`, first ask its questions and write the file."""
     if args.interactive:
         meta = Path(args.meta or folder / "submission.toml")
         _ask(folder, meta)

@@ -132,7 +132,7 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Print why a bundle could not be read, and return the exit code. It gets no receipt: its digest may be unknown."""
+    """Print why a bundle could not be read; return the exit code. No receipt is written: the digest may be unknown."""
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:

@@ -152,7 +152,7 @@ class Builder:
         return read_scores(self._store, entry.current, entry.receipt)
 
     def _compare(self, board: Board, scores: Scores) -> list[Future[tuple[str, str]]]:
-        """Write the page to choose entries, and return a future of the path and the HTML of each entry's comparison."""
+        """Write the page for choosing entries. Return a future for each entry's comparison: its path and its HTML."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
         results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))

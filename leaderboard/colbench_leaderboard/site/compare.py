@@ -59,7 +59,7 @@ class DiffLine(NamedTuple):
 
 
 class Opponent(Struct, frozen=True, kw_only=True):
-    """Another entry, and the comparison of this entry with it."""
+    """Another entry, with which the page's entry is compared, and the comparison."""
 
     row: Row
     found: Comparison

@@ -90,5 +90,5 @@ def site_templates() -> Environment:
 
 
 def sort_key(value: float | None) -> str:
-    """Return a cell's value of the attribute by which the script sorts tables; cells without a value come last."""
+    """Return a cell's sort key, an attribute that the table-sorting script reads; cells without a value come last."""
     return "" if value is None else f"{value:.6g}"

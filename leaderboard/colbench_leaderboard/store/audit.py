@@ -138,7 +138,7 @@ def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
 
 
 def _check_summary(store: Path, record: Record) -> None:
-    """Raise DataError unless the summary follows from the scores; `undisclosed` cannot, so it is not checked."""
+    """Raise DataError unless the summary follows from the scores. `undisclosed` is not checked: scores lack it."""
     receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
     recomputed = summarize(
@@ -202,7 +202,7 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the existing folders of bundles that, by a record's receipt, share transcripts with its bundle."""
+    """Return the existing folders of bundles with which a record's bundle shares transcripts, by its receipt."""
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 

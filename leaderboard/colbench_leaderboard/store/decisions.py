@@ -81,7 +81,7 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
 
 
 def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
-    """Replace the scores of an entry after a change of the rules; return None if the receipt is the same."""
+    """Replace the scores of an entry after a change of the rules; if its receipt is unchanged, only return None."""
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "rescored")
@@ -119,9 +119,9 @@ def require_reason(reason: str, flag: str = "--reason") -> None:
 
 
 def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> None:
-    """Raise UserError if a bundle shares transcripts with other bundles, and its receipt does not report that.
+    """Raise UserError if a bundle's receipt does not report all transcripts that it shares with other bundles.
 
-    `against`: the folders of the other bundles.
+    `verified`: the folder of the receipt. `against`: the folders of the other bundles.
     """
     with read_bundle(bundle) as found:
         findings, transcripts = Findings(), Transcripts(found.digest, against)
@@ -212,9 +212,9 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder.
+    """Return the receipt in a folder, which must cover all dialogues of the bundle.
 
-    Raises UserError if it is for another bundle or covers a sample, DataError if a file is missing or invalid.
+    Raises UserError if it is for another bundle or covers only a sample, DataError if a file is missing or invalid.
     """
     receipt = _receipt(verified)
     if receipt.bundle != bundle:

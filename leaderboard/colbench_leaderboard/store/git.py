@@ -76,7 +76,7 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that gives the settings `QUIET` to git's second process at a `file://` URL; [] for other URLs.
+    """Return the option that passes `QUIET` on to git's second process for a `file://` URL; [] for other URLs.
 
     `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """

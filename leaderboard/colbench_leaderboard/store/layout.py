@@ -72,7 +72,7 @@ def bundle_folder(store: Path, bundle: str) -> Path:
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt with this hash; raises errors as `entry_folder` does."""
+    """Return the folder of an entry's receipt, given the receipt's hash; raises errors as `entry_folder` does."""
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

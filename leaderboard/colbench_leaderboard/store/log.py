@@ -103,7 +103,7 @@ def parse_log(content: bytes) -> Log:
 
 
 def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
-    """Raise Refused unless the record may be the log's next one; store it in `before` as the last one of its bundle."""
+    """Raise Refused if the record cannot come next in the log; else store it in `before` as its bundle's last one."""
 
     def require(condition: object, message: str) -> None:
         if not condition:
@@ -172,7 +172,7 @@ class LogWriter:
         """The current log."""
 
     def append(self, decision: Decision, bundle: str, **fields: str | bool) -> Record:
-        """Write a record. Raises DataError if the record may not come next, UserError if it cannot be written."""
+        """Write a record. Raises DataError if it would make the log invalid, UserError if it cannot be written."""
         values = {
             "number": len(self.log.records) + 1,
             "previous": self.log.head,
@@ -240,7 +240,7 @@ def _require_one_name(path: Path, file: int) -> None:
 def require_latest(log: Log, bundle: str, decision: Decision) -> None:
     """Raise UserError if `decision` cannot follow a bundle's last decision.
 
-    `accepted` is also refused if another bundle begins with the same `ADDRESS` digits.
+    `accepted` is also refused if the digest of another bundle has the same first `ADDRESS` digits.
     """
     last = log.latest().get(bundle)
     if decision not in AFTER[last.decision if last else ""]:

@@ -137,7 +137,7 @@ def _faults_of_heads(
 
 
 def _faults_of_receipts(store: Path, log: Log, keepers: Keepers) -> Iterator[str]:
-    """Yield a fault for each signature of a receipt that is missing or not valid."""
+    """Yield a fault for each receipt whose signature is missing or not valid."""
     for record, path in _receipts(store, log):
         try:
             signature = read_plain(path, 16 * KIB).decode("ascii", "replace")
@@ -147,7 +147,7 @@ def _faults_of_receipts(store: Path, log: Log, keepers: Keepers) -> Iterator[str
 
 
 def _receipts(store: Path, log: Log) -> Iterator[tuple[Record, Path]]:
-    """Yield, for each receipt, the first record that names it and the path of its signature."""
+    """Yield, for each receipt, the first record that names the receipt, and the path of the receipt's signature."""
     seen = set()
     for record in log.records:
         if record.receipt and (record.bundle, record.receipt) not in seen:

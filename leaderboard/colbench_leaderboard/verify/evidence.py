@@ -54,7 +54,7 @@ Shown = Callable[[_Dialogues], int]
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """The answers of a group of dialogues that show all untold facts: their number, and how many guessing explains."""
+    """A count of right or copied answers in a group of dialogues with untold facts, and how many guessing explains."""
 
     count: int
     dialogues: int
@@ -87,7 +87,7 @@ class Evidence:
             self._excess[task_id].append(told.share - told.guessed_share)
 
     def report(self, findings: Findings) -> None:
-        """Add a finding for each test that rejects guessing as the explanation."""
+        """Add a finding for each statistical test in which guessing does not explain the answers."""
         self._report_right(findings, "audit.undisclosed", "are right", lambda found: found.knew)
         self._report_right(
             findings,
@@ -107,7 +107,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group with the lowest p-value, the least likely by guessing; None if there are no untold facts."""
+        """Return the group that guessing explains least: the lowest p-value. None if there are no untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
@@ -118,8 +118,8 @@ class Evidence:
     def mean_excess(self) -> tuple[float, float]:
         """Return the mean excess over the tasks, and an upper bound of its p-value.
 
-        A dialogue's excess is the share of the facts that its answer uses untold, minus the share that guessing
-        explains.
+        A dialogue's excess is the share of the hidden facts that its answer uses although they were never told, minus
+        the share that guessing explains.
         """
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0

@@ -61,7 +61,7 @@ LONGEST = 400
 def awaits_decision(finding: Finding) -> bool:
     """Return True if an entry with this finding has no rank until a keeper of the leaderboard has decided about it.
 
-    Only the flags of the audits are such findings. Other flags only lower the entry's score, or concern versions.
+    Only the flags of the audits are such findings. Other flags concern versions, or cells that count as 0.
     """
     return finding.severity == "flag" and finding.rule.startswith(SUSPECT)
 

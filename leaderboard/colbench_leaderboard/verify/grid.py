@@ -31,7 +31,7 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's task for a cell; None, with a finding, if the cell does not fit the grid."""
+        """Return the receiver's task for a cell. If the cell does not fit the grid, add a finding and return None."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:

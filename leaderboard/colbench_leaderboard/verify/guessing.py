@@ -19,7 +19,7 @@ HALF = 0.5
 
 
 class GuessRates:
-    """The probability, for each decision of the given tasks, that a guess without a question is right."""
+    """The probability of guessing each decision of the given tasks without asking about it."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         choices: defaultdict[tuple[str, str], Counter[Hashable]] = defaultdict(Counter)

@@ -57,8 +57,8 @@ class Judge:
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
         """Yield the result of each dialogue, in order.
 
-        An item of `cells` is a cell, its task, and True if the human is replayed. Raises UserError if this machine
-        cannot judge a dialogue.
+        Each item of `cells` has a cell, its task, and True if the human must be asked again for its replies. Raises
+        UserError if this machine cannot judge a dialogue.
         """
         waiting: deque[asyncio.Task[Judged]] = deque()
         try:

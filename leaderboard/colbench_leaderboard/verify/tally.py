@@ -53,7 +53,7 @@ class Tally:
             self._compare(judged, judged.told)
 
     def _shared(self, score: CellScore) -> CellScore:
-        """Return an equal score that refers to values of earlier scores, so that equal values are stored once."""
+        """Return an equal score that reuses the objects of earlier scores, so that equal values are stored once."""
         return replace(
             score,
             task_id=self._same(score.task_id),

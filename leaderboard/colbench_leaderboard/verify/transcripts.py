@@ -40,7 +40,7 @@ SAME_QUESTIONS, SAME_ANSWER = 0.5, 0.9
 
 
 class Transcript(Struct, frozen=True, kw_only=True, dict=True):
-    """The parts of a dialogue that are compared."""
+    """The parts of a dialogue that are compared with the dialogues of other bundles."""
 
     exact: str
     """Hash of the task, the agent's words that the human saw, and the words of the answer."""
@@ -84,10 +84,10 @@ class Transcripts:
     """A comparison of the transcripts of a bundle with each other and with those of other bundles."""
 
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
-        """Compare a bundle, given by its digest, with others.
+        """Compare the bundle whose digest is `own` with others.
 
-        If the bundle is among the others, it is skipped. At most `held` transcripts are in memory: whenever this
-        number is reached, the other bundles are read from the beginning.
+        If the bundle is among the others, it is skipped there. At most `held` of its transcripts are in memory:
+        whenever this number is reached, all other bundles are read again.
         """
         self.count = 0
         """Number of transcripts compared."""
@@ -97,7 +97,10 @@ class Transcripts:
         self._shared: dict[str, tuple[str, Shared]] = {}
 
     def add(self, rollout: Rollout) -> None:
-        """Add a dialogue, unless the agent says too little in it. Raises UserError if another bundle cannot be read."""
+        """Add a dialogue, unless the agent says too little in it.
+
+        Raises UserError if one of the bundles to compare with cannot be read.
+        """
         found = transcript(rollout)
         if found is None:
             return
@@ -111,7 +114,7 @@ class Transcripts:
             self._compare()
 
     def report_trials(self, trials: int, findings: Findings) -> None:
-        """Add a finding if all trials of a task are the same dialogue."""
+        """Add a finding if there are tasks whose trials are all the same dialogue."""
         same = sum(number == trials > 1 and exact != "" for number, exact in self._trials.values())
         if same:
             message = f"in {same:,} tasks all {trials} trials are the same dialogue, so chance cannot be measured"
@@ -120,8 +123,9 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        Sharing half of the transcripts or more is a flag, a tenth or more is a note, and less is not reported. Only the
-        `MOST` bundles that share most are named; verifying against these alone gives the same findings.
+        A bundle that shares at least half of the transcripts gives a flag, at least a tenth gives a note, and less is
+        not reported. Only the `MOST` bundles that share most are named; verifying against these alone gives the same
+        findings.
         Raises UserError if a bundle cannot be read.
         """
         self._compare()
@@ -179,7 +183,7 @@ class Shared(Struct, frozen=True, kw_only=True):
 
 
 def _like(own: Sequence[Numbered], other: Transcript) -> list[int]:
-    """Return the numbers of the bundle's own transcripts that are like a transcript of another bundle."""
+    """Return the numbers of the transcripts in `own` that are nearly identical to `other`, from another bundle."""
     near = [
         (number, each)
         for number, each in own

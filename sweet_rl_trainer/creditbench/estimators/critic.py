@@ -30,7 +30,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 
 
 def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) -> list[Scores]:
-    """Return, for each candidate, the mean log-ratio of its tokens."""
+    """Return, for each candidate, the mean log-ratio of its tokens; if `told`, both models read c."""
     examples = replies(bench, reference, told=told)
     return [
         tuple(one - other for one, other in zip(*both, strict=True))
@@ -49,7 +49,7 @@ def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
-    """Return, for each candidate, the mean log-ratio over the tokens of all replies so far and the candidate."""
+    """Return the mean log-ratio of each candidate, over its own tokens and those of all earlier replies."""
     tokens = lengths(replies(bench, reference, told=True))
     sums = total(bench, critic, reference)
     found = list[Scores]()

@@ -63,7 +63,7 @@ def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noq
 
 
 def mt_grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
-    """Return each candidate's GRPO advantage plus, if it is a question, the advantage of its turn's own reward."""
+    """Return each candidate's GRPO advantage; to a question's, add the advantage of the reward for this turn alone."""
     asked = [
         [len(each.told[turn]) / hidden for each in group if turn < len(each.told)]
         for group in groups

@@ -90,7 +90,7 @@ def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[
 
 
 def line(policy: Reader, benches: Sequence[Bench]) -> Line:
-    """Return the line from the gain potential to the reward, fitted to the answers of all states."""
+    """Return the reward as a linear function of the gain potential, fitted to the answers of all states."""
     ends = [
         (_state(bench.task, state, policy), each.reward)
         for bench in benches
@@ -120,7 +120,7 @@ def _advantage(candidate: Candidate, here: float | None, after: float | None) ->
 
 
 def igpo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much each question raises the probability of a token of the reference; for answers, the reward."""
+    """Return the reward of each answer, and how much each question raises the reference's probability per token."""
     return [
         tuple(
             _gained(here, after) if each.reward is None else each.reward
@@ -157,7 +157,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much the reply to each question raises the likelihood of the next answer; for answers, the reward."""
+    """Return how much each question's reply raises the mean log π of the next answer; for answers, the reward."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)
@@ -180,7 +180,7 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer after `reply`; its choices always follow from the candidate's own reply."""
+    """Return the answer after `reply`. Its choices follow the reply to the candidate, even if `reply` is another."""
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}
@@ -218,7 +218,7 @@ SCORES: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(policy: Reader, benches: Sequence[Bench]) -> Iterator[Estimator]:
-    """Yield the estimators that use a policy; the scale of `gain, scaled` is fitted to `benches`."""
+    """Yield the estimators that use a policy. The estimator `gain, scaled` is fitted to `benches`."""
     for name, (about, score) in SCORES.items():
         yield _estimator(policy, name, about, partial(score, policy=policy))
     scaled = partial(scaled_gain, policy=policy, benches=benches)

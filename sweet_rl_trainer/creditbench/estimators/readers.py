@@ -119,12 +119,12 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return the candidates of each state, weighted for a mean over tokens; if `told`, the reference comes first."""
+    """Return each state's candidates, weighted for a mean over tokens; if `told`, prompts begin with the reference."""
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the candidates of each state, with `opening` as the human's first message and without the reference."""
+    """Return the candidates of each state without the reference; `opening` replaces the human's first message."""
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 
@@ -140,7 +140,7 @@ def _encoded(
 
 
 def ranked(task: Task, state: BenchState, system: str) -> Candidates:
-    """Return a state's candidates in the form that the ranking's scorers read; an empty `system` adds no message."""
+    """Return a state's candidates in the form that the ranking scorers read; no system message if `system` is empty."""
     trajectory = trajectory_of(task, state.id, state.heard, (*state.said, ""), system)
     turn = Turn(trajectory=trajectory, number=len(state.said))
     return Candidates(turn=turn, replies=tuple(Reply(text=each.text) for each in state.candidates))
@@ -169,7 +169,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return the dialogue before a state, preceded by c; reply tokens have weight 1. Return None in the first turn."""
+    """Return c and the dialogue before a state, with weight 1 for tokens of replies; None in the first turn."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

@@ -93,7 +93,7 @@ class GuessTable:
         return self._shares[facts]
 
     def expected(self, known: Collection[str], told_later: float) -> float:
-        """Return Φ_p for these known decisions; any other is revealed later with probability `told_later`."""
+        """Return Φ_p for these known decisions; each other decision is revealed later with probability `told_later`."""
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
             rest = [name for name in self._unusual if name not in facts]
@@ -117,7 +117,7 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the chance that `told` given facts of `of`, and no others, are revealed, each with probability `each`."""
+    """Return the chance that exactly `told` given facts of `of` are revealed, if each is with probability `each`."""
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 
@@ -130,13 +130,13 @@ def subsets(names: Sequence[str]) -> Iterator[Facts]:
 
 @lru_cache(maxsize=TABLES)
 def guess_table(task: Task) -> GuessTable | None:
-    """Return the table of a task; None if the task has no tests or is not from an installed family."""
+    """Return the GuessTable of a task; None if the task has no tests or is not from an installed family."""
     design = designs.of(task)
     return GuessTable(task, design) if design and task.hidden.tests else None
 
 
 def _arguments(task: Task, call: str) -> CodeType:
-    """Return code that creates new arguments for a call on each run. Raises DataError unless they are literals."""
+    """Compile a call's arguments; each evaluation creates new ones. Raises DataError unless they are literals."""
     try:
         body = ast.parse(call, mode="eval").body
         assert isinstance(body, ast.Call)  # noqa: S101 - caught below

@@ -29,7 +29,7 @@ MARKER = f"{ANSWER_MARKER}\n"
 
 
 class GainPotential:
-    """The potential Φ from a reference model; None for a state that exceeds `max_length` tokens together with c."""
+    """The potential Φ from a reference model; None for a state that, with c, has more than `max_length` tokens."""
 
     def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
         """Create the potential.
@@ -82,7 +82,7 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state and of the reference as its answer, weighted for a mean over the latter."""
+    """Return the tokens of a state, followed by the reference as its answer; the weights average over the reference."""
     where = f"{state.task.id}, turn {len(state.said) + 1}"
     before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
     reference = chat.encode(state.task.hidden.reference.strip("\n"))

@@ -68,7 +68,7 @@ def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: 
     Args:
         potential: Φ.
         ends: For each dialogue, the state before its answer, and its reward.
-        relative: True to use Φ(o) − Φ(o_1).
+        relative: True to fit the reward to Φ(o) − Φ(o_1) instead of Φ(o).
     """
     read = _Relative(potential) if relative else potential
     values = read([state for state, _ in ends])

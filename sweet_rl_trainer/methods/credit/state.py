@@ -20,7 +20,7 @@ class State(Struct, frozen=True, kw_only=True):
     """The system message, if any, then the human's and the agent's messages in turn, ending with the human's."""
 
     def after(self, said: str, heard: str) -> State:
-        """Return the state after the agent's reply, in the form that later prompts show, and the human's answer."""
+        """Return the state after a turn: the agent's reply, as later prompts show it, and then the human's answer."""
         turn = (Message(role="assistant", content=said), Message(role="user", content=heard))
         return State(task=self.task, messages=(*self.messages, *turn))
 

@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """The mean over groups, with its interval, of the reward of the best-scored of n candidates."""
+    """The reward of the best-scored of n candidates: the mean over groups, with its interval."""
 
     count: int
     """Number n of candidates."""
@@ -52,10 +52,10 @@ def best_of_n(
 
 
 def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int) -> float:
-    """Return the expected reward of the candidate with the highest score, among `count` drawn without replacement.
+    """Return the expected reward of the best-scored of n = `count` candidates that are drawn without replacement.
 
-    Of m candidates, the one with the i-th lowest score (from 1) is the best in C(i − 1, n − 1) of the C(m, n) possible
-    draws of n. Ties are broken at random, so candidates with equal scores all count with their mean reward.
+    There are C(m, n) possible draws from m candidates. In C(i − 1, n − 1) of them, the candidate with the i-th lowest
+    score (from 1) is the best. Ties are broken at random, so candidates with equal scores count with their mean reward.
     """
     if len(rewards) != len(scores):
         raise ValueError(f"{len(rewards)} rewards but {len(scores)} scores")
@@ -72,7 +72,7 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
 
 
 class DialogueCurve(Struct, frozen=True, kw_only=True):
-    """The reward of the dialogue with the highest score among n of a task; n = 1 is a random dialogue."""
+    """The expected reward of the highest-scored of n dialogues on a task; n = 1 is a random dialogue."""
 
     curve: tuple[BestOf, ...]
     """Points for n = 1, 2, 4, … as long as each of the `tasks` has n dialogues."""

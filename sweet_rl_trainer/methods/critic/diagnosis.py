@@ -86,7 +86,7 @@ def diagnose(job: Job, recipe: Recipe, row_tokens: int) -> dict[str, Any]:
 
 
 def _sight(job: Job, recipe: Recipe, held_out: Sequence[Trajectory]) -> DialogueEncoder:
-    """Return the encoder of dialogues for a critic that sees pages."""
+    """Render the pages of held-out dialogues, and return the encoder of dialogues for a critic that sees pages."""
     settings = recipe.table(CriticSettings).vision
     assert settings  # noqa: S101
     sight = Sight(settings, recipe.domain, job.inputs[BASE], job.shared / PICTURES)
@@ -133,7 +133,10 @@ def _continuations(
     job: Job,
     missing: dict[Part, str],
 ) -> Agreement | None:
-    """Return the agreement of scores with Monte-Carlo returns; if not measured, None, and the reason in `missing`."""
+    """Return the agreement of scores with Monte-Carlo returns.
+
+    If it is not measured, return None and write the reason to `missing`.
+    """
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):
         missing["continuations"] = (
@@ -206,7 +209,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         tasks: Mapping[str, Task],
         missing: dict[Part, str],
     ) -> Preference | None:
-        """Return the critic's preference when every decision is known; if no state qualifies, None."""
+        """Return the critic's preference in states where every decision is known; None if no state qualifies."""
         lost = Counter[str]()
         asked = self.recipe.table(DiagnoseSettings)
         states = known_states(

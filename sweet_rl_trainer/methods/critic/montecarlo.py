@@ -113,7 +113,7 @@ def compare(
 
 
 def agreement(found: Sequence[Returns]) -> Agreement | None:
-    """Return the agreement of scores and returns; None if no turn has two different returns."""
+    """Return the agreement of scores with returns; None if the returns are equal within every turn."""
     varied = [each for each in found if len(set(each.returns)) > 1]
     if not varied:
         return None
@@ -134,7 +134,7 @@ def agreement(found: Sequence[Returns]) -> Agreement | None:
 
 
 def _right(turn: Returns) -> Iterator[float]:
-    """Yield the result of `agree` for every two candidates whose returns differ."""
+    """Yield, for each pair of candidates with different returns, the agreement of scores and returns (`agree`)."""
     for (score, value), (other, worse) in combinations(
         zip(turn.scores, turn.returns, strict=True), 2
     ):

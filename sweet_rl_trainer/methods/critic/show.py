@@ -25,7 +25,7 @@ NAMES: dict[Part, str] = {
 
 
 def view(folder: Path) -> View:
-    """Return a view of the critic's diagnosis in a stage's folder."""
+    """Return the table of the critic's diagnosis in a stage's folder, as a view for the page."""
     return View(tables=(table(decode((folder / DIAGNOSIS).read_bytes())),))
 
 

@@ -36,7 +36,7 @@ QUESTIONS = 4
 
 
 class Preference(Struct, frozen=True, kw_only=True):
-    """A critic's preference for questions over the right answer if every decision is known.
+    """A comparison of a critic's scores for questions and for the right answer where every decision is known.
 
     Each task counts the same.
     """
@@ -157,7 +157,7 @@ class _Question(Struct, frozen=True, kw_only=True):
 
 
 def _asked(trajectories: Sequence[Trajectory]) -> dict[str, list[_Question]]:
-    """Return, by task, the replies of all turns but the last, whose reply may be an answer."""
+    """Return the agents' questions by task: all replies except the last of each dialogue, which may be an answer."""
     asked: dict[str, list[_Question]] = {}
     for each in trajectories:
         asked.setdefault(each.task_hash, []).extend(
@@ -175,7 +175,7 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Return at most `count` questions of other dialogues: first those about the task, then those about its family."""
+    """Return at most `count` questions of other dialogues: first on its task, then on other tasks of its family."""
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

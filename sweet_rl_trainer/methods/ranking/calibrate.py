@@ -23,11 +23,11 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
-    The offset is fitted to the last turns of answered dialogues, except turns whose scored candidates do not include
-    both answers and other replies. It maximizes the balanced accuracy: the share of successes where the mean score of
-    the answers is above that of the other replies, plus the share of failures where it is below. Among equally good
-    offsets, the middle of the widest range is chosen. Return None if there are no successes or no failures, or if all
-    turns have the same difference of means.
+    The offset is fitted to the last turns of answered dialogues, if answers and other replies are among the turn's
+    scored candidates. A turn's gap is the mean score of its answers minus that of the other replies. The offset
+    maximizes the balanced accuracy: the share of successes where gap plus offset is above 0, plus the share of failures
+    where it is below. Among equally good offsets, the middle of the widest range is chosen. Return None if there are no
+    successes or no failures, or if all gaps are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -56,7 +56,10 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """Yield, for each answering turn, the mean score of answers minus that of other replies, and True for a success."""
+    """Yield the gap of each turn with the dialogue's answer, and True if the dialogue succeeded.
+
+    The gap is the mean score of the turn's candidates that answer, minus that of its other candidates.
+    """
     for turn in turns:
         where = turn.candidates.turn
         dialogue = where.trajectory

@@ -45,7 +45,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
             )
 
     def key(self, context: object) -> str:
-        """Return the key that identifies the candidates after a context."""
+        """Return the key under which the candidates that follow a context are stored."""
         return digest({"context": context, "sampler": msgspec.to_builtins(self)})
 
 

@@ -91,7 +91,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error that no ranked turn has a pair left; `turns` is the number of ranked turns."""
+    """Return an error that says that none of the `turns` ranked turns has a pair left, and why."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"
@@ -112,10 +112,11 @@ def turn_examples(
     imitate: Imitate = "chosen",
     dropped: Counter[str],
 ) -> list[PairExample] | list[Side]:
-    """Return a turn's pairs for the actor, which does not see c; the `reward` of a side is its reply's score.
+    """Return a turn's pairs for training the actor; the `reward` of a side is its reply's score.
 
-    With the loss "nll", return only the chosen replies, each once, with token weights that sum to 1. Pairs with a side
-    longer than `max_length` tokens are left out. `dropped` counts them, and turns without a pair. See also `choose`.
+    The actor does not see c, the hidden information. With the loss "nll", return only the chosen replies, each once,
+    with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out. `dropped` counts
+    these pairs, and turns without a pair. See also `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
     if not choices:

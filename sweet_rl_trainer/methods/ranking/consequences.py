@@ -46,10 +46,10 @@ def score_by_consequences(
     cost: float,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the credit of each candidate; equal candidates are sent only once.
+    """Return the credit of each candidate; equal candidates of a turn are played only once.
 
-    `tasks` is keyed by task hash, and `cost` is κ. Turns of other tasks get None. Candidates without a consequence or a
-    potential have no score. Such turns and candidates are counted in `dropped`.
+    `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` gets None. A candidate without a
+    consequence or a potential has no score. `dropped` counts such turns and candidates.
     """
     came = list(by_wording(turns, tasks, play))
     states = [
@@ -90,7 +90,7 @@ def _scores(
     cost: float,
     chat: Chat,
 ) -> Scores:
-    """Return a turn's scores. The potentials of the turn's `_states` are taken from `values`, in order."""
+    """Return a turn's scores. `values` continues with the potentials of the turn's `_states`, in their order."""
     here = next(values)
     by_text = {text: _credit(here, came, values, cost) for text, came in outcomes.items()}
     return Scores(

@@ -299,7 +299,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores that a potential gives, and the line from potential to reward ({} without a line)."""
+    """Return the scores from a potential, and the line that maps it to the reward ({} if no line is fitted)."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
@@ -320,9 +320,10 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential that gives a recipe's scores, and the potential of an answer now, for fitting the line.
+    """Yield the potential that gives a recipe's scores, and the potential to which the line is fitted.
 
-    For `gain`, both are the same potential, and its reference is the model from which training starts.
+    For `facts`, the second potential assumes that the agent answers now. For `gain`, both are the same potential, whose
+    reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
     if settings.scores == "facts":
@@ -343,7 +344,7 @@ def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potentia
 def _ends(
     candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
 ) -> list[tuple[State, float]]:
-    """Return, for each training dialogue that answered, the state before the answer and the reward."""
+    """Return the state before the answer and the reward, for each dialogue `inside` that ended with an answer."""
     dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
     return [
         (states_of(each, tasks[each.task_hash])[-1], each.reward)
@@ -353,7 +354,7 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset for answer scores, fitted to the training dialogues. Raises UserError if none can be fitted."""
+    """Return the offset that calibrates answer scores, fitted on dialogues `inside`. Raises UserError on failure."""
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

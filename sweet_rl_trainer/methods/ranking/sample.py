@@ -181,7 +181,7 @@ async def _from_server(
 
 
 def server_args(recipe: Recipe) -> dict[str, Any]:
-    """Return the flags for the server that this stage starts, which uses the chat template as training does."""
+    """Return the flags for this stage's server; its chat template gets the same variables as in training."""
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}

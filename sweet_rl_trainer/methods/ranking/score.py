@@ -133,12 +133,12 @@ def score_turns(
     max_length: int,
     dropped: Counter[str] | None = None,
 ) -> list[Scores]:
-    """Return the scores of all candidates. `privileged` is the template that states c to a model that sees it.
+    """Return the scores of all candidates. `privileged` is the template that shows c to a model.
 
-    The turns are read once for each term of the preset, and only some are in memory at a time. A row has at most
-    `budget` tokens, unless a single turn has more. Replies that, together with their prompt, exceed `max_length` tokens
-    have no score and are counted in `dropped`. Raises UserError for an unknown preset, for one whose model is missing
-    or of the wrong kind (with or without a value head), and for values that are not finite.
+    c is the hidden information. The turns are read once for each term of the preset, in batches to save memory. A row
+    has at most `budget` tokens, unless a single turn has more. A reply that is longer than `max_length` tokens with its
+    prompt has no score and is counted in `dropped`. Raises UserError if the preset is unknown, if its model is missing,
+    if its model wrongly has or lacks a value head, or if a value is not finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -246,7 +246,7 @@ def _weighted(
 
 
 def _with_header(example: Example, chat: Chat) -> Example:
-    """Return the example with weights that average over the header and the text of its reply."""
+    """Return the example with equal weights (sum 1) on the tokens of its reply's header and text, 0 elsewhere."""
     ids = list(example.ids)
     start = next(place for place, weight in enumerate(example.token_weights) if weight)
     first = start - _header_length(ids[:start], chat.reply_header)
@@ -257,7 +257,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many of the header's last tokens end a prompt; the text before it may change the first tokens."""
+    """Return how many last tokens prompt and header share; the header's first tokens depend on the text before it."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -265,7 +265,7 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Return Σ w log π, or Σ w v, of each turn's replies; None for one longer than `max_length` with its prompt."""
+    """Return Σ w log π, or Σ w v, of each reply by turn; None if prompt and reply are longer than `max_length`."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]
@@ -281,7 +281,7 @@ def _fitting(
 def _scores(
     first: Sequence[float | None], second: Sequence[float | None] | None = None
 ) -> tuple[float | None, ...]:
-    """Return the first values, less the second values if given; None where a value is None."""
+    """Return the first values minus the second (by default 0); None where either is None."""
     return tuple(
         None if one is None or other is None else one - other
         for one, other in zip(first, second or [0.0] * len(first), strict=True)

@@ -89,9 +89,9 @@ def turns_of(
 ) -> list[Turn]:
     """Return all turns of a share of the trajectories, in their order.
 
-    With `all_answers`, also return the turns at which the other trajectories answered. The share is rounded up to a
-    whole trajectory, and a larger share includes the trajectories of every smaller one. (The paper takes about a tenth,
-    since turn-wise DPO overfits.) Raises UserError if the share is outside (0, 1].
+    The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller one.
+    (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the answers of all other
+    trajectories are returned, too. Raises UserError if the share is outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
@@ -121,8 +121,8 @@ def encode_candidates(
 ) -> list[Example]:
     """Return each reply after the same prompt, as tokens.
 
-    `privileged` is the template, if any, that puts c before the prompt; a custom encoder adds c itself. Raises
-    DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
+    `privileged` is the template that adds the privileged information c to the prompt; a custom encoder adds c itself.
+    Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
     exactly.
     """
     if not isinstance(chat, Chat):
@@ -179,10 +179,10 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield, for each turn, the results of its candidates, keyed by their text without surrounding whitespace.
+    """Yield, for each turn, the results of its candidates, keyed by the candidate's text without outer whitespace.
 
-    `tasks` is keyed by task hash; a turn of another task yields None. `play` is called once, with a list of dialogues
-    that end with each distinct candidate of each turn. It returns one result for each dialogue.
+    `tasks` is keyed by task hash; a turn of another task yields None. `play` is called once, with one dialogue
+    for each distinct candidate of each turn; the candidate ends the dialogue. It returns one result for each dialogue.
     """
     openings = [
         opening(each.turn, text, tasks)

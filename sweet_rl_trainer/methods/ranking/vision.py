@@ -40,7 +40,7 @@ class Sight:
 
     @property
     def unseen(self) -> dict[str, int]:
-        """The number of pages that could not be rendered, as an entry of a summary; empty if it is 0."""
+        """A summary with the number of pages that could not be rendered; empty if all could be rendered."""
         count = self._camera.unseen
         return {"pages that cannot be rendered": count} if count else {}
 

@@ -121,7 +121,7 @@ class _Speaker:
 
 
 def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
-    """Return the messages with `text` as the agent's last reply, which is the second to last message."""
+    """Return the messages, with `text` in place of the second to last, which is the agent's last reply."""
     return [*messages[:-2], Message(role="assistant", content=text), messages[-1]]
 
 
@@ -136,7 +136,7 @@ def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[
 
 
 def continues(chat: Chat, system: str) -> bool:
-    """Return True if a template's prompts continue one another, token by token, for replies without thoughts.
+    """Return True if a prompt begins with the tokens of the previous prompt and its reply (without thoughts).
 
     Raises DataError if the template refuses the messages.
     """

@@ -56,7 +56,7 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply, sampled once all dialogues wait for one. Raises AgentError if the prompt exceeds `room`."""
+        """Return a reply, sampled when every dialogue waits for one. Raises AgentError if the prompt exceeds `room`."""
         if len(prompt) > self._room:
             raise AgentError(
                 f"{len(prompt)} tokens leave no room for a reply in the model's context",

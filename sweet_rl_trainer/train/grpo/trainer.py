@@ -80,7 +80,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
 
 
 def _padded(pieces: Sequence[Tensor], value: int) -> Tensor:
-    """Return a batch of alternating prompts, which are padded on the left, and completions, padded on the right."""
+    """Build a batch from alternating prompts and completions; pad prompts on the left, completions on the right."""
     prompts = pad_sequence(list(pieces[::2]), True, value, "left")
     completions = pad_sequence(list(pieces[1::2]), True, value, "right")
     return torch.cat([prompts, completions], dim=1)
@@ -91,7 +91,7 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
-    """Return a row of `width` values for each dialogue: its sequences' completions in their places, 0 elsewhere."""
+    """Return the values by dialogue, [dialogues, `width`]: at the places of its completions, and 0 elsewhere."""
     if values is None:
         return None
     sequences = iter(values)

@@ -230,7 +230,7 @@ def reward(rollout: Rollout) -> float | None:
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Return the rewards. If no dialogue was scored, raises UserError with the reason for the first one."""
+    """Return the rewards. Raises UserError, with the first dialogue's failure or note, if no dialogue was scored."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]
@@ -329,6 +329,6 @@ def arguments(settings: GrpoSettings, folder: Path) -> Any:
 
 
 def _checkpointing(config: Any) -> str:
-    """Return TRL's name of the option for gradient checkpointing; the older one causes a warning."""
+    """Return the name of TRL's option for gradient checkpointing, the new one if TRL has it (the old one warns)."""
     names = ("activation_checkpointing", "gradient_checkpointing")
     return next(name for name in names if name in config.__dataclass_fields__)

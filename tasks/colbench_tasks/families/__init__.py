@@ -63,7 +63,7 @@ class Families(Mapping[str, Family]):
 
 
 def _load(points: list[EntryPoint]) -> Family:
-    """Load the family of one name, with its example questions."""
+    """Load a family and its example questions from the entry points of its name; only one is allowed."""
     point = points[0]
     where = f"family {point.name} ({point.value} of {_package(point)})"
     if len(points) > 1:

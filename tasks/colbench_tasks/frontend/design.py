@@ -40,7 +40,7 @@ TITLE = {
 
 
 class Design(Struct, frozen=True, kw_only=True):
-    """The choices that determine a page's look, and `pictures`, the number of the page's first picture.
+    """The choices that determine a page's look. `pictures` is the number of the page's first picture.
 
     Most fields are named after a decision and hold either the code or the value of the chosen option; see
     `from_choices`. The decision `accent` fills two fields: `hue` with its value, and `tone` with its code.
@@ -139,7 +139,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def box(self) -> str:
-        """Return classes for a box without padding."""
+        """Return the CSS classes of a box without padding."""
         look = {
             "shadow": "bg-white text-gray-900 shadow-xl",
             "border": "border border-gray-400",
@@ -162,17 +162,17 @@ class Design(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Return classes for the title of a section."""
+        """Return CSS classes for the title of a section."""
         return f"{TITLE[self.size]} {self.heading} mb-6 {self.align}"
 
     @property
     def line(self) -> str:
-        """Return classes for the color of thin lines on the page."""
+        """Return CSS classes for the color of thin lines on the page."""
         return "border-gray-600" if self.dark else "border-gray-400"
 
     @property
     def field(self) -> str:
-        """Return classes for an input field."""
+        """Return the CSS classes of an input field."""
         round_ = CORNERS[self.corners][1]
         return f"w-full border border-gray-400 bg-white text-gray-900 px-4 py-2 mb-4 {round_}"
 
@@ -210,7 +210,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """Build the design with these choices and this number of the first picture."""
+    """Build the design with these choices; `pictures` is the number of its first picture."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(

@@ -115,7 +115,7 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
 
 
 def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
-    """Yield the first `number` tasks of a kind for a seed, in the split that the seed draws from.
+    """Yield the first `number` tasks of a kind for a seed, which also determines their split (`split_of`).
 
     Raises GeneratorError if the kind has fewer tasks that differ enough.
     """
@@ -185,7 +185,7 @@ def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
 
 
 def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]) -> str:
-    """Return a text that identifies a design, independent of business and wording."""
+    """Return a text that identifies a design by its kind, its choices for `names` and its sections."""
     chosen = [
         f"{name} {choice.option.code} {choice.value}"
         for name, choice in choices.items()

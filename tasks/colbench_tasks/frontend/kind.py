@@ -47,9 +47,10 @@ def kind(
     sells: bool = False,
     fields: str = "",
 ) -> Kind:
-    """Build a kind from texts: `plans` are separated by ` | `, `titles` by ` / `, `requests` by lines.
+    """Build a kind from texts: ` | ` separates `plans`, ` / ` separates `titles`, and each line is one of `requests`.
 
-    Its trades are those of the `fields`, by default all. With `sells`, trades whose items have no prices are left out.
+    The kind has the trades of `fields`, or all trades if `fields` is empty; with `sells`, only those whose items have
+    prices.
     """
     wanted = fields.split()
     return Kind(

@@ -62,7 +62,7 @@ class NearDuplicates:
             self._codes.add(task.id, code_shingles(task.hidden.reference))
 
     def like(self, task: Task) -> str:
-        """Return a text that says which indexed task a task nearly duplicates; "" if it is not a near-duplicate."""
+        """Describe how similar a task is to the indexed task that it nearly duplicates; "" if it duplicates none."""
         found = self._requests.nearest(request_shingles(task.request))
         if found:
             return f"the request is {found[1]:.0%} the same as {found[0]}"
@@ -99,7 +99,7 @@ class _Index:
         return (best, likeness) if likeness >= self._threshold else None
 
     def _bands(self, shingles: frozenset[Shingle]) -> list[bytes]:
-        """Return a key for each band, made of the band's number and values."""
+        """Return a key for each band of the MinHash values: the band's number and values as bytes."""
         least = minhash(shingles).reshape(-1, self._rows)
         return [number.to_bytes(2, "big") + band.tobytes() for number, band in enumerate(least)]
 
@@ -134,7 +134,7 @@ def request_shingles(request: str) -> frozenset[Shingle]:
 
 
 def code_shingles(source: str) -> frozenset[Shingle]:
-    """Return the runs of tokens of a source; code that is not valid Python is not normalized."""
+    """Return the shingles (runs of tokens) of a source; it is normalized first if it is valid Python."""
     with suppress(RejectedError, RecursionError):
         source = ast.unparse(_Renamed().visit(parse(source, "not_a_function")))
     return _shingles(TOKEN.findall(source))

@@ -87,7 +87,7 @@ ERROR_WORDS = (
 def telling(text: str) -> list[str]:
     """Return the stems of the words that distinguish a text from other texts.
 
-    Common longer words ("current") are included, because one may be what distinguishes two variables.
+    Most longer words are included even if they are common ("current"), because they may distinguish two variables.
     """
     return [
         stem(word)
@@ -97,7 +97,7 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """Return the concept words of a question, by stem, each with the concepts that it can mean."""
+    """Return the stem of each concept word in a question, with the concepts that the word can mean."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 

@@ -88,7 +88,7 @@ def _several(node: ast.BoolOp, speaker: Says, negated: bool) -> str:
 
 
 def _shared(node: ast.BoolOp) -> tuple[ast.expr, list[ast.expr], bool] | None:
-    """Return the subject and the objects of `x == 1 or x == 2` or of `1 in x or 2 in x`, and True for the latter."""
+    """Return (x, [1, 2], False) for `x == 1 or x == 2`, (x, [1, 2], True) for `1 in x or 2 in x`, None for others."""
     pairs = [_subject_and_object(value) for value in node.values]
     known = [pair for pair in pairs if pair]
     same = len({(ast.dump(subject), contains) for subject, _, contains in known}) == 1

@@ -304,7 +304,7 @@ def _fact(
 
 
 def _table(node: ast.AST) -> ast.Dict | None:
-    """Return the table that a statement sets or returns, if it does nothing else."""
+    """Return the dict literal that a statement sets or returns; None unless it has at least `TABLE_MIN` entries."""
     value = getattr(node, "value", None)
     return value if isinstance(value, ast.Dict) and len(value.keys) >= TABLE_MIN else None
 

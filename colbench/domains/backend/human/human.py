@@ -93,7 +93,7 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the estimated decisions that a message asks for, as the human understands it."""
+    """Return the decisions, estimated from the reference, that the human takes a message to ask for."""
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 
@@ -152,8 +152,9 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the words of a question that stand for concepts, each with its concepts.
 
-        A word that occurs in the reference's facts counts only if a concept of it is in `SPECIFIC`. A question about a
-        calculation asks for the formula if the reference has one, else for the kind of result.
+        A word that occurs in the reference's facts counts only if one of its concepts is in `SPECIFIC`. If a word
+        stands for a formula, words for the result are left out; without a formula in the reference, words for formulas
+        are left out instead.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {

@@ -172,7 +172,7 @@ class Speaker:
         return [self.say(node) for node in nodes]
 
     def operand(self, node: ast.expr, rank: int = TIGHTEST) -> str:
-        """Phrase an expression as part of another one, in parentheses if the words alone could be misread.
+        """Phrase an expression for use inside another one, with parentheses if the words alone could be misread.
 
         Arithmetic that binds at least as tightly as `rank` gets no parentheses.
         """

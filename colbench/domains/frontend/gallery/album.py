@@ -119,7 +119,7 @@ class Album:
 
 
 def _name(*keys: str) -> str:
-    """Return the file name of a render's picture or, for two keys, of the difference of two renders."""
+    """Return the file name of a picture: of one render or, for two keys, of the difference between two."""
     return "-".join(key[:NAME] for key in keys) + ".webp"
 
 

@@ -91,7 +91,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """Set up the gallery. `rollouts`: the finished dialogues of each task. `metrics`, `floors`: the domain's."""
+        """Set up the gallery. `rollouts`: the finished dialogues by task. `metrics`, `floors`: those of the domain."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors

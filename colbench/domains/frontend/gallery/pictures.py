@@ -30,7 +30,7 @@ def thumbnail(picture: bytes) -> bytes:
 
 
 def difference(target: bytes, final: bytes) -> bytes:
-    """Return two pages' pictures (PNG) laid over one another, as a WebP as high as the taller page.
+    """Return an overlay of two pages' pictures (PNG): a WebP with the height of the taller page.
 
     Points are pale gray where both pages agree. Elsewhere the color is `TARGET` if something stands out only on the
     target, `FINAL` if only on the final page, and `BOTH` if it stands out equally on both, as in an area of another

@@ -25,7 +25,7 @@ _SAME_AREA = 0.4
 
 
 def area_differences(scene: Scene) -> Iterator[Difference]:
-    """Yield differences in the backgrounds of the page and its texts, and in areas without text."""
+    """Yield differences in the page's background, in the backgrounds of texts, and in areas without text."""
     theirs, mine = scene.theirs, scene.mine
     apart = distance(theirs.background, mine.background)
     if apart > JUST_SEEN:
@@ -76,7 +76,7 @@ def _behind(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _as_the_page(pair: Pair, scene: Scene) -> bool:
-    """Return True if both blocks have their page's background color; that difference is reported for the whole page."""
+    """Return True if each block has the background color of its page; pages' colors are compared elsewhere."""
     return (
         pair.theirs.background == scene.theirs.background
         and pair.mine.background == scene.mine.background

@@ -25,7 +25,7 @@ _REST = 0.3
 def differences(target: Render, made: Render) -> list[Difference]:
     """Return the differences that a person would mention, the most noticeable first; empty if the pages look the same.
 
-    Only the first of related differences is returned. The page's height is compared only if nothing else differs.
+    Related differences are merged into the first of them. The pages' heights are compared only if nothing else differs.
     """
     theirs, mine = take_in(target), take_in(made)
     scene = Scene(theirs, mine, match(theirs, mine))

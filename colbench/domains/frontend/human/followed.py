@@ -23,8 +23,8 @@ def all_followed(
     """Return, for each turn, the outcomes of the differences that the human's reply names word for word.
 
     `pages` has the page of each turn, None for a turn without a page. The outcome of a difference depends on the next
-    page, and is `worse` if that page cannot be rendered. The result is None for a turn whose reply names no difference,
-    or after which there is no page.
+    page, and is `worse` if that page cannot be rendered. A turn's result is None if the turn has no page, its reply
+    names no difference, or no page follows.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -53,7 +53,7 @@ def _followed(
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
     """Return what became of a difference, given the differences `left` on the next page.
 
-    If only the next page lacks the difference's block, the outcome is `worse`.
+    The outcome is also `worse` if the next page lacks the difference's block, and this page does not.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

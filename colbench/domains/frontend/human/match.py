@@ -59,7 +59,7 @@ class Matching(Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """All pairs except backdrops."""
+        """The pairs of all bands, then the moved pairs; without those of backdrops."""
         return tuple(pair for band in self.bands for pair in band) + self.moved
 
 
@@ -131,7 +131,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """Return how well the blocks and texts of two bands match; less if one band is further down its page."""
+    """Return how well the blocks and texts of two bands match; different heights on the pages reduce the value."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -160,7 +160,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how close two blocks are horizontally, 0 to 1: by left edges, middles or right edges, as is best."""
+    """Return how close two blocks are horizontally, 0 to 1: the best of left edges, middles and right edges."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
@@ -198,7 +198,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift is about that of the nearest pair in `found` (0 if `found` is empty)."""
+    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, or to 0 without one."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(

@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the distance between a block and `other` above it; None if `other` is not right above it."""
+    """Return the gap below `other`, plus 5% of the horizontal offset; None unless `other` is right above the block."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

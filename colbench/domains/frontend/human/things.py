@@ -73,7 +73,7 @@ def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yield the blocks in groups: rows of links, buttons, short texts or column headings; other blocks alone."""
+    """Yield the blocks in groups: each row of links, buttons, short texts or column headings; any other block alone."""
     gone: set[int] = set()
     for block in blocks:
         if id(block) in gone:

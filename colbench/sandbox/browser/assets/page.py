@@ -122,7 +122,7 @@ def _tailwind_media(link: str) -> str | None:
 
 
 def _stays_here(meta: str) -> bool:
-    """Return True if a meta element with these attributes refreshes to a position on the same page."""
+    """Return True if a meta element with these attributes only jumps to an anchor on the same page."""
     attributes = _attributes(meta)
     refresh = _REFRESH.match(attributes.get("content", ""))
     if attributes.get("http-equiv", "").strip().lower() != "refresh" or not refresh:
@@ -154,7 +154,7 @@ def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) ->
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a tag by lowercase name; the first of several equal names counts, as in a browser."""
+    """Return the attributes of a tag by lowercase name. If a name is repeated, the first counts, as in a browser."""
     found: dict[str, str] = {}
     for name, value in _ATTRIBUTE.findall(text):
         quoted = value[:1] in {'"', "'"}

@@ -93,7 +93,7 @@ def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
 
 
 def _subject(query: dict[str, str]) -> str:
-    """Return the part of a query without sizes and effects, such as `random=2`."""
+    """Return a query without its parameters for size and effects; `random=2` is kept, for example."""
     others = _SIZE_NAMES.keys() | {"grayscale", "blur"}
     return "&".join(f"{name}={value}" for name, value in query.items() if name not in others)
 

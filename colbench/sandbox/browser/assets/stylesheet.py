@@ -66,7 +66,7 @@ def _joined(rules: Iterable[tuple[Around, str]]) -> Iterator[str]:
 
 @cache
 def _sheet() -> _Sheet:
-    """Parse the sheet, once per process (about a fifth of a second)."""
+    """Parse the style sheet of the assets. The result is cached, because this takes about a fifth of a second."""
     rules: list[tuple[Around, str]] = []
     always: set[int] = set()
     by_class: dict[str, list[int]] = {}
@@ -92,7 +92,7 @@ def _sheet() -> _Sheet:
 def _classes(selector: str) -> Iterator[str]:
     """Yield the last class of each selector in a list of selectors, without escapes and in lower case.
 
-    The selectors' stylesheet rule is kept if the page uses at least one of these classes.
+    A page keeps the rule with these selectors if it uses at least one of the classes.
     """
     for single in selector.split(","):
         found = _CLASS.findall(single)

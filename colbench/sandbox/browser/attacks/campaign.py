@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack a renderer, which `opening` opens and closes, with the pages in `chosen`, by default the whole corpus."""
+    """Attack the renderer that `opening` opens and closes, with the `chosen` pages, by default the whole corpus."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -105,7 +105,7 @@ def _good() -> str:
 
 
 class _Lane:
-    """A renderer to attack, the canary that pages must not reach, and a good page's render from before the attacks."""
+    """A renderer under attack, with the canary that pages must not reach and an earlier render of a good page."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
@@ -168,7 +168,7 @@ class _Lane:
 
 
 def _differences(good: Render, after: Render) -> Iterator[str]:
-    """Yield descriptions of how a good page was rendered differently from the first time."""
+    """Yield the first difference between a good page's renders before and after an attack, if any."""
     if after.outcome != good.outcome:
         yield f"the next page: {after.outcome}"
     elif after.picture != good.picture:

@@ -65,7 +65,7 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return honest pages. The first one is the victim of the attacks: it uses everything that they change."""
+    """Return honest pages. The attacks target the first page, which contains everything that they change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -156,7 +156,7 @@ class _Looker:
         return self._ink.varies(seen, behind)
 
     def _looks(self, item: Item) -> _Looks:
-        """Return the appearance of an item in its own text color, on its own background."""
+        """Return the appearance of an item: its text color, and its background over what lies behind it."""
         behind, _ = self._canvas.behind(*item.seen.middle, item.paint_key)
         return _Looks(item, read_color(item.style["color"]), fill(item).over(behind))
 

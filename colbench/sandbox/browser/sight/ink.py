@@ -111,7 +111,7 @@ def _small(image: Image.Image) -> Image.Image:
 
 
 def _nearest(image: Image.Image, color: Color) -> float:
-    """Return how much the pixel closest to a color differs from it, in the channel that differs most."""
+    """Return the smallest difference of a pixel from a color, taken in the channel that differs most."""
     from PIL import Image, ImageChops
 
     wanted = tuple(round(min(255.0, max(0.0, channel))) for channel in color.rgb)

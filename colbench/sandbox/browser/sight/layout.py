@@ -136,7 +136,7 @@ class Item:
         """True if the item is inside a drawing (`<svg>`) or a field, which counts as a single item."""
 
     def settle(self, attributes: Mapping[str, str]) -> None:
-        """Set the attributes, and inherit heading, link and button from the ancestors."""
+        """Set the attributes, and derive `heading`, `link`, `button` and `hidden` from them and the parent."""
         self.attributes = attributes
         role = _ROLES.get(attributes.get("role", ""))
         above = self.parent

@@ -128,7 +128,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at this point behind the element painted at `key`, and True if a picture is behind it."""
+        """Return the color at a point behind what is painted at `key`, and True if a picture is visible there."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -163,7 +163,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing or field that contains an item, because a part never covers its whole; else the item."""
+    """Return the drawing or field around an item, else the item. A part never covers the drawing or field itself."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

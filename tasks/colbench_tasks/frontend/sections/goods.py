@@ -23,7 +23,7 @@ def offers(subject: Subject, design: Design) -> str:
 
 @section("boxes with a large coloured letter, a name and a sentence each", "columns", "card")
 def lettered(subject: Subject, design: Design) -> str:
-    """Build boxes with an offer's first letter as a badge."""
+    """Build a box for each offer, with the first letter of its name as a badge."""
     badge = f"{design.accent} w-12 h-12 rounded-full flex items-center justify-center text-xl mb-4"
     cells = [
         div(

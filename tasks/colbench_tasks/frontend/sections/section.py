@@ -65,5 +65,5 @@ def muted(design: Design, text: str, classes: str = "") -> str:
 
 
 def name(design: Design, text: str, classes: str = "text-lg mb-2") -> str:
-    """Build a heading with the name of a thing, in a box."""
+    """Build the heading of an item within a section, such as a product or a question."""
     return words("h3", f"{design.heading} {classes}", text)

@@ -48,7 +48,7 @@ class Guesser(Asker):
 
 
 def recognize(request: str) -> Words | None:
-    """Return the words that fill the texts of a request's task (`words_of`); None for a request of another domain."""
+    """Return the words from which a request was made (`words_of`); None for a request of another domain."""
     known = (words_of(theme, report) for theme in THEMES for report in REPORTS)
     return next((w for w in known if f"{w['place']}: {w['wish']}." in request), None)
 

@@ -222,7 +222,7 @@ def query(words: Words, chosen: Chosen) -> str:
 
 
 def _tasks() -> Iterator[Task]:
-    """Yield tasks endlessly, in a fixed order, without repeating a query."""
+    """Yield tasks without end, in a fixed order, each with a new query."""
     random = Random("sql/1")  # noqa: S311 - not for secrets
     used: set[str] = set()
     while True:
@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows, and each other option of a decision changes a result."""
+    """Return databases on which the reference returns rows, and on which any other option changes some result."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
