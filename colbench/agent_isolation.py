@@ -126,8 +126,8 @@ def _require_apart(config: RunConfig, hidden: Hidden) -> None:
     for file in files_of("agent", config.agent):
         if hidden.holds(file.resolve()):
             raise SandboxError(
-                f"{file}: isolation would hide this file from its own agent, because its package or folder holds tasks "
-                "or runs; move the file elsewhere"
+                f"{file}: isolation hides packages and folders with tasks or runs, and this file of the agent is in "
+                "one of them; move the file elsewhere"
             )
 
 

@@ -28,9 +28,9 @@ def read_reasons(reasons: str | Sequence[str], place: str = "retry_failed") -> t
         if reason in KNOWN or (len(parts) == 2 and parts[0] in BOUNDARIES and parts[1] in KINDS):
             continue
         raise UserError(
-            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; expected a boundary "
-            f"({', '.join(BOUNDARIES)}), a kind ({', '.join(KINDS)}), both as BOUNDARY:KIND, such as "
-            f"agent:timeout, or a problem of a reply ({', '.join(REPLIES)})"
+            f"{place} {reason}: unknown reason{did_you_mean(reason, KNOWN)}; expected the part that failed "
+            f"({', '.join(BOUNDARIES)}), the kind of failure ({', '.join(KINDS)}), both, such as "
+            f"agent:timeout, or the problem of a reply ({', '.join(REPLIES)})"
         )
     return found
 

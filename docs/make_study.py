@@ -163,7 +163,7 @@ class Numbers:
 def _mean(found: Summary | None) -> float:
     if found is None or found.tasks.mean is None:
         raise ValueError(
-            "the page states the mean of some dialogues, but the results contain no such dialogue"
+            "the page states a mean, but the results contain none of the dialogues that it is for"
         )
     return found.tasks.mean
 

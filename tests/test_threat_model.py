@@ -15,7 +15,7 @@ TESTS = {
         "test_no_attack_succeeds_and_every_control_scores_1",
         "test_every_attack_bites_where_nothing_stops_it",
     ),
-    "Return values that equal everything, or forge types": (
+    "Return objects that equal any value or fake their type": (
         "test_a_subclass_is_read_as_its_base_without_its_methods",
         "test_what_is_no_data_equals_nothing_not_even_itself",
         "test_a_class_has_the_name_that_python_gave_it_whatever_its_metaclass_answers",

@@ -166,7 +166,7 @@ class _Speaker:
         if self._known is not None:
             if request not in self._known:
                 raise AgentError(
-                    "no task of --agent-arg knows has this request; set `knows` to the task source of the run"
+                    "--agent-arg knows: no task of this source has this request; set it to the run's task source"
                 )
             return family.source(theme, self._known[request])
         heard = family.usual() | self._settled

@@ -54,7 +54,9 @@ class Interviewer:
         families = (family for family, _ in _themes().values())
         decisions = {decision.name for family in families for decision in family.decisions}
         if unknown := self._never_asks - decisions:
-            raise UserError(f"--agent-arg never_asks: no family has the decision {min(unknown)!r}")
+            raise UserError(
+                f"--agent-arg never_asks: {min(unknown)!r} is not a decision of any task family"
+            )
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
         """Return the next question, or the answer. The reply depends only on the dialogue."""

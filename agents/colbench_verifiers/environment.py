@@ -62,7 +62,9 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
         domain = get_domain(rollout.domain)
         reward = (domain.success or domain.primary).name
         if reward not in values:
-            raise ScorerError(f"no {reward} is available as the reward: {verdict.note}")
+            raise ScorerError(
+                f"the reward is missing, because the answer has no {reward}: {verdict.note}"
+            )
         trace.record_reward(reward, values.pop(reward))
         for name, value in values.items():
             trace.record_metric(name, value)

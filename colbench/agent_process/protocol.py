@@ -193,7 +193,8 @@ def read_ready(line: bytes) -> Ready:
         )
     if ready.protocol != PROTOCOL:
         raise AgentError(
-            f"it speaks {ready.protocol!r}; this ColBench speaks {PROTOCOL!r}", kind="malformed"
+            f"its protocol is {ready.protocol!r}, but this ColBench needs {PROTOCOL!r}",
+            kind="malformed",
         )
     return ready
 

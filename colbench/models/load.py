@@ -30,8 +30,8 @@ class ClientLoad:
         wall, cpu = time.monotonic() - self._wall, time.thread_time() - self._cpu
         if self._client == "openai" and holds_up(self.calls, wall, cpu):
             logger.warning(
-                "the HTTP client slows the run down: %.0f calls per second used %.0f %% of a "
-                "core; client=aiohttp (--agent-arg, --human-arg) uses a tenth of that",
+                "the HTTP client slows the run down: at %.0f calls per second, its thread used %.0f %% of a "
+                "CPU core; set client=aiohttp (--agent-arg, --human-arg), which uses a tenth of that",
                 self.calls / wall,
                 100 * cpu / wall,
             )

@@ -122,7 +122,7 @@ async def _self_test(worker: Worker, tier: Tier, limits: Limits) -> None:
         work.absorb(await worker.run(work.payload(), work.left))
     honest, *attacks = work.result().calls["module"]
     if honest.value != b"[1, 2, 3]":
-        raise SandboxError(f"the self-test's honest candidate failed: {honest.message}")
+        raise SandboxError(f"the self-test ran harmless code, which failed: {honest.message}")
     for call, result in zip(_ATTACKS, attacks, strict=False):
         if result.status == "value" or "PermissionError" not in result.message:
             raise SandboxError(

@@ -133,4 +133,4 @@ class _Pending:
         self.reasons.append(f"{error.boundary}: {error}")
         self.in_a_row += 1
         if self.in_a_row == GIVE_UP_AFTER:
-            raise EndpointError(f"{GIVE_UP_AFTER} texts in a row failed; {error}")
+            raise EndpointError(f"{GIVE_UP_AFTER} seed texts in a row failed; {error}")

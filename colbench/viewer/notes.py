@@ -58,10 +58,12 @@ def make_note(rollout: Rollout, labels: str, text: str) -> Note:
     if len(found) > MOST_LABELS:
         raise UserError(f"{len(found)} labels: a dialogue can have at most {MOST_LABELS}")
     if long := next((each for each in found if len(each) > LONGEST_LABEL), None):
-        raise UserError(f"the label {long[:LONGEST_LABEL]}…: at most {LONGEST_LABEL} characters")
+        raise UserError(
+            f"the label {long[:LONGEST_LABEL]}…: a label can have at most {LONGEST_LABEL} characters"
+        )
     text = text.replace("\r\n", "\n").strip()
     if len(text) > LONGEST_TEXT:
-        raise UserError(f"a note of {len(text):,} characters: at most {LONGEST_TEXT:,}")
+        raise UserError(f"{len(text):,} characters: a note can have at most {LONGEST_TEXT:,}")
     return Note(
         key=rollout.key,
         task_id=rollout.task_id,

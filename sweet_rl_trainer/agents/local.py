@@ -155,7 +155,7 @@ class LocalChat:
         prompt += self._chat.tokenizer.encode(begun, add_special_tokens=False)
         if len(prompt) + max_tokens > context_of(self._model):
             raise TooLongError(
-                f"{len(prompt)} tokens leave no room for a reply in the model's context"
+                f"the prompt's {len(prompt)} tokens leave no room for a reply in the model's context"
             )
         asked = _Asked(
             prompt=prompt,

@@ -103,9 +103,9 @@ def _check(folder: Path, selection: Selection) -> None:
         for name, expected in ((STATES, frozen.states_sha256), (TRUTHS, frozen.truths_sha256)):
             if file_digest(folder / name) != expected:
                 raise DataError(
-                    f"{folder / name} is not the file of the frozen set {frozen.name!r}: its SHA-256 should "
-                    f"be {expected}; delete the file to regenerate it. If the hash then still differs, the "
-                    "tasks or the human have changed since the set was frozen"
+                    f"{folder / name} is not the file of the frozen set {frozen.name!r}: its SHA-256 must "
+                    f"be {expected}; delete the file to regenerate it. If the new file is refused too, the "
+                    "set's tasks or the human have changed since the hash was recorded"
                 )
 
 

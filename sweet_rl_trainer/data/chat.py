@@ -175,8 +175,8 @@ class Chat:
         )
         if text.strip() not in said:
             raise DataError(
-                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r}; it was "
-                f"not sampled with the tokenizer of {self.name}"
+                f"{where}: its recorded tokens do not decode to the reply {text[:60]!r}; the "
+                f"reply was not sampled with the tokenizer of {self.name}"
             )
 
     def _decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:

@@ -101,8 +101,8 @@ def _check(line: Line) -> None:
     for place, (one, other) in enumerate(pairwise(roles), start=1):
         if other != FOLLOWS[one]:
             raise UserError(
-                f"messages[{place}]: {other} after {one}; user and assistant must take turns, after at most one system "
-                f"message: expected {FOLLOWS[one]}"
+                f"messages[{place}]: the role is {other}, but must be {FOLLOWS[one]} after a message of the {one}; "
+                "after at most one system message, user and assistant must take turns"
             )
     if roles[-1] != "assistant":
         raise UserError(

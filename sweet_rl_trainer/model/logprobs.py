@@ -199,7 +199,7 @@ def check_head(model: nn.Module) -> None:
     same = torch.equal(result.logits.float(), seen[1].float())
     if not same or not torch.equal(result.hidden_states[-1].float(), seen[0].float()):
         raise UserError(
-            f"{_name(model)} scales or caps its logits or the hidden states before them, so "
+            f"{_name(model)} scales or caps its logits or its last hidden states, so "
             "its log-probabilities would be wrong; use another model"
         )
 

@@ -104,7 +104,7 @@ class ReferenceCache:
         found = self._values.get(content_key(parts, kind))
         if found is None:
             raise UserError(
-                f"{self._folder}: the value of a sequence is not in the cache; fill the cache first"
+                f"{self._folder}: the model's value for a sequence is not in this cache; fill the cache first"
             )
         return torch.from_numpy(np.frombuffer(found, "<f4").copy())
 

@@ -118,7 +118,7 @@ def _check_kind(examples: Examples, settings: TrainSettings, *, referred: bool) 
         raise ValueError("value models have no reference")
     if any(isinstance(each, PairExample) != (referred or values) for each in examples):
         raise ValueError(
-            'examples: with `references` or settings.score = "value", pass pairs; otherwise, pass successes'
+            'examples: if `references` is set or settings.score is "value", pass pairs; otherwise, pass successes'
         )
 
 

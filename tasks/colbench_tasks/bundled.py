@@ -94,9 +94,9 @@ def _loaded(name: str) -> tuple[Task, ...]:
     made = hashlib.sha256(content).hexdigest()
     if made != frozen.sha256:
         raise UserError(
-            f"--tasks bundled:{name}: this installation generates a set with the SHA-256 {made}, "
-            f"but the bundled set has the SHA-256 {frozen.sha256}; reinstall ColBench, or use "
-            f"generated:{name}?number={frozen.number} for your own set"
+            f"--tasks bundled:{name}: this installation generates other tasks (SHA-256 {made}) than "
+            f"those of the bundled set (SHA-256 {frozen.sha256}); reinstall ColBench, or use "
+            f"generated:{name}?number={frozen.number} for a set of your own"
         )
     try:
         keep(kept, content)

@@ -277,7 +277,7 @@ def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[
             if rivals
             else f"the values of random calls are too similar, or more than {CALLS} calls are needed"
         )
-    raise GeneratorError(f"{family.name}: {lacking}; the design: {values}")
+    raise GeneratorError(f"{family.name}: no test calls found for the design {values}: {lacking}")
 
 
 def _telling(

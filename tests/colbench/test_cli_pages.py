@@ -316,7 +316,7 @@ def test_the_flag_to_blame_for_clip_is_named(here, tiny_clip, capsys):
     assert main(common) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "--clip-weights: " in said
-    assert "allowed explicitly with --allow-other-clip" in said
+    assert "or allow these with --allow-other-clip" in said
     assert main([*common, "--allow-other-clip", "--clip-device", "abacus"]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "--clip-device: CLIP cannot run on the device 'abacus'" in said

@@ -293,7 +293,7 @@ async def test_a_server_that_is_gone_stops_the_run(tmp_path, capsys):
     flags = ("--concurrency", "1", "--model-arg", "structured=false")
     async with ScriptedServer(script, fault=lambda _: gone) as server:
         assert await synthesize(server, source, tmp_path / "new.jsonl", *flags) == 1
-    assert "20 texts in a row failed" in capsys.readouterr().err
+    assert "20 seed texts in a row failed" in capsys.readouterr().err
     assert len(server.requests) < 25
 
 

@@ -97,7 +97,7 @@ SOUND = [Case("none", "", ""), Case("none-concurrent", "", "")]
 SERVERS = [
     Case("has-no-such-page", "Says `ready`", "it responded with HTTP 404"),
     Case("is-elsewhere", "Says `ready`", "it responded with HTTP 302"),
-    Case("speaks-another-version", "Says `ready`", "it speaks 'colbench-agent/2'"),
+    Case("speaks-another-version", "Says `ready`", "its protocol is 'colbench-agent/2'"),
     Case("hangs-at-the-start", "Takes `start`", "did not respond to /v1/episodes within 1 s", 1.0),
     Case("begins-nothing", "Takes `start`", "it responded with HTTP 409"),
     Case("fails", "Replies to requests", "it responded with HTTP 500"),
@@ -290,7 +290,7 @@ class Owes:
             Restless(),
             "broken",
             "Has the same description every time",
-            "`run` was '1' at first, and '2' when it was asked for again",
+            "`run` was '1' when first read, but '2' when read again",
         ),
         (Locked(), "broken", "Survives an interrupted dialogue", "busy"),
         (Blocks(), "advice", "Does not block other dialogues", "blocked the event loop"),

@@ -191,7 +191,7 @@ for line in sys.stdin:
     [
         ("crashes-at-start", "ended with code 1; end of its standard error: no model here"),
         ("replies-first", "first message must be `ready`"),
-        ("other-version", "speaks 'colbench-agent/2'; this ColBench speaks 'colbench-agent/1'"),
+        ("other-version", "is 'colbench-agent/2', but this ColBench needs 'colbench-agent/1'"),
         ("silent-at-start", "not ready within 1 s"),
     ],
 )

@@ -213,7 +213,9 @@ async def test_an_episode_of_verifiers_without_a_cosine_fails_and_is_no_zero(
         found = await in_verifiers(harnesses, server, tmp_path, wanted)
     assert found == {}
     (trace,) = json.loads(lines_of_verifiers(tmp_path)[0])["traces"]
-    assert trace["errors"][0]["message"].startswith("no cosine is available as the reward")
+    assert trace["errors"][0]["message"].startswith(
+        "the reward is missing, because the answer has no cosine"
+    )
 
 
 @pytest.mark.weekly

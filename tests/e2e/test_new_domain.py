@@ -155,7 +155,7 @@ def test_the_library_runs_it(run: Run):
     scores, warning = run("python", "-c", LIBRARY).splitlines()
     assert scores == "{'success': 0.0, 'databases': 0.0, 'rows': 0.0}"
     assert "is not isolated from the tasks: " in warning
-    assert "because its package or folder holds tasks or runs" in warning
+    assert "isolation hides packages and folders with tasks or runs" in warning
 
 
 @pytest.mark.weekly

@@ -193,8 +193,8 @@ class AgentRules:
         for name in first.keys() | again.keys():
             if first.get(name) != again.get(name):
                 raise AgentError(
-                    f"`{name}` was {first.get(name)!r} at first, and {again.get(name)!r} when it "
-                    "was asked for again"
+                    f"`{name}` was {first.get(name)!r} when first read, but {again.get(name)!r} when "
+                    "read again"
                 )
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:

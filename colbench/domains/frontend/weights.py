@@ -81,8 +81,8 @@ def find_weights(source: Path | None = None, *, allow_unpinned: bool = False) ->
     if not allow_unpinned:
         raise OtherWeightsError(
             f"{file}: not the paper's CLIP weights: SHA-256 {sha256}, expected {SHA256} "
-            f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores from other weights are not comparable, "
-            "so such weights must be allowed explicitly"
+            f"(OpenAI's ViT-B-32.pt, {ADDRESS}); scores from other weights are not comparable; "
+            "use the paper's weights, or allow these"
         )
     config = source / CONFIG if source is not None and source.is_dir() else None
     return Weights(file=file, sha256=sha256, config=config)

@@ -81,7 +81,8 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
     summary = read_summary(store, current, receipt)
     if receipt.tier is None or not HASH.fullmatch(receipt.tasks):
         raise DataError(
-            f"record {current.number} puts its bundle on a board, but the receipt has no tier or no hash of the tasks"
+            f"record {current.number} puts its bundle on a board, but the bundle's receipt lacks the tier or the hash "
+            "of the tasks"
         )
     with read_kept_bundle(store, current.bundle) as bundle:
         if bundle.digest != current.bundle:

@@ -69,7 +69,10 @@ def say_pending(store: str, receipt: Receipt) -> None:
 
     if any(map(awaits_decision, receipt.findings)):
         keep = f"colbench leaderboard keep {store} {receipt.bundle[:12]} --reason …"
-        say(f"It is not ranked until you decide about its flags: `{keep}`, or `remove`.", "yellow")
+        say(
+            f"The entry is not ranked until you decide about its flags: run `{keep}`, or the same with `remove`.",
+            "yellow",
+        )
 
 
 def say_refusal(path: Path, refused: Refused) -> None:

@@ -213,9 +213,8 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
     against = verified_against(store, record)
     if len(against) < len(duplicated(read_receipt(store, record))):
         raise DataError(
-            f"{stored / RECEIPT}: cannot be reproduced, because it reports transcripts that the bundle shares with a "
-            f"deleted bundle; `colbench leaderboard rescore --only {record.bundle[:12]}` creates a receipt without "
-            "the deleted bundle"
+            f"{stored / RECEIPT}: cannot be reproduced, because it names a deleted bundle that shares transcripts "
+            f"with this one; create a new receipt with `colbench leaderboard rescore --only {record.bundle[:12]}`"
         )
     with tempfile.TemporaryDirectory(prefix="colbench-audit-") as made:
         folder = bundle_folder(store, record.bundle)
@@ -224,6 +223,6 @@ def _verify(store: Path, record: Record, verifier: Verifier) -> None:
             found = (Path(made) / name).read_bytes() if (Path(made) / name).exists() else b""
             if found != (stored / name).read_bytes():
                 raise DataError(
-                    f"{stored / name}: differs from the result of verifying the bundle again, "
-                    f"which has the SHA-256 {sha256(found)}"
+                    f"{stored / name}: differs from the result of verifying the bundle again "
+                    f"(SHA-256 {sha256(found)})"
                 )

@@ -132,8 +132,9 @@ def require_compared(bundle: Path, verified: Path, against: Sequence[Path]) -> N
     for finding in findings.all():
         if finding.message not in named:
             raise UserError(
-                f"{verified / RECEIPT}: the bundle was not verified against a current entry: {finding.message}; "
-                "leave out --verified, or verify the bundle again, with that entry's bundle as --against"
+                f"{verified / RECEIPT}: the bundle was verified without a comparison with a current entry "
+                f"({finding.message}); leave out --verified, or verify the bundle again with --against and the bundle "
+                "of that entry"
             )
 
 

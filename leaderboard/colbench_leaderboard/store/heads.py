@@ -94,12 +94,12 @@ def read_heads(store: Path) -> list[Head]:
         name = FILE.fullmatch(path.name)
         if name is None:
             raise DataError(
-                f"{path}: not a signed head of the log; a head's name is a record number, such as 12.txt"
+                f"{path}: not a signed head of the log, whose name is a record number, such as 12.txt; move it away"
             )
         head = read_head(path)
         if head.records != int(name[1]):
             raise DataError(
-                f"{path}: the name must be {head.records}.txt, as it has the log's head after record {head.records}"
+                f"{path}: the name must be {head.records}.txt, because the file is the head after record {head.records}"
             )
         heads.append(head)
     return sorted(heads, key=lambda head: head.records)
@@ -119,8 +119,8 @@ def require_head(log: Log, head: Head, name: str) -> None:
         )
     if log.records[head.records - 1].time != head.time:
         raise DataError(
-            f"{name}: has the time {head.time}, but record {head.records} of the log has "
-            f"{log.records[head.records - 1].time}"
+            f"{name}: gives the time of record {head.records} of the log as {head.time}, but the log "
+            f"gives it as {log.records[head.records - 1].time}"
         )
 
 

@@ -62,7 +62,7 @@ def sample_turns(
     """
     if turns < 1 or candidates < 2:
         raise UserError(
-            f"turns={turns}, candidates={candidates}: expected at least 1 turn with 2 candidates"
+            f"turns={turns}, candidates={candidates}: `turns` must be at least 1, and `candidates` at least 2"
         )
     usable = []
     for each in scored:

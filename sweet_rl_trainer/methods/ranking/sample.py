@@ -151,9 +151,9 @@ def check_prompts(data: Data, recipe: Recipe) -> None:
         return
     if any(each.prompts for each in (*data.train, *data.held_out)):
         raise UserError(
-            "data.official: the files contain the agent's system prompt only inside prompt strings, but a server "
-            "is sent messages; set data.system to a file with the system prompt, or sample from the prompt strings "
-            '(sample.server="in-process")'
+            "data.official: the files contain the agent's system prompt only inside prompt strings, and a model "
+            "server cannot take it from there; set data.system to a file with the system prompt, or do without a "
+            'server (sample.server="in-process")'
         )
 
 

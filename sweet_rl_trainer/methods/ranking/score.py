@@ -143,7 +143,7 @@ def score_turns(
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
         raise UserError(
-            f"scores {preset!r}: expected one of {', '.join(models_only)}, which models compute"
+            f"scores {preset!r}: no model computes these; expected one of {', '.join(models_only)}"
         )
     models = {"critic": critic, "reference": reference}
     values: list[list[list[float | None]]] = []
@@ -227,7 +227,7 @@ def _as_in_training(
         return first
     if reference is None:
         raise UserError(
-            "reference: missing; the scores of a critic without a value head need the model that it was trained from"
+            "reference: missing; the critic has no value head, so also pass the model that it was trained from"
         )
     second = group_values(groups, reference, budget)
     return [

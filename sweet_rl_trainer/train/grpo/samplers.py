@@ -59,7 +59,7 @@ class Rounds:
         """Return a reply, sampled when every dialogue waits for one. Raises AgentError if the prompt exceeds `room`."""
         if len(prompt) > self._room:
             raise AgentError(
-                f"{len(prompt)} tokens leave no room for a reply in the model's context",
+                f"the prompt's {len(prompt)} tokens leave no room for a reply in the model's context",
                 kind="context",
             )
         answer: asyncio.Future[Said] = asyncio.get_running_loop().create_future()

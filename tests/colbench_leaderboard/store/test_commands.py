@@ -170,7 +170,7 @@ def test_a_receipt_that_was_not_made_against_the_entries_that_stand_is_not_taken
     capsys.readouterr()
     take = ["leaderboard", "accept", str(made), str(another), "--verified", str(out)]
     assert main(take) == 2
-    assert "not verified against a current entry: 2 of 2 dialogues" in capsys.readouterr().err
+    assert "without a comparison with a current entry (2 of 2 dialogues" in capsys.readouterr().err
     assert main(["verify", str(another), "--out", str(out), "--against", str(guesser)]) == 0
     assert main(take) == 0
 

@@ -93,8 +93,10 @@ WRONG = {
     'reward: expected a number, got "1.0"': line(reward="1.0"),
     "messages: empty": line() | {"messages": []},
     r"messages\[0\]: the first message is the assistant's": line(*TALK[1:]),
-    r"messages\[2\]: assistant after assistant; .* expected user": line(*TALK[:2], TALK[1]),
-    r"messages\[2\]: system after assistant": line(*TALK[:2], ("system", "Be kind."), *TALK[2:]),
+    r"messages\[2\]: the role is assistant, but must be user after": line(*TALK[:2], TALK[1]),
+    r"messages\[2\]: the role is system, but must be user after": line(
+        *TALK[:2], ("system", "Be kind."), *TALK[2:]
+    ),
     "messages: the last message is the user's; .* add the assistant's reply": line(*TALK[:3]),
     "domain: unknown domain `backnd`; .* backend": line(domain="backnd"),
     "with finite numbers": json.dumps(line(reward=float("nan"))),

@@ -191,7 +191,7 @@ def test_the_same_kind_without_cap_or_scale_is_not(make_model, kind, neutral):
 def test_hidden_states_that_are_scaled_before_the_output_layer_are_refused(make_model):
     model = make_model()
     output_layer(model).register_forward_pre_hook(lambda _, inputs: (inputs[0] / 2,))
-    with pytest.raises(UserError, match="the hidden states before them"):
+    with pytest.raises(UserError, match="its last hidden states"):
         check_head(model)
 
 

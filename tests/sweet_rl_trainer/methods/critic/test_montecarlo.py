@@ -61,7 +61,7 @@ def test_candidates_are_drawn_once_for_each_wording_from_turns_that_can_be_conti
     assert len(two) == 2
     assert set(two) < {0, 1, 4}
     for numbers in ({"turns": 0, "candidates": 2}, {"turns": 1, "candidates": 1}):
-        with pytest.raises(UserError, match="expected at least 1 turn with 2 candidates"):
+        with pytest.raises(UserError, match="must be at least 1, and `candidates` at least 2"):
             sample_turns(ranked, TASKS, **numbers)
 
 

@@ -416,5 +416,5 @@ def test_a_critic_without_values_needs_its_reference(candidates, byte_model, mak
     critic = make_scorer(byte_model())
     with pytest.raises(UserError, match="scores 'pmi' require a reference, but none was given"):
         score_candidates(candidates, chat, "pmi", **LIMITS)
-    with pytest.raises(UserError, match="^reference: missing; the scores of a critic without"):
+    with pytest.raises(UserError, match="^reference: missing; the critic has no value head"):
         score_pairs([], critic=critic, budget=900)
