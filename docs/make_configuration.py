@@ -38,8 +38,8 @@ temperature = 0.7
 Unknown keys and flags are errors, and so are `COLBENCH_…` variables whose names look misspelled, such as
 `COLBENCH_AGNET`.
 
-Settings marked † are **pinned**, because they can change a result: a run is resumed only if they are unchanged. Of a
-prompt file, the content must be unchanged.
+Settings marked † are **pinned**, because they can change a result: a run is resumed only if they are unchanged. A
+prompt file may be moved, but its content must be unchanged.
 The address of a model server and these arguments are not pinned: {unpinned}.
 Settings marked + select the dialogues, and can be changed to extend a run. All other settings can change at any time.
 """

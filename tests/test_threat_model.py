@@ -20,7 +20,7 @@ TESTS = {
         "test_what_is_no_data_equals_nothing_not_even_itself",
         "test_a_class_has_the_name_that_python_gave_it_whatever_its_metaclass_answers",
     ),
-    "Break the reader of its results": (
+    "Break the parser of its results": (
         "test_any_bytes_are_a_value_or_malformed",
         "test_any_tree_of_known_and_unknown_tags_is_a_value_or_malformed",
         "test_any_line_of_a_candidate_is_a_result",
@@ -119,7 +119,7 @@ TESTS = {
         "test_an_address_is_no_command",
     ),
     "Run code through a reference": ("test_no_attack_succeeds_and_every_control_scores_1",),
-    "Break the reader of a task file, run folder, or report": (
+    "Break the parser of a task file, run folder, or report": (
         "test_any_bytes_as_a_file_of_a_run",
         "test_any_json_as_a_file_of_a_run",
     ),

@@ -36,7 +36,7 @@ from colbench.models.servers import Wait, current_servers
 
 
 class AgentProcess(Program):
-    """A program that runs between `start` and `stop`; `heard`, `log` and `grace` are the arguments of `Program`."""
+    """An agent's program, which runs between `start` and `stop`; for the arguments, see `Program`."""
 
     def __init__(
         self,

@@ -197,7 +197,7 @@ async def _rescore(
 
 
 def show_recorded(folder: RunFolder, before: RunConfig, after: RunConfig) -> None:
-    """Print which settings of the run were permanently changed, if any."""
+    """Print which settings in the run's folder have changed, if any."""
     from colbench.console import console
 
     changed = [name for name in FLAGS if getattr(before, name) != getattr(after, name)]

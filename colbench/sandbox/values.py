@@ -56,7 +56,7 @@ def equal(left: bytes, right: bytes, policy: Policy = "default") -> bool:
 
 
 def comparable(value: bytes) -> bool:
-    """Return True if the value has no opaque part. A value with an opaque part equals no value."""
+    """Return True if the value can be compared. A value with an opaque part is never equal to another value."""
     return _Normal("default", frozenset()).text(_tree(value)) is not None
 
 

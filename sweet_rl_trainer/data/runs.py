@@ -105,7 +105,7 @@ def _tasks_of(rollouts: Iterable[Rollout], tasks: Sequence[Task], folder: Path) 
             if names
         ]
         raise TasksMissingError(
-            f"{folder}: {' and '.join(what)}; set data.tasks to the run's unchanged tasks"
+            f"{folder}: {' and '.join(what)}; set data.tasks to the tasks with which the run was made"
         )
     return by_hash
 

@@ -40,7 +40,7 @@ QUICK = "quick"
 RIVAL = "rft"
 """The arm with which all others are compared."""
 ZERO_SHOT, WRITES = (0.15, 0.40), 0.80
-"""Success of a suitable base: its range if the base asks, and its minimum if the oracle asks."""
+"""Success of a suitable base if it asks (a range), and of a base that can write code if the oracle asks (a minimum)."""
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -80,19 +80,21 @@ def _arms(results: Results) -> list[Arm]:
 
 
 def based(results: Results) -> str:
-    """Return a paragraph that states the base's success rates and says if the base is suitable for the comparison."""
+    """Return a paragraph that states the base's success rates, and whether it must learn to ask, to write, or both."""
     alone = summary(on_tests(results, BASE), success)
     told_all = summary(exchanged(results, ORACLE, BASE), success)
     if alone is None or told_all is None:
         return "Not measured."
     low, high = ZERO_SHOT
-    fit = low <= _mean(alone) <= high and _mean(told_all) >= WRITES
-    return (
+    lacks = "asking" if _mean(told_all) >= WRITES else "asking and writing code"
+    said = (
         f"Its zero-shot success is {percent(_mean(alone))}, and {percent(_mean(told_all))} when "
-        f"the oracle asks. It is {'fit' if fit else '**not fit**'} for the comparison, which "
-        f"requires {percent(low)} to {percent(high)} zero-shot and at least {percent(WRITES)} "
-        "with the oracle's questions."
+        f"the oracle asks. What it lacks is {lacks} (with the oracle's questions, a base that can write code "
+        f"succeeds in at least {percent(WRITES)} of the dialogues)."
     )
+    if low <= _mean(alone) <= high:
+        return said
+    return f"{said} **Not fit for a comparison**, which needs {percent(low)} to {percent(high)} zero-shot."
 
 
 def _mean(found: Summary) -> float:

@@ -33,8 +33,8 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
         "- *Interviewer*: `interviewer` with all its questions.\n"
         f"- *One decision forbidden*: one dialogue for each hidden decision of each task ({len(forbidden):,} "
         "dialogues), in which `interviewer` may not ask about this decision and assumes its usual choice. It should "
-        "succeed if and only if the task's choice is the usual one; *expected* is the share of dialogues in which it "
-        f"is. In {agree:,} of the dialogues, success or failure was as expected."
+        "succeed if and only if the task's choice is the usual one; *expected* is the share of dialogues with a usual "
+        f"choice. {agree:,} dialogues succeeded or failed as expected."
     )
     families = sorted({each.family for each in played})
     by_family = [(name, [each for each in played if each.family == name]) for name in families]

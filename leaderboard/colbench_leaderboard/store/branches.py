@@ -87,8 +87,8 @@ def push(branch: Branch, to: str) -> None:
     if git("ls-remote", *half_at(to, "upload-pack"), "--", to, ref).strip():
         raise UserError(
             f"--to {shown_url(to)}: the branch {branch.name} already exists, so this bundle was "
-            f"sent before; open a pull request from it, or delete it (git push {shown_url(to)} "
-            f"--delete {branch.name})"
+            f"sent before; open a pull request from this branch, or delete the branch (git push "
+            f"{shown_url(to)} --delete {branch.name})"
         )
     git("push", "--quiet", *half_at(to, "receive-pack"), "--", to, f"{ref}:{ref}")
 

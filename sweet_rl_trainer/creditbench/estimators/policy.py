@@ -157,7 +157,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return how much each question's reply raises the mean log π of the next answer; for answers, the reward."""
+    """Score a question by how much its reply raises the mean log π of the next answer, and an answer by its reward."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)

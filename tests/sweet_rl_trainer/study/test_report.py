@@ -81,14 +81,15 @@ def test_a_report_is_written_with_its_picture_as_far_as_there_are_results(found,
 
 
 @pytest.mark.parametrize(
-    ("alone", "told_all", "fit"),
+    ("alone", "told_all", "lacks", "fit"),
     [
-        ("1100000000", "1111111110", True),
-        ("1111100000", "1111111111", False),
-        ("11000", "11100", False),
+        ("1100000000", "1111111110", "asking (", True),
+        ("1111100000", "1111111111", "asking (", False),
+        ("11000", "11100", "asking and writing code (", True),
     ],
 )
-def test_a_base_is_fit_that_asks_badly_and_writes_well(alone, told_all, fit, make):
+def test_the_report_says_what_the_base_lacks_and_if_it_is_fit(alone, told_all, lacks, fit, make):
     exchanges = (make.exchange("oracle", "zero-shot", 0, told_all),)
     text = markdown(make.results([make.row("zero-shot", 0, alone)], exchanges=exchanges))
-    assert ("It is fit for" in text, "**not fit**" in text) == (fit, not fit)
+    assert f"What it lacks is {lacks}" in text
+    assert ("**Not fit for a comparison**" in text) is not fit

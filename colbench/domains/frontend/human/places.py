@@ -17,7 +17,7 @@ _EDGE = 120
 
 
 def place(block: Block, page: Page, anchors: Sequence[Block]) -> str:
-    """Describe where a block is: next to an anchor, at the top, below or above an anchor, or as one of nine places.
+    """Describe where a block is: next to an anchor, at the top, below or above an anchor, or in a cell of a 3 x 3 grid.
 
     The first of these that fits is used. The anchors are blocks of this page whose text also occurs on the other page.
     """

@@ -105,7 +105,7 @@ def _good() -> str:
 
 
 class _Lane:
-    """A renderer under attack, with the canary that pages must not reach and an earlier render of a good page."""
+    """A renderer under attack, a canary that pages must not reach, and the expected render of a good page."""
 
     def __init__(
         self, renderer: PageRenderer, good: Render, canary: Canary, budget: Budget
