@@ -135,7 +135,7 @@ def test_a_set_of_known_families_is_played_and_asked(sheet, tmp_path):
     constant, guess = constant_and_usual(tasks)
     assert cells["**all**"] == ["20", constant, guess, "100.0%", cost, cost]
     assert f"({len(hidden)} dialogues)" in text
-    assert f"In {len(hidden)} of the dialogues, success or failure was as expected" in text
+    assert f"{len(hidden)} dialogues succeeded or failed as expected" in text
     for family, name in {(task.family, fact.name) for task, fact in hidden}:
         those = [
             by_the_book(task)[name][1]
