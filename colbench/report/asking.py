@@ -74,7 +74,7 @@ def unasked_values(
 ) -> dict[str, float]:
     """Return the scores of a baseline without questions: by task hash, the mean over the trials.
 
-    The result is empty if there is no baseline, or if it asked a question.
+    The result is empty without a baseline, or if the baseline asked a question.
     """
     rows = baseline.of(tasks) if baseline else []
     if any(each.questions for row in rows for each in row):

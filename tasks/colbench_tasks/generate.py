@@ -82,7 +82,7 @@ def stream(
 
     `difficulty` is the number of decisions to hide in each task (see `hide`); for None it is random, from 3 to all. A
     design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the family has too few
-    designs. Raises it later, with the last reason, if most attempts or the last `FRUITLESS` ones gave no new task.
+    designs, and later, with the last reason, if most attempts or the last `FRUITLESS` ones yield no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:

@@ -124,7 +124,7 @@ class Scripted(msgspec.Struct, frozen=True):
 
 
 def reply(line: bytes) -> Reply:
-    """Parse a message as a reply. Raises AgentError if it is no reply, or the failure if it reports one."""
+    """Parse a message as a reply. Raises AgentError if it is not a reply, or the failure that it reports."""
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):

@@ -107,7 +107,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group that guessing explains least: the lowest p-value. None if there are no untold facts."""
+        """Return the group that guessing explains least, with the lowest p-value; None without untold facts."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)

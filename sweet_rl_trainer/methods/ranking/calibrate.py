@@ -26,17 +26,16 @@ def offset(turns: Iterable[Scored]) -> float | None:
     The offset is fitted to the last turns of answered dialogues, if answers and other replies are among the turn's
     scored candidates. A turn's gap is the mean score of its answers minus that of the other replies. The offset
     maximizes the balanced accuracy: the share of successes where gap plus offset is above 0, plus the share of failures
-    where it is below. Among equally good offsets, the middle of the widest range is chosen. Return None if there are no
-    successes or no failures, or if all gaps are equal.
+    where it is below. Among equally good offsets, the middle of the widest range is chosen. Return None if all
+    these dialogues succeeded or all failed, or if all gaps are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
     failures = len(known) - successes
     if not successes or not failures:
         return None
-    right = (
-        failures * successes
-    )  # with all answers above it; shares are multiplied by both counts to stay integers
+    # Both shares are multiplied by both counts to stay integers. At first, all gaps are above 0.
+    right = failures * successes
     ranges = []
     for (here, success), (there, _) in pairwise(known):
         right += -failures if success else successes
