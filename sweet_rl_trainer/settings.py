@@ -105,7 +105,7 @@ class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     patience: Count | None = None
     """Stop after this many consecutive evaluations without an improvement. Ours: never."""
     log_every: Count = 1
-    """Number of optimizer steps between two lines of the log. Ours."""
+    """Number of optimizer steps between two lines of the log; the last step is always logged. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0

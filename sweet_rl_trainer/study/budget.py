@@ -27,14 +27,15 @@ def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: in
     reports = [(stage, report) for stage in stages if (report := stage.report(out))]
     trained = [(stage.folder(out), report) for stage, report in reports if stage.name == goal]
     steps = sum(_steps(report) for _, report in trained)
-    tokens = sum(_steps(report) * _supervised(folder, report) for folder, report in trained)
+    means = [(_steps(report), _supervised(folder, report)) for folder, report in trained]
+    tokens = [count * mean for count, mean in means if mean is not None]
     return Budget(
         dialogues=sum(_dialogues(stage.folder(out)) for stage in stages if stage.name == COLLECT)
         + sum(_online(report) for stage, report in reports if stage.name == ONLINE),
         candidates=sum(_candidates(report) for stage, report in reports if stage.name == SAMPLE),
         critic_steps=sum(_steps(report) for stage, report in reports if stage.name == CRITIC),
         steps=steps,
-        supervised=tokens / steps if steps else 0.0,
+        supervised=sum(tokens) / steps if steps and len(tokens) == len(means) else None,
         evaluations=evaluations,
         seconds=sum(report.seconds for _, report in reports),
     )
@@ -56,14 +57,14 @@ def _steps(report: Report) -> int:
     return int(report.said["step"])
 
 
-def _supervised(folder: Path, report: Report) -> float:
-    """Return the number of reply tokens in the loss of a step, on average over the logged steps."""
+def _supervised(folder: Path, report: Report) -> float | None:
+    """Return the number of reply tokens in the loss of a step, on average over the logged steps; None without a log."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)
         total += (line["step"] - before) * batch * length
         before = line["step"]
-    return total / before if before else 0.0
+    return total / before if before else None
 
 
 def _logged(folder: Path) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -196,10 +196,16 @@ def _budget(results: Results, arm: Arm) -> list[str]:
         f"{mean(each.candidates for each in found):,.0f}",
         f"{mean(each.critic_steps for each in found):,.0f}",
         f"{mean(each.steps for each in found):,.0f}",
-        number(mean(each.supervised for each in found)),
+        _tokens([each.supervised for each in found]),
         f"{mean(each.evaluations for each in found):,.0f}",
         number(mean(each.seconds / 60 for each in found)),
     ]
+
+
+def _tokens(counts: Sequence[float | None]) -> str:
+    """Return the mean of the counts that are known."""
+    known = [each for each in counts if each is not None]
+    return f"{fmean(known):,.0f}" if known else NOTHING
 
 
 def rates(results: Results) -> str:

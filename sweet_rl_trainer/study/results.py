@@ -52,8 +52,9 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Number of optimizer steps of critics."""
     steps: int
     """Number of optimizer steps of the policy."""
-    supervised: float
-    """Number of reply tokens in the loss of a step of the policy, on average."""
+    supervised: float | None
+    """Number of reply tokens in the loss of a step of the policy, on average; None without training, or if the log is
+    empty."""
     evaluations: int
     """Number of dialogues on validation tasks that were used to choose the rate, over all seeds."""
     seconds: float

@@ -92,7 +92,8 @@ def run(
 ) -> Iterator[Results]:
     """Run a study with `seeds` seeds, of all arms or those in `only`; yield the results after each part and at the end.
 
-    Raises UserError if the folder's results belong to a base with other weights.
+    The results also contain the finished parts of other arms, and of more seeds if an earlier call had more. Raises
+    UserError if the folder's results belong to a base with other weights.
     """
     arms, every = chosen(world.arms, tuple(only)), chosen(world.arms)
     out.mkdir(parents=True, exist_ok=True)
@@ -101,6 +102,8 @@ def run(
     before = read_results(out / RESULTS)
     recorded = before.parts if before else {}
     study = Study(graph, out, seeds=seeds, recorded=recorded)
+    most = max(seeds, before.seeds if before else 0)
+    whole = Study(graph, out, seeds=most, recorded=recorded)
     found = {part: _found(part, runner) for part in study.parts(arms)}
     left = [part for part, result in found.items() if result is None]
     kept = any(result and result.key in recorded for result in found.values())
@@ -112,12 +115,12 @@ def run(
         base=base,
         version=__version__,
         machine=machine(),
-        seeds=seeds,
+        seeds=most,
         costs=before.costs if before else (),
     )
     for _ in each_made(left, runner):
-        yield write(gathered(head, study.parts(every), runner), out)
-    yield write(gathered(head, study.parts(every), runner), out)
+        yield write(gathered(head, whole.parts(every), runner), out)
+    yield write(gathered(head, whole.parts(every), runner), out)
 
 
 def read_results(path: Path) -> Results | None:

@@ -42,6 +42,15 @@ class Alarms(TrainerCallback):
                     errors().out(f"! step {state.global_step}: {text}", highlight=False)
 
 
+class LogLastStep(TrainerCallback):
+    """A callback that logs the last step, even if the number of steps is not a multiple of `log_every`."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        """Request a log line after the last step."""
+        if state.global_step >= state.max_steps:
+            control.should_log = True
+
+
 class LogFile(TrainerCallback):
     """A callback that writes logged values to a file; a resumed run restores the file from its checkpoint."""
 

@@ -85,7 +85,7 @@ class GrpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     keep: Count = 2
     """Number of checkpoints to keep. Ours."""
     log_every: Count = 1
-    """Number of optimizer steps between two lines of the log. Ours."""
+    """Number of optimizer steps between two lines of the log; the last step is always logged. Ours."""
     report_to: tuple[Tracker, ...] | Tracker = ()
     """Additional trackers to log to: one or several of tensorboard, wandb and trackio. Ours: none."""
     seed: Annotated[int, Meta(ge=0)] = 0

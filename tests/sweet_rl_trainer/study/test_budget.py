@@ -78,4 +78,13 @@ def test_the_base_took_nothing(tmp_path):
     base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
     base.run(tmp_path)
     found = counted(base, base, "", tmp_path, evaluations=0)
-    assert (found.dialogues, found.steps, found.supervised, found.seconds) == (0, 0, 0.0, 0.0)
+    assert (found.dialogues, found.steps, found.supervised, found.seconds) == (0, 0, None, 0.0)
+
+
+def test_the_tokens_of_a_policy_whose_training_logged_nothing_are_unknown(tmp_path):
+    base = training("rft", [{"step": 1000, "loss": 1.0, "length": 9.0}], 8)
+    policy = training("actor", [{"step": 8, "train_runtime": 1.0}], 4, model=base)
+    for stage in order(policy):
+        stage.run(tmp_path)
+    found = counted(policy, base, "actor", tmp_path, evaluations=0)
+    assert (found.steps, found.supervised) == (8, None)

@@ -192,6 +192,19 @@ def test_recorded_parts_are_not_made_again(tmp_path, make):
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == set()
 
 
+def test_a_call_with_fewer_seeds_keeps_the_results_of_the_others(tmp_path, make):
+    world = replace(read("quick"), arms=("zero-shot",), exchanged=())
+    graph = Graph(world, tmp_path / PROMPT)
+    (tmp_path / PROMPT).write_bytes(b"")
+    rows = [
+        replace(make.row("zero-shot", seed, "10"), key=graph.test(graph.base, seed).key)
+        for seed in range(3)
+    ]
+    write(replace(make.results(rows, base="0123"), seeds=3), tmp_path)
+    (results,) = run("quick", world, tmp_path, seeds=1)
+    assert ([row.seed for row in results.rows], results.seeds) == ([0, 1, 2], 3)
+
+
 def test_parts_of_other_settings_are_not_taken_from_the_record(tmp_path, make):
     world = replace(read("quick"), arms=("zero-shot",), exchanged=())
     row = recorded(world, tmp_path, make).rows[0]

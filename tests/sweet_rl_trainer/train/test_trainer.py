@@ -119,6 +119,13 @@ def test_the_loss_begins_at_ln_2_and_falls(make_model, tmp_path):
     assert last["epoch"] == 8
 
 
+def test_the_last_step_is_logged_even_if_log_every_does_not_divide_the_steps(make_model, tmp_path):
+    run(make_model(), pairs(4), tmp_path / "run", epochs=9, max_steps=5, log_every=3)
+    logged = [line for line in log(tmp_path / "run") if "loss" in line]
+    assert [line["step"] for line in logged] == [3, 5]
+    assert all(line["length_chosen"] > 0 for line in logged)
+
+
 def score(logits, side):
     """Return Σ w log π of one sequence, and mean −log π, a token at a time."""
     (example,) = side.examples
