@@ -26,7 +26,7 @@ class Repair(Struct, kw_only=True):
 
 
 def repair(folder: RunFolder) -> Repair:
-    """Move invalid lines out of a run's file; the rollouts stay unchanged, byte for byte.
+    """Move the invalid lines of a run's rollout file to another file; the valid lines keep every byte.
 
     Raises DataError if the folder is not a run, UserError if another process uses it.
     """

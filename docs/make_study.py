@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 PARTS = HERE / "study"
-WORLDS = ("asking", "finetuned", "population")
+WORLDS = ("asking", "finetuned", "population", "smollm2")
 CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 WIDTH = 80
@@ -149,6 +149,27 @@ class Numbers:
             )
             yield f"| {' | '.join(cells)} |"
 
+    def against(self, rival: str) -> Iterator[str]:
+        """Yield a row of the table that compares all arms with one, in the order of `ARMS`."""
+        for arm in ARMS:
+            rows = on_tests(self._results, arm.name)
+            found = summary(rows, success)
+            if found is None:
+                continue
+            over = found.over_seeds
+            ahead = difference(rows, on_tests(self._results, rival), success)
+            mark = "" if arm.name == rival or (ahead and ahead.decided) else " (not decided)"
+            cells = (
+                f"`{arm.name}`",
+                f"{len(rows)}",
+                f"{self.success(arm.name)}{f' ± {over[1] * 100:.1f}' if over else ''}",
+                "" if arm.name == rival else f"{self.lead(arm.name, rival)}{mark}",
+                self.answered(arm.name),
+                self.told(arm.name),
+                self.success_if_told(arm.name),
+            )
+            yield f"| {' | '.join(cells)} |"
+
     def pair(self, asker: str, writer: str) -> str:
         """Return the mean success of dialogues in which one model asks and another writes."""
         return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
@@ -183,7 +204,8 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
                 draw_arm(axes, place, found)
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
-        axes.set_xlabel("success on 600 test tasks")
+        tasks = {outcome.task for row in results.rows for outcome in row.test}
+        axes.set_xlabel(f"success on {len(tasks)} test tasks")
     panels[0].set_yticks(range(len(arms)), [f"{arm.label} ({arm.name})" for arm in arms])
     panels[0].invert_yaxis()
     figures.legend(figure)

@@ -88,7 +88,7 @@ def _require(runs: Sequence[Run]) -> None:
     for run in runs:
         if not run.rollouts:
             raise UserError(
-                f"{run.path}: no dialogue yet; run `colbench eval` again to continue it"
+                f"{run.path}: no dialogues yet; run `colbench eval` again to continue the run"
             )
 
 

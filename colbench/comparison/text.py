@@ -170,7 +170,7 @@ def failures(counts: Mapping[str, int]) -> str:
 
 
 def reasons(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Yield, for each run, a sentence on the cells that only this run solved, and how the other failed there."""
+    """Yield a sentence for each run: how many dialogues only this run solved, and how the other run failed on them."""
     mine, theirs = comparison.runs[pair.mine].letter, comparison.runs[pair.theirs].letter
     for won, lost, failed in (
         (mine, theirs, pair.theirs_failed),

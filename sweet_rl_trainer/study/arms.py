@@ -11,7 +11,7 @@ from colbench.errors import UserError
 
 
 class Arm(Struct, frozen=True, kw_only=True):
-    """One of the compared policies, a row of the report's tables: a method, and the number of its repetitions."""
+    """A row of the report's tables: a training method, its settings, and how many times it is repeated."""
 
     name: str
     label: str

@@ -61,7 +61,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def over_seeds(self) -> tuple[float, float] | None:
-        """The mean of the seeds, and the half-width of its 95% interval by Student's t; None for a single seed."""
+        """The mean of `seeds`, and the half-width of its 95% interval (Student's t); None for a single seed."""
         from scipy.stats import t
 
         n = len(self.seeds)

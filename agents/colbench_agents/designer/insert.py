@@ -44,7 +44,10 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the lowest page-wide area of the color `ground`; None if new things need no area, or no area fits."""
+    """Return the area in which new elements are placed: the lowest full-width area with the background color `ground`.
+
+    Returns None if `ground` is the color of the page or of what lies behind `anchor`, or no such area exists.
+    """
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
     areas = [area for area in page.areas if area.background == ground and area.width >= WIDE]

@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _stoppable(work: Coroutine[Any, Any, None]) -> None:
-    """Await work; SIGTERM cancels it, so that everything is stopped in order."""
+    """Await `work`. SIGTERM cancels it, so that everything shuts down cleanly."""
     task = asyncio.current_task()
     if task:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -35,7 +35,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def pages(standings: Standings) -> Sequence[Page]:
-    """Return the pages about the whole site."""
+    """Return the pages that do not belong to a single board or entry."""
     return (front(standings), paper(standings), log(standings), about())
 
 

@@ -67,7 +67,7 @@ class Excess(Struct, frozen=True, kw_only=True):
 
     @property
     def points(self) -> str:
-        """The number of untold facts as text, such as `2 points`."""
+        """The number of facts that the human has not revealed, as text, such as `2 points`."""
         more = " or more" if self.untold == MANY else ""
         return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
 

@@ -76,7 +76,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return those of the measures `ASKING` that are defined for a dialogue."""
+    """Return the measures listed in `ASKING`, without those that are undefined for this dialogue."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
