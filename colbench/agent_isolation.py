@@ -83,7 +83,7 @@ def isolate(agent: object, config: RunConfig, out: Path | None) -> str:
 
 
 def process_of(agent: object) -> str:
-    """Return where an agent runs, for the run's record: in this process, in its own, as a program or on a server."""
+    """Return where an agent runs, for the run's record: in this process, its own process, a program or a server."""
     if not isinstance(agent, OutsideAgent):
         return IN_PROCESS
     if not isinstance(agent, CommandAgent):

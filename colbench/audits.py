@@ -23,7 +23,7 @@ class Auditor(Protocol):
 
 
 class InProcess:
-    """An auditor in this process."""
+    """An auditor that audits rollouts in this process."""
 
     async def audited(self, task: Task, rollout: Rollout) -> Rollout:
         """Return the rollout with its audits."""

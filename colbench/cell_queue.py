@@ -26,7 +26,7 @@ SCORING_BOUNDARIES = {"scorer", "sandbox", "render"}
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """A cell to run."""
+    """A cell (planned dialogue) to run and score, or only to score again."""
 
     cell: Cell
     kept: Rollout | None = None
@@ -51,7 +51,7 @@ class ReplyCount:
 
     @contextmanager
     def including(self, turns: Sized) -> Iterator[None]:
-        """Count the turns of a dialogue, which is running while the context is open."""
+        """Count a dialogue's turns: as running while the context is open, and as ended from then on."""
         self._running[id(turns)] = turns
         try:
             yield
@@ -60,12 +60,12 @@ class ReplyCount:
 
 
 class CellSource(Protocol):
-    """The place where a runner gets cells and reports their outcomes: a `CellQueue`, or a link to a remote one."""
+    """A source of dialogues to run, which also takes their outcomes: a `CellQueue`, or a link to a remote queue."""
 
     replies: ReplyCount
 
     async def next(self) -> Job | None:
-        """Return the next cell; None when the run is over."""
+        """Return the next dialogue to run; None when the run is over."""
         ...
 
     def ended(self, failure: Failure | None) -> None:
@@ -106,7 +106,7 @@ class Stops:
 
 
 class CellQueue(Stops):
-    """The cells of one run, for any number of runners.
+    """A queue of one run's cells, one per dialogue, for any number of runners.
 
     `earlier` maps cell keys to rollouts of an earlier attempt; `done` is called with each finished rollout. If
     `broken_after` is set, the run ends if all of its first `broken_after` dialogues fail in the agent's own code.
@@ -139,13 +139,13 @@ class CellQueue(Stops):
 
     @property
     def is_over(self) -> bool:
-        """True if no more cells will be handed out."""
+        """True if the queue will hand out no more cells."""
         return bool(self.stopped) or not (self._upcoming or self._returned or self._running)
 
     async def next(self) -> Job | None:
-        """Return the next cell; None when all are finished, or the dialogues were stopped.
+        """Return the next dialogue to run; None when all dialogues are finished or were stopped.
 
-        Waits while the last cells run, because the cells of a lost worker are handed out again.
+        Waits while the last dialogues run, because the dialogues of a lost worker are handed out again.
         """
         while not self.is_over:
             if job := self._take():
@@ -191,9 +191,9 @@ class CellQueue(Stops):
             raise AgentError(broken_agent(self._faulty))
 
     def give_back(self, jobs: Iterable[Job]) -> list[Job]:
-        """Take back the cells of a lost worker.
+        """Take back the jobs of a lost worker.
 
-        Return the cells that were lost too often, which the worker's owner must record as failed.
+        Return the jobs whose workers were lost too often; the caller must record these jobs as failed.
         """
         again = [replace(job, lost=job.lost + 1) for job in jobs]
         kept = [job for job in again if job.lost < LOSSES]

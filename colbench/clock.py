@@ -25,7 +25,7 @@ RUNNING: ContextVar[Clock | None] = ContextVar("colbench_clock", default=None)
 
 
 class Interrupted(BaseException):
-    """An exception raised inside code that blocks the event loop when its time is up or the run is stopped."""
+    """An exception to interrupt code that blocks the event loop, when the code's time is up or the run is stopped."""
 
 
 class Pulse:
@@ -94,7 +94,7 @@ class Clock:
 
     @property
     def is_over(self) -> bool:
-        """True if the limit has been reached."""
+        """True if the time limit has been reached."""
         return self.seconds >= self.limit
 
     async def hear(self, speak: Callable[[], Awaitable[T]]) -> T:
@@ -117,13 +117,13 @@ class Clock:
         return said
 
     def follow(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Also pause while another speaker blocks the event loop `loop`, which runs part of this speaker's code."""
+        """Pause the clock also while another speaker blocks `loop`, which runs part of this speaker's code."""
         spared, self._pulse_elsewhere = self._now(), PULSES.get(loop) or UNWATCHED
         if self._since is not None:
             self._since += self._now() - spared
 
     def spare(self, seconds: float) -> None:
-        """Deduct `seconds`, but at most the time counted since the clock last started or resumed."""
+        """Deduct `seconds` from the counted time, but at most the time counted since the last start or resumption."""
         if self._since is not None:
             self._since = min(self._since + seconds, self._now())
 
@@ -133,7 +133,7 @@ class Clock:
         self._halt()
 
     def go(self) -> None:
-        """Undo one call of `stop`; the clock resumes when all are undone."""
+        """Undo one call of `stop`; the clock resumes when all calls are undone."""
         self._waits -= 1
         if self._task:
             self._count()
@@ -157,7 +157,7 @@ class Clock:
             self._timer = None
 
     def _judge(self, task: asyncio.Task[Any], cancels: int, failure: BaseException | None) -> None:
-        """Raise an error if the reply is late or was canceled; `failure` is the error that the reply raised."""
+        """Raise an error if the reply was late or canceled; `failure` is the error that the reply raised, if any."""
         if (task.uncancel() if self._expired else task.cancelling()) > cancels:
             raise asyncio.CancelledError from failure
         if self._expired or (

@@ -34,7 +34,7 @@ LONGEST = 80
 
 
 class Problem(NamedTuple):
-    """A wrong value: the path of its key, such as `critic.train.beta`, and the reason."""
+    """A wrong value in a configuration: the path of its key, such as `critic.train.beta`, and why it is wrong."""
 
     key: str
     reason: str
@@ -60,8 +60,8 @@ def explain(
 ) -> Problem:
     """Describe why values cannot be converted to the type `kind`.
 
-    With `values`, the problem shows the wrong value. `table` is the key under which a larger file has the values. With
-    `quoted`, a string such as "1", which looks like another type, is shown in quotes, as in JSON or TOML.
+    If `values` are given, the problem shows the wrong value. `table` is the key of the values' table in a larger file.
+    With `quoted`, a string that looks like another type, such as "1", is shown in quotes, as in JSON or TOML.
     """
     message, _, path = str(error).partition(" - at `")
     steps = STEP.findall(path.removeprefix("$").rstrip("`"))
@@ -83,7 +83,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def did_you_mean_path(path: Path, others: Iterable[Path]) -> str:
-    """Return a hint that names the one of `others` most similar to a missing path in the same folder; or ""."""
+    """Return a hint with the path in `others` most similar to `path`, all in one folder; "" if no path is similar."""
     near = get_close_matches(path.name, [other.name for other in others], 1)
     return f"; did you mean `{path.with_name(near[0])}`?" if near else ""
 
@@ -142,7 +142,7 @@ def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
 
 
 def _value(values: Any, steps: list[str]) -> Any:
-    """Return the value at a path, or None if it does not exist or is unknown."""
+    """Return the value at the path `steps`; None if the path does not exist."""
     for step in steps:
         if isinstance(values, Mapping) and step in values:
             values = values[step]

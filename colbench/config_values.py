@@ -20,8 +20,9 @@ def config_of(
 ) -> RunConfig:
     """Build a configuration from values by field name.
 
-    Raises UserError if a field is unknown or its value is wrong. For a wrong value, the message gives the field's entry
-    in `places`, such as a flag, or else its name. `others` are further names to suggest for an unknown field.
+    Raises UserError if a field is unknown or its value is wrong. The message about a wrong value begins with the
+    field's entry in `places`, such as a flag, or else with the field's name. `others` are further names to suggest for
+    an unknown field.
     """
     places, known = places or {}, settings()
     for name, value in values.items():

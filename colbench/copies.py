@@ -19,7 +19,7 @@ LONGER = 3
 
 
 def is_copy(reference: Sequence[object], parts: Sequence[object]) -> bool:
-    """Return True if the parts of an answer are nearly the parts of the reference."""
+    """Return True if an answer's sequence of parts is nearly the same as the reference's."""
     if len(reference) < LEAST or not 1 / LONGER < len(parts) / len(reference) < LONGER:
         return False
     if reference == parts:

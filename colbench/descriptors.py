@@ -29,7 +29,7 @@ def provide_descriptors(dialogues: int, agent: object) -> None:
 
 
 def raise_limit() -> int:
-    """Raise the limit on open files of this process as far as the system permits, and return it."""
+    """Raise this process's limit on open files as far as the system permits, and return the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

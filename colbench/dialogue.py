@@ -85,10 +85,10 @@ async def play(
 
     `request` is the first message; by default the task's request.
 
-    The agent sees what the human sees; the private parts of its own messages are not sent back to it. At the turn limit
-    the whole last message is the answer; see `Domain.committed`. `clock` counts the agent's time over all its replies;
-    the human has the same limit for each of its replies. Raises AgentError or SimulatorError, depending on whose turn
-    it was; `turns` then contains the dialogue up to that point.
+    The agent sees what the human sees; the private parts of the agent's messages are not sent back to the agent. At the
+    turn limit the whole last message is the answer; see `Domain.committed`. `clock` limits the total time of the
+    agent's replies; each reply of the human has the same limit. Raises AgentError if the agent fails, SimulatorError if
+    the human fails; `turns` then contains the dialogue up to that point.
     """
     images = getattr(agent, "accepts_images", False)
     dialogue = Dialogue(
@@ -102,7 +102,7 @@ async def play(
 
 
 class Dialogue:
-    """A dialogue in progress. Each `step` takes the agent's reply and, unless this ends it, gets the human's."""
+    """A dialogue in progress. Each `step` takes the agent's reply and then gets the human's reply, if any."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class Dialogue:
         self._images = images
 
     async def step(self, reply: object, *, seconds: float, clock: Clock) -> None:
-        """Process the agent's reply, which took `seconds`, and get the human's unless the dialogue has ended.
+        """Process the agent's reply, which took `seconds`, and get the human's reply unless the dialogue has ended.
 
         Raises AgentError if the reply is not a message, SimulatorError if the human fails or takes longer than the
         limit of the agent's `clock`.
@@ -163,9 +163,9 @@ class Dialogue:
         self.messages = (*said, Message(role="user", content=words, images=seen))
 
     def _refuse_silence(self) -> None:
-        """Raise EndpointError if a model server returned only empty replies: such a dialogue is not scored.
+        """Raise EndpointError if all replies of a model server were empty, so that the dialogue is not scored.
 
-        A dialogue with recorded tokens is kept, because empty replies are then the policy's own behavior.
+        Accept a dialogue with recorded tokens, because empty replies are then the policy's own behavior.
         """
         if any(turn.said or turn.agent_delivery is None or turn.sampled for turn in self.turns):
             return
@@ -186,10 +186,10 @@ class Dialogue:
 async def opened(
     agent: Agent | StatefulAgent, episode: Episode, clock: Clock | None = None
 ) -> AsyncIterator[Agent]:
-    """Open the agent of one dialogue: for a stateful agent, a new agent that it opens; else the agent itself.
+    """Open the agent of one dialogue: the new agent that a stateful agent opens, or else the agent itself.
 
-    With a `clock`, opening and closing may each take as long as its limit, or `OPENING` seconds if that is longer. A
-    new agent without the attribute `accepts_images` takes it from the stateful agent.
+    With a `clock`, opening and closing may each take as long as the clock's limit, or `OPENING` seconds if that is
+    longer. A new agent without the attribute `accepts_images` takes it from the stateful agent.
     """
     if isinstance(agent, StatefulAgent):
         sees = getattr(agent, "accepts_images", False)
@@ -256,7 +256,7 @@ def read_move(reply: object) -> Move:
 
 
 def read_words(reply: object) -> Message:
-    """Return the human's reply with thoughts split from its content. Raises SimulatorError if it is not a message."""
+    """Return the human's reply with its thoughts split off. Raises SimulatorError if the reply is not a message."""
     if isinstance(reply, str):
         reply = Message(role="user", content=reply)
     if not isinstance(reply, Message) or not isinstance(reply.content, str):

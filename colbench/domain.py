@@ -64,7 +64,7 @@ class Metric(Struct, frozen=True, kw_only=True):
     """Meaning in a few words, such as "hidden tests that the function passes"."""
 
     def of(self, score: Score | None) -> float | None:
-        """Return this metric of a verdict; None if it was not computed. Success is 1.0 or 0.0."""
+        """Return this metric's value in a verdict; None if it was not computed. The value of success is 1.0 or 0.0."""
         if score is None:
             return None
         if self.role == "success":
@@ -107,7 +107,7 @@ class Resources:
 
     @property
     def isolation(self) -> str:
-        """Isolation of answers from this machine, in words; known once the resources have been started."""
+        """A description of how answers are isolated from this machine; known once the resources have been started."""
         return ""
 
     async def __aenter__(self) -> Resources:
@@ -168,7 +168,7 @@ class Domain:
     """Text that a critic sees before a conversation; `{reference}` is the task's reference."""
 
     def resources(self, config: RunConfig, tasks: Sequence[Task]) -> Resources:  # noqa: ARG002
-        """Return the resources for scoring these tasks. Raises UserError if this machine lacks them."""
+        """Return the resources for scoring these tasks. Raises UserError if this machine lacks one of the resources."""
         return Resources()
 
     def scorer(self, resources: Resources) -> Scorer:
@@ -212,9 +212,10 @@ class Domain:
         return token_parts(source)
 
     def decisions(self, task: Task) -> tuple[Fact, ...]:
-        """Return the decisions behind a task, including those that its request states; empty if they are not known.
+        """Return the decisions behind a task, including those that its request states; empty if these are unknown.
 
-        By default these are the task's facts. They may be estimated if a task has no facts; see `Asking.estimated`.
+        By default, these are the task's facts. A domain may estimate the decisions of a task without facts; see
+        `Asking.estimated`.
         """
         return task.hidden.facts
 
@@ -223,7 +224,7 @@ class Domain:
         return asked_facts(self.decisions(task), said)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the metrics of trivial answers (`floors`) on the scored task; by default, those stored in `score`."""
+        """Return the metrics of the trivial answers in `floors` on the scored task, by default as stored in `score`."""
         return score.floors
 
     def committed(self, text: str, said: Sequence[str]) -> str:  # noqa: ARG002
@@ -238,7 +239,7 @@ class Domain:
         return said
 
     def draft(self, dialogue: Sequence[str]) -> Draft:  # noqa: ARG002
-        """Return the text from which a person who plays the agent starts an answer.
+        """Return the initial text of an answer, which a person who plays the agent then edits.
 
         `dialogue` contains the messages so far, the request first.
         """
@@ -334,8 +335,8 @@ class Domain:
     def prompt(self, name: str) -> str:
         """Return a prompt: `agent`, `agent_single_turn` or `human`.
 
-        It is read from `prompts/NAME.txt` in the domain's package or, if that does not exist, from ColBench's general
-        prompts.
+        The prompt is the file `prompts/NAME.txt` in the domain's package or, if that file does not exist, one of
+        ColBench's general prompts.
         """
         package = importlib.import_module(type(self).__module__).__package__
         for place in filter(None, (package, "colbench")):
@@ -345,7 +346,7 @@ class Domain:
         raise UserError(f"the domain {self.name} has no prompt {name}")
 
     def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:  # noqa: ARG002
-        """Return the built-in system prompt of an agent; `pictures`: the agent is shown pictures of its pages."""
+        """Return the built-in system prompt of an agent; with `pictures`, the agent is shown pictures of its pages."""
         return self.prompt("agent_single_turn" if single_turn else "agent")
 
     @cached_property
@@ -368,7 +369,7 @@ class Domain:
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     def lost(self, reason: str) -> dict[str, Score]:
-        """Return the verdicts by mode, each with score 0, on a dialogue that ended because the agent failed."""
+        """Return, for each mode, the score 0 of a dialogue that ended because the agent failed."""
         success = None if self.success is None else False
         score = Score(scorer="none", value=0.0, success=success, note=reason)
         return dict.fromkeys(self.modes, score)

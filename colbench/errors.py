@@ -82,13 +82,13 @@ class AgentError(BoundaryError):
 
 
 class InfrastructureError(BoundaryError):
-    """Something that is not under test failed. The cell stays unscored and is retried on resume."""
+    """An error outside the agent under test. The dialogue stays unscored and is retried on resume."""
 
     boundary: Boundary = "scorer"
 
 
 class TooLongError(Exception):
-    """The dialogue exceeds the model's context. `boundary` converts it to the error of the side that sent it."""
+    """An error because a dialogue exceeds the model's context; `boundary` converts this error to a BoundaryError."""
 
 
 class EndpointError(InfrastructureError):
@@ -149,8 +149,8 @@ def boundary(error: type[BoundaryError]) -> Iterator[None]:
 def describe_exception(error: BaseException) -> str:
     """Return one line with an error's type, its text and, if Python code raised it, the file name and line number.
 
-    For an error inside a library, they are the file and line that called the library, such as the agent's. The text of
-    a SyntaxError already contains its file and line.
+    For an error inside a library, the file and line are those of the code that called the library, such as the
+    agent's. The text of a SyntaxError already contains its file and line.
     """
     text = " ".join(str(error).split())
     if isinstance(error, SyntaxError):

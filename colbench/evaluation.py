@@ -75,13 +75,13 @@ class Observer:
         """Handle the start of dialogues; an earlier attempt finished `kept` of the `total` planned dialogues."""
 
     def on_wait(self, waits: Sequence[str]) -> None:
-        """Handle a change in the waits for model servers. `waits` has a line for each server waited for now."""
+        """Handle a change in the waits for model servers. `waits` has a line per server that the run now waits for."""
 
     def on_replies(self, total: int) -> None:
         """Handle the number of the agent's replies so far, in all dialogues; called every second."""
 
     def on_rollout(self, rollout: Rollout) -> None:
-        """Handle a finished dialogue; it has been written to the run's folder."""
+        """Handle a finished dialogue, which has been written to the run's folder."""
 
     def on_end(self) -> None:
         """Handle the end of the dialogues, for any reason."""
@@ -206,7 +206,7 @@ class Evaluation:
 
     @cached_property
     def planned(self) -> int:
-        """Number of planned dialogues; for a shard, only those of the shard."""
+        """Number of planned dialogues; for a shard, the number in the shard."""
         shard, trials = self.config.shard, range(self.config.trials)
         if shard is None:
             return len(self.tasks) * len(trials)
@@ -215,7 +215,7 @@ class Evaluation:
         )
 
     def _read_earlier(self, earlier: Earlier, observer: Observer) -> int:
-        """Read an earlier attempt's results, except those to run again. Return how many planned dialogues are final."""
+        """Read an earlier attempt's dialogues, except those to retry; return the number that are planned and final."""
         tasks, kept = {task.id: task for task in self.tasks}, 0
         for place, rollout in self.folder.latest():
             if matches(rollout, self._retried):
@@ -227,7 +227,7 @@ class Evaluation:
         return kept
 
     def _plans(self, task: Task | None, rollout: Rollout) -> bool:
-        """Return True if a recorded dialogue belongs to the run's plan; `task`: its task in this run, if any."""
+        """Return True if a recorded dialogue belongs to the run's plan; `task`: the dialogue's task, or None."""
         trial, digest = rollout.trial, self.record.digest
         return (
             task is not None
@@ -260,7 +260,7 @@ class Evaluation:
         append: Callable[[Rollout], None],
         observer: Observer,
     ) -> None:
-        """Run and score cells, and call `append` with each finished rollout, to write it."""
+        """Run and score the pending dialogues; pass each finished rollout to `append`, which writes the rollout."""
 
         def done(rollout: Rollout) -> None:
             append(rollout)

@@ -50,7 +50,7 @@ def matches(rollout: Rollout, reasons: Iterable[str]) -> bool:
 
 
 def kind_of(failure: Failure) -> str:
-    """Return the kind of a failure, derived from its reason if a file of an earlier version lacks the kind."""
+    """Return the kind of a failure; for files of earlier versions without a kind, derive it from the reason."""
     if failure.kind:
         return failure.kind
     if failure.reason.startswith("no answer in time"):

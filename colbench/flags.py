@@ -38,7 +38,7 @@ Found = tuple[str, str, Any]
 
 
 def add_config_flags(parser: argparse.ArgumentParser, only: Sequence[str] = ()) -> None:
-    """Add `--config` and the flags of RunConfig, in groups; with `only`, add just the flags of those fields."""
+    """Add `--config` and the flags of RunConfig, in groups; with `only`, add just the flags of the fields it names."""
     known = settings()
     if not only:
         parser.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
@@ -61,9 +61,9 @@ def add_source(parser: argparse.ArgumentParser) -> None:
 
 
 def read_source(args: argparse.Namespace) -> RunConfig:
-    """Return the configuration from flags and environment, with the task source as a positional argument or a flag.
+    """Return the configuration from flags and environment; the task source is a positional argument or a flag.
 
-    Raises UserError if both are given, or if a value is bad.
+    Raises UserError if the task source is given twice, or if a value is bad.
     """
     if args.source and args.tasks:
         raise UserError(
@@ -105,7 +105,7 @@ def read_config(
 def merge_sources(sources: Iterable[Iterable[Found]], base: RunConfig | None = None) -> RunConfig:
     """Return a base configuration updated by several sources; later sources override earlier ones.
 
-    Raises UserError, which names the source of the value, if a value is bad.
+    Raises UserError if a value is bad; the message names the value's source.
     """
     merged: dict[str, Any] = msgspec.to_builtins(base) if base else {}
     places: dict[str, str] = {}

@@ -146,7 +146,7 @@ class ReplyScorer(ProgressScorer, Protocol):
     ) -> list[Followed | None]:
         """Return, for each turn, what became of the differences that the human's reply pointed out.
 
-        `shown`: what the agent showed in each turn; in the last turn, its answer.
+        `shown`: the agent's message in each turn; for the last turn, the agent's answer.
         """
         ...
 

@@ -110,7 +110,7 @@ def split_words(text: str) -> Words:
 
 
 def ngrams(text: str) -> Iterator[Words]:
-    """Return the runs of four tokens in a text."""
+    """Return each four consecutive tokens of a text."""
     tokens = list(map(str.lower, TOKEN.findall(text)))
     return zip(*(tokens[start:] for start in range(NGRAM)), strict=False)
 
@@ -122,7 +122,7 @@ def numbers_of(text: str) -> Iterator[float]:
 
 
 def number_forms(digits: str, percent: str) -> Iterator[float]:
-    """Yield the possible values of one number in a text; see `NUMBER` for its two parts."""
+    """Yield the possible values of a number; `digits` and `percent` are the two groups of `NUMBER`."""
     value = float(digits.replace(",", ""))
     yield value
     if percent:

@@ -41,9 +41,9 @@ AUDITED = 50_000
 
 
 def audit(task: Task, question: str, reply: str) -> Leak:
-    """Return the shares of hidden items that a reply revealed, without those that the question named or asked for.
+    """Return the shares of hidden items that a reply reveals, not counting items that the question named or asked for.
 
-    Items in the request are not hidden. Each field is a share in [0, 1] of the hidden items of its kind. Never raises.
+    Items in the request are not hidden. Each field is the share, in [0, 1], of one kind of hidden items. Never raises.
     """
     secret = hidden_items(task)
     return (mentioned(secret, reply) - _asked(task, secret, question)).share_of(secret)
@@ -85,7 +85,7 @@ def used_items(task: Task, source: str) -> Items:
 
 
 def _asked(task: Task, secret: Items, question: str) -> Items:
-    """Return the hidden items that a question names, and those in the statement of each fact that it asks about."""
+    """Return the hidden items that a question names, and the hidden items in the statements of facts it asks about."""
     asked = mentioned(secret, question)
     stems = _stems(question)
     for topics, said in _facts(secret, task.hidden.facts):
@@ -103,7 +103,7 @@ def _about_one(topics: _Topics, stems: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=CACHED_TASKS)
 def _facts(secret: Items, facts: tuple[Fact, ...]) -> tuple[tuple[_Topics, Items], ...]:
-    """Return, for each fact, its topics and examples, and the hidden items in its statement."""
+    """Return two values for each fact: its topics and examples, and the hidden items in its statement."""
     return tuple(
         (_topics(fact.topics, fact.examples), said_by(secret, fact.statement)) for fact in facts
     )

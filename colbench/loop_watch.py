@@ -102,7 +102,7 @@ class LoopWatch:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Watch the loop."""
+        """Watch the event loop while the block runs."""
         PULSES[self._loop] = self._pulse
         before = signal.signal(WAKE, self._on_wake) if self._in_main else None
         thread = threading.Thread(target=self._watch, daemon=True, name="colbench-loop-watch")
@@ -140,7 +140,7 @@ class LoopWatch:
             self._treat(clock, frames, now - self._suspected_since)
 
     def _answer(self) -> None:
-        """Record that the loop is running again."""
+        """Record that the event loop responds; if it was blocked, count the time of the blocking."""
         now = time.monotonic()
         with self._lock:
             if self._asked is not None and now - self._asked >= BLOCKED:
@@ -148,7 +148,7 @@ class LoopWatch:
             self._asked = self._suspect = self._interrupted = self._pulse.pending_since = None
 
     def _account(self, now: float) -> None:
-        """Charge the time since the last call only to the suspect, the speaker that blocks the loop.
+        """Charge the time since the last call only to the suspect: the speaker that blocks the loop.
 
         If the suspect ignores an interrupt for `GRACE` seconds, charge the time to all speakers, so that they time out.
         """
@@ -201,7 +201,8 @@ def _frames(frame: FrameType | None) -> list[FrameType]:
 def _clock_of(frames: list[FrameType]) -> Clock | None:
     """Return the clock of the speaker whose code is running; None for code of the harness.
 
-    Code of asyncio counts as the harness's: asyncio would report an exception raised there as a transport's error.
+    Code of asyncio counts as code of the harness, because asyncio would report an exception raised in its code as an
+    error of a transport.
     """
     if not frames or frames[-1].f_code.co_filename.startswith(HARNESS):
         return None

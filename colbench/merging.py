@@ -149,7 +149,7 @@ def _versions(record: RunRecord) -> dict[str, str]:
 
 
 def _differing(folders: Sequence[RunFolder], pins: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a line with two values for each pin that differs between shards; shards without the pin are ignored."""
+    """Return a line for each pin that differs between shards, with two values; shards without the pin are ignored."""
     found = []
     for name in sorted({name for each in pins for name in each}):
         known = [
@@ -193,9 +193,9 @@ def _reading(folder: RunFolder) -> Iterator[None]:
 
 @contextmanager
 def _written_whole(target: Path) -> Iterator[RunFolder]:
-    """Yield a folder next to `target` that is renamed to `target` on success.
+    """Yield a new folder next to `target`; on success, rename the folder to `target`.
 
-    Raises UserError if `target` exists and is not an empty folder. Remains of a killed process are deleted first.
+    Raises UserError if `target` exists and is not an empty folder. Files left by a killed process are deleted first.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UserError(f"--out {target}: already exists; choose a new folder")
@@ -248,9 +248,9 @@ def _rollout(folder: RunFolder, place: _Place) -> Rollout:
 def _copy(
     folders: Sequence[RunFolder], cells: Iterator[Cell], places: dict[str, _Place], path: Path
 ) -> list[str]:
-    """Write the dialogues of cells to a file, and remove these cells from `places`.
+    """Copy the dialogues of cells (pairs of task and trial) to the file `path`, and remove these cells from `places`.
 
-    Return the names of the cells without a dialogue, at most `NAMED`.
+    Return the names of the first `NAMED` cells that have no dialogue.
     """
     gaps: list[str] = []
     with ExitStack() as stack, path.open("wb") as merged:

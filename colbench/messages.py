@@ -19,7 +19,7 @@ PUBLIC_MARKER = "OUTPUT:"
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of `requests` answered requests, as counted by the model server."""
+    """Token counts of answered requests, from the model server; `requests` is the number of these requests."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0

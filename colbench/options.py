@@ -53,7 +53,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     @property
     def flag(self) -> str:
-        """The command-line flag. That of `agent_args` is `--agent-arg`, because it sets one argument at a time."""
+        """The command-line flag. The flag of `agent_args` is `--agent-arg`, because each use sets one argument."""
         name = self.name.removesuffix("s") if self.kind == "pairs" else self.name
         return "--" + name.replace("_", "-")
 

@@ -21,7 +21,7 @@ LEAVING = 60.0
 
 
 def find_participant(role: Role, config: RunConfig) -> Any:
-    """Return the agent or the human that a configuration names. Raises UserError if it does not exist."""
+    """Return the agent or the human that a configuration names. Raises UserError if the name is unknown."""
     return resolve(role, getattr(config, role), arguments(role, config))
 
 

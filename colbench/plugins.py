@@ -78,7 +78,7 @@ def is_foreign(kind: Kind, spec: str) -> bool:
 
 
 def files_of(kind: Kind, spec: str) -> list[Path]:
-    """Return the file or package that a spec names, without importing it; empty if it is not found."""
+    """Return the file or the package's folders that a spec names, without an import; empty if nothing is found."""
     name, place = spec.partition(":")[0], spec.rpartition(":")[0]
     point = _entry_points(kind).get(name)
     if point is None and place.endswith(".py"):
@@ -135,7 +135,7 @@ def resolve_tasks(spec: str, malformed: list[str] | None = None) -> list[Task]:
 
 
 def known_origin(spec: str) -> Origin | None:
-    """Return the origin of a source's tasks; None for a task file, or if the source does not state it."""
+    """Return the origin of a source's tasks; None if the source is a task file or does not state an origin."""
     name, _, argument = spec.partition(":")
     points = entry_points(group=ORIGINS, name=name)
     if not points or Path(spec).expanduser().is_file():
@@ -264,7 +264,7 @@ def _speaks(plugin: object) -> bool:
 
 
 def _framework(found: object) -> EntryPoint | None:
-    """Return the adapter for an object, found by the names of its classes, so that no framework is imported."""
+    """Return the adapter for an object, found by the object's class names, so that no framework is imported."""
     points = _adapters()
     classes = type(found).__mro__
     kinds = (f"{cls.__module__.partition('.')[0]}.{cls.__name__}" for cls in classes)
@@ -280,7 +280,7 @@ def _adapters() -> dict[str, EntryPoint]:
 
 
 def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -> Any:
-    """Wrap a framework's object or a function in an agent; return an agent unchanged."""
+    """Wrap a function or a framework's object in an agent; an object that already is an agent is returned unchanged."""
     point = None if _speaks(found) else _framework(found) or _function(found)
     make = _load(f"--agent {spec}", point.load) if point else None
     file = getattr(sys.modules.get(module), "__file__", None)
@@ -340,7 +340,7 @@ def _build(
 def _require_known(
     kind: Kind, spec: str, factory: Callable[..., Any], args: Mapping[str, ArgValue]
 ) -> None:
-    """Raise UserError if a factory has no argument of a given name."""
+    """Raise UserError if `args` contains an argument that the factory does not have."""
     parameters = inspect.signature(factory).parameters
     if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return
@@ -366,7 +366,7 @@ def _arguments(kind: Kind, spec: str, factory: Callable[..., Any]) -> tuple[str,
 
 
 def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe a factory's arguments for an error message: the one after the spec's colon, and the named ones."""
+    """Describe, for an error message, a factory's argument after the colon of the spec, and its named arguments."""
     first, named = _arguments(kind, spec, factory)
     name, colon, _ = spec.partition(":")
     registered = name in _entry_points(kind)

@@ -22,7 +22,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 class ReportPages(Struct, frozen=True, kw_only=True):
-    """Additional pages of a run's report from its domain; they are written next to `report.html`."""
+    """Pages that a domain adds to a run's report; the pages are written next to `report.html`."""
 
     name: str
     """Name of the link to the first page, in lower case, such as `gallery`."""

@@ -127,7 +127,7 @@ class Tally:
             self.usage["human"] += turn.human_usage or Usage()
 
     def troubles(self) -> list[str]:
-        """Return a line for each wait; if dialogues are unscored, also one with their number and the last failure."""
+        """Return a line for each wait. If dialogues are unscored, add a line with their number and the last failure."""
         waits = [f"waiting: {each}" for each in self.waits]
         lost = f"unscored: {count(self.unscored, 'dialogue')}, last: {self.lost}"
         return [*waits, lost] if self.unscored else waits
@@ -250,7 +250,7 @@ def _live(tally: Tally) -> Iterator[Callable[[], None]]:
 
 
 def _overheard(rollout: Rollout | None) -> Iterator[Text]:
-    """Yield three lines: the dialogue's task, and its last exchange; nothing without an exchange."""
+    """Yield the task's id and the two messages of the last exchange, one line each; nothing without an exchange."""
     from rich.text import Text
 
     turn = next((t for t in reversed(rollout.turns if rollout else ()) if t.human), None)
@@ -282,7 +282,7 @@ def _plain(tally: Tally) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def steps(*, every: float = PLAIN_INTERVAL) -> Iterator[Bar]:
-    """Yield a function that shows the progress of a part of the work: as a bar in a terminal, else in lines of text."""
+    """Yield a function that adds a progress display for a part of the work: a bar in a terminal, else lines of text."""
     if not errors().is_terminal:
         yield _lines(every)
         return

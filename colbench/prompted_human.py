@@ -17,10 +17,11 @@ from colbench.task import Task
 class PromptedHuman:
     """A chat model that plays the human of any domain: from the hidden information, or by comparing pictures of pages.
 
-    The model is sampled at temperature 0. By default a domain sets how many tokens and characters a reply may have (256
-    and 400; frontend design 512 and 1,000); a model that thinks before it writes gets more tokens. `prompt` is a file
-    that replaces the built-in prompt, with the placeholders `{problem_description}`, `{dialogue_history}` and
-    `{hidden_information}`; in frontend design `{pictures}` replaces the last one.
+    By default, the model is sampled at temperature 0, and the domain limits a reply: in frontend design to 512 tokens
+    and 1,000 characters, elsewhere to 256 tokens and 400 characters. A model that thinks before it writes gets more
+    tokens. `prompt` is a file that replaces the built-in prompt. Its placeholders are `{problem_description}`,
+    `{dialogue_history}` and `{hidden_information}`; in frontend design, `{pictures}` takes the place of
+    `{hidden_information}`.
     """
 
     def __init__(

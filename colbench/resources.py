@@ -25,7 +25,7 @@ class RunResources:
     def __init__(
         self, config: RunConfig, tasks: Sequence[Task], domains: Sequence[str] = ()
     ) -> None:
-        """Prepare the resources for the domains of the tasks, and for `domains`, which need no tasks."""
+        """Prepare the resources of the tasks' domains, and of `domains`, which may have no tasks."""
         by_domain: dict[str, list[Task]] = {name: [] for name in domains}
         for task in tasks:
             by_domain.setdefault(task.domain, []).append(task)
@@ -45,7 +45,7 @@ class RunResources:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """Everything a number can depend on, for the run's record."""
+        """Everything that scores depend on, for the run's record."""
         found: dict[str, dict[str, str]] = {}
         for resources in self.by_domain.values():
             found |= resources.pins()

@@ -70,12 +70,12 @@ class Asking(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ask_precision(self) -> float | None:
-        """Share of the questions that were hits; None if there was no question."""
+        """Share of the questions whose reply revealed a hidden decision for the first time; None without questions."""
         return self.hits / self.questions if self.questions else None
 
     @property
     def ask_recall(self) -> float | None:
-        """Share of the hidden decisions that were revealed before the answer; None if the task hides none."""
+        """Share of the hidden decisions that were revealed before the answer; None if the task hides no decision."""
         return self.told / self.hidden if self.hidden else None
 
     @property
@@ -168,12 +168,12 @@ class Failure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def is_settled(failure: Failure | None) -> bool:
-    """Return True if a dialogue with this failure is final: it did not fail, or the failure is the agent's own."""
+    """Return True if a dialogue is final: `failure` is None, or the failure is the agent's own."""
     return failure is None or failure.boundary == "agent"
 
 
 class Rollout(Struct, frozen=True, kw_only=True):
-    """One cell of a run: a task, a trial, and the resulting dialogue with its scores."""
+    """The dialogue of one task and one trial of a run, with its scores."""
 
     schema: str = SCHEMA
     key: str
@@ -220,7 +220,7 @@ class Rollout(Struct, frozen=True, kw_only=True):
 
 
 def cell_key(task_id: str, task_hash: str, trial: int, config_digest: str) -> str:
-    """Return the key of a cell of a run with that configuration."""
+    """Return the key of one trial of a task in a run whose configuration has this digest."""
     return digest([task_id, task_hash, trial, config_digest])
 
 

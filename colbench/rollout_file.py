@@ -44,7 +44,7 @@ class RolloutReader(AbstractContextManager["RolloutReader"]):
             self._file.close()
 
     def at(self, start: int) -> Rollout:
-        """Return the rollout whose line begins at an offset. Raises DataError if it is malformed."""
+        """Return the rollout whose line begins at an offset. Raises DataError if the line is malformed."""
         return decode_line(self._path, self.line(start), lambda: _line_number(self._path, start))
 
     def line(self, start: int) -> bytes:

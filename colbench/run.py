@@ -94,7 +94,7 @@ class Run:
 
     @cached_property
     def stats(self) -> dict[str, ByTask]:
-        """Statistics of each dialogue by domain, task and trial; without texts, so that millions fit into memory."""
+        """Statistics of each dialogue by domain, task and trial; stored without texts, so millions fit into memory."""
         return by_task(self.known_tasks(), self.folder.latest())
 
     @cached_property
@@ -172,8 +172,8 @@ class Run:
     def to_dataset(self) -> datasets.Dataset:
         """Return the dialogues as a `datasets.Dataset`, one row for each.
 
-        The columns are those of `rows`, then `request`, `answer` (None without an answer) and `messages`. `messages` is
-        a list of `{"role": "user" or "assistant", "content": text}`, the human's request first. Each message is as the
+        The columns are those of `rows`, then `request`, `answer` (None without an answer) and `messages`, a list of
+        `{"role": "user" or "assistant", "content": text}` that begins with the human's request. Each text is as the
         other participant saw it.
         """
         from datasets import Dataset
@@ -188,7 +188,7 @@ class Run:
         """Upload `to_dataset()` to a dataset repository of the Hugging Face Hub, and return its URL.
 
         Args:
-            repository: Name such as `me/my-run`; created if it does not exist.
+            repository: Name such as `me/my-run`; a repository that does not exist is created.
             private: Visibility of a new repository. None: public, unless its owner's settings say
                 otherwise.
 
@@ -207,7 +207,7 @@ class Run:
         return Run(RunFolder(target), tasks=self._tasks)
 
     def _gains(self) -> Callable[[Rollout], float | None] | None:
-        """Return a function that computes a dialogue's gain per question; None without a baseline that asks nothing."""
+        """Return a function for a dialogue's gain per question; None if no baseline gives scores without questions."""
         if not self.config.baseline:
             return None
         baseline = read_baseline(self.config.baseline)
@@ -240,7 +240,7 @@ class Run:
             return []
 
     def _aligned_rows(self) -> list[dict[str, Any]]:
-        """Return the rows, each with the same columns, even if the run has several domains."""
+        """Return the rows of the run, all with the same columns; a value that a row lacks is None."""
         rows = list(self.rows())
         columns = dict.fromkeys(column for row in rows for column in row)
         return [{column: row.get(column) for column in columns} for row in rows]

@@ -120,7 +120,7 @@ class RunFolder:
         return read_rollouts(self.rollouts_path) if self.rollouts_path.exists() else []
 
     def latest(self) -> Iterator[tuple[int, Rollout]]:
-        """Yield the byte offset and the rollout of each cell, one at a time and the last one first."""
+        """Yield the byte offset and the latest rollout of each dialogue, one at a time, the last in the file first."""
         return latest_rollouts(self.rollouts_path)
 
     def reader(self) -> RolloutReader:
@@ -129,7 +129,7 @@ class RunFolder:
 
     @property
     def has_rollouts(self) -> bool:
-        """True if there is a finished dialogue; a run that failed to start has none."""
+        """True if the run has a finished dialogue; a run that failed to start has no finished dialogue."""
         return self.rollouts_path.exists() and self.rollouts_path.stat().st_size > 0
 
     def _begin(self, record: RunRecord) -> None:
@@ -217,8 +217,8 @@ def refuse_foreign(folder: Path, kind: str, mark: str, *, own: bool) -> None:
     Args:
         folder: A folder to write to, which need not exist.
         kind: The expected content of the folder, such as a run.
-        mark: The file or folder that identifies such a folder.
-        own: True if the folder contains the mark.
+        mark: The file or folder whose presence identifies a folder of this kind.
+        own: True if the folder contains `mark`.
     """
     if own or not folder.is_dir():
         return

@@ -73,10 +73,10 @@ class Runner(Struct, frozen=True, kw_only=True):
         queue.raise_stopped()
 
     async def serve(self, source: CellSource) -> None:
-        """Run and score the cells of a source until it is empty.
+        """Run and score the dialogues that a source hands out, until the source is empty.
 
-        An error that stops the dialogues, such as a refused key, is reported to the source. An error of the source is
-        raised.
+        An error that stops the dialogues, such as a refused key, is reported to the source. An error that the
+        source raises is passed on.
         """
         work = _Workers(self, source)
         try:
@@ -88,7 +88,7 @@ class Runner(Struct, frozen=True, kw_only=True):
             raise first_of(errors) from None
 
     async def run_dialogue(self, cell: Cell, turns: list[Turn] | None = None) -> Rollout:
-        """Return the dialogue of a cell, unscored. An error becomes its failure, except UserError, which is raised.
+        """Run the dialogue of a cell, and return it unscored. AgentError and InfrastructureError become its failure.
 
         `turns`: the list to which turns are appended.
         """
@@ -127,11 +127,11 @@ class Runner(Struct, frozen=True, kw_only=True):
                 )
 
     async def score(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its scores and audits; if the agent failed, with the scores of a failure."""
+        """Return the rollout with its scores and audits; if the agent failed, the scores are those of a failure."""
         return await self.auditor.audited(task, await self.verdict(task, rollout))
 
     async def verdict(self, task: Task, rollout: Rollout) -> Rollout:
-        """Return the rollout with its scores, not audited."""
+        """Return the rollout with its scores but without audits; if the agent failed, with the scores of a failure."""
         if rollout.answer is None:
             return replace(rollout, scores=_scores_of_failure(rollout))
         return await score_rollout(self.scorers[task.domain], task, rollout, rollout.answer)
@@ -146,7 +146,7 @@ class _Workers:
         self.speaking: list[asyncio.Task[None]] = []
 
     async def run_cells(self, group: asyncio.TaskGroup) -> None:
-        """Run dialogues. An error that stops the run goes to `source.stop`; finished dialogues are still scored."""
+        """Run dialogues. Report an error that stops the run to `source.stop`; finished dialogues are still scored."""
         try:
             while job := await self.source.next():
                 rollout = job.kept or await self.run_dialogue(job.cell)
@@ -189,7 +189,7 @@ def make_rollout(
     started: str,
     seconds: float,
 ) -> Rollout:
-    """Return the rollout of a cell, not scored or audited; if `ending` is None, the dialogue ended with `failure`."""
+    """Return the rollout of a cell, without scores and audits. If `ending` is None, `failure` ended the dialogue."""
     return Rollout(
         key=cell.key,
         task_id=cell.task.id,

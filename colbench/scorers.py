@@ -65,7 +65,7 @@ def find_scorers(names: Sequence[str]) -> list[ExtraScorer]:
 
 @cache
 def extra_metric(name: str) -> Metric:
-    """Return the metric of this name that an installed extra scorer declares, or else one without unit or bounds."""
+    """Return the metric of this name from an installed extra scorer; else one without unit and bounds."""
     declared = (metric for point in sorted(entry_points(group=GROUP)) for metric in _metrics(point))
     return next((metric for metric in declared if metric.name == name), plain_metric(name))
 
@@ -114,7 +114,7 @@ class FunctionScorer:
         self._function = function
 
     async def measure(self, task: Task, answer: str) -> dict[str, float]:
-        """Return the function's metric of an answer by name; empty if the function returns None."""
+        """Return the function's value for an answer, with the metric's name as its key; {} if the value is None."""
         value = self._function(task, answer)
         if inspect.isawaitable(value):
             value = await value
@@ -122,7 +122,7 @@ class FunctionScorer:
 
 
 def with_extras(scorer: Scorer, extras: Sequence[ExtraScorer]) -> Scorer:
-    """Return a scorer that also computes the metrics of the extra scorers; if there are none, the scorer itself."""
+    """Return a scorer that also computes the metrics of `extras`; without extras, return `scorer` itself."""
     if not extras:
         return scorer
     if isinstance(scorer, ReplyScorer):

@@ -42,7 +42,7 @@ def load_tasks(source: str, *, limit: int | None = None) -> list[Task]:
 
 
 def require_tasks(tasks: Sequence[Task]) -> list[Task]:
-    """Return tasks given as objects. Raises UserError if there are none, or if one is not a task."""
+    """Return tasks given as objects. Raises UserError if `tasks` is empty or contains anything that is not a task."""
     listed = list(tasks) if isinstance(tasks, Iterable) else [tasks]
     wrong = [repr(each) for each in listed if not isinstance(each, Task)]
     if wrong or not listed:
@@ -81,7 +81,7 @@ def task_source(source: str, tasks: list[Task]) -> TaskSource:
 
 
 def recorded_tasks(folder: RunFolder, record: RunRecord) -> list[Task]:
-    """Load the tasks of a run again: from the run's folder if it has a copy of them, else from their source.
+    """Load the tasks of a run again, from the copy in the run's folder or, without a copy, from their source.
 
     Raises DataError if the tasks have changed since the run.
     """

@@ -169,7 +169,7 @@ class Session:
         await self._stack.aclose()
 
     def describe(self) -> dict[str, Any]:
-        """Return everything a result depends on, for a record."""
+        """Return everything that a result depends on, so that it can be recorded."""
         domains = list(self.resources.by_domain)
         return {
             "config": self.config.pins(),

@@ -10,7 +10,7 @@ from colbench.config import Shard, digest
 
 
 def in_shard(shard: Shard | None, task_id: str, task_hash: str, trial: int) -> bool:
-    """Return True if `shard`, as (number, count of shards), contains a trial of a task; None contains all trials."""
+    """Return True if a trial of a task is in `shard` (number, count of shards); always True if `shard` is None."""
     if shard is None:
         return True
     number, shards = shard

@@ -74,7 +74,7 @@ class Task(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def difficulty(self) -> int | None:
-        """The number of hidden decisions (facts that the request does not state); None if the task lists none."""
+        """The number of hidden decisions (facts that the request does not state); None instead of 0."""
         return sum(not fact.stated for fact in self.hidden.facts) or None
 
     @property
@@ -154,13 +154,13 @@ def _shared(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _sharing(fact: Fact) -> Fact:
-    """Return an equal fact whose topics and examples are the same objects as those of equal facts, to save memory."""
+    """Return an equal fact that shares the objects of topics and examples with equal facts, to save memory."""
     topics, examples = _shared(fact.topics), _shared(fact.examples)
     return msgspec.structs.replace(fact, topics=topics, examples=examples)
 
 
 def with_shared_texts(task: Task) -> Task:
-    """Return an equal task whose topics and examples share memory with equal ones, in place of its own copies."""
+    """Return an equal task; its topics and examples share memory with equal topics and examples of other tasks."""
     facts = tuple(map(_sharing, task.hidden.facts))
     return msgspec.structs.replace(task, hidden=msgspec.structs.replace(task.hidden, facts=facts))
 

@@ -52,7 +52,7 @@ OTHERS = """
 
 
 def page() -> str:
-    """Return the page."""
+    """Return the page on configuration, as Markdown."""
     sections = groupby(settings().values(), key=lambda setting: setting.group)
     tables = "".join(f"\n## {group.title()}\n{_table(found)}" for group, found in sections)
     rows = "".join(f"| `{name}` | {_cell(text)} |\n" for name, text in OTHER_VARIABLES.items())

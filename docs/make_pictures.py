@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def colbench(*arguments: str) -> None:
-    """Run a command quietly. Raises CalledProcessError if it fails."""
+    """Run a `colbench` command quietly. Raises CalledProcessError if it fails."""
     subprocess.run(  # noqa: S603  # our own command line
         [sys.executable, "-m", "colbench.cli", *arguments], check=True, capture_output=True
     )

@@ -44,7 +44,7 @@ from sweet_rl_trainer.study.measures import (
     told,
 )
 from sweet_rl_trainer.study.plots import draw_arm
-from sweet_rl_trainer.study.results import BASE, ORACLE, Results
+from sweet_rl_trainer.study.results import BASE, ORACLE, Outcome, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def has(world: str) -> bool:
-    """Return True if there are results of a world."""
+    """Return True if the file with a world's results exists."""
     return (PARTS / f"{world}.json.gz").is_file()
 
 
@@ -81,7 +81,7 @@ def read(path: Path) -> Results:
 
 
 def page(worlds: dict[str, Results]) -> str:
-    """Return the page."""
+    """Return the page of the study in Markdown."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
@@ -99,7 +99,7 @@ def useful(estimator: str) -> str:
 
 
 class Numbers:
-    """The numbers of a world, formatted for the text."""
+    """The numbers from one world's results, formatted for the text of the page."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -120,6 +120,10 @@ class Numbers:
         """Return the mean success of the answers given after all decisions were revealed."""
         return percent(_mean(summary(on_tests(self._results, arm), success_if_told)))
 
+    def knew_all(self, arm: str) -> str:
+        """Return the share of an arm's dialogues without an answer in which all decisions were revealed."""
+        return percent(_mean(summary(on_tests(self._results, arm), _knew_all)))
+
     def each(self, arm: str) -> str:
         """Return the success of each seed of an arm: `27.5, 48.3%`."""
         found = summary(on_tests(self._results, arm), success)
@@ -130,7 +134,7 @@ class Numbers:
         return len(on_tests(self._results, arm))
 
     def table(self) -> Iterator[str]:
-        """Yield a row of the table of results for each arm with exchanges, in the order of `ARMS`."""
+        """Yield the rows of the results table: one for each arm paired with `ORACLE`, in the order of `ARMS`."""
         for arm in ARMS:
             rows = on_tests(self._results, arm.name)
             if not rows or not exchanged(self._results, arm.name, ORACLE):
@@ -150,7 +154,7 @@ class Numbers:
             yield f"| {' | '.join(cells)} |"
 
     def against(self, rival: str) -> Iterator[str]:
-        """Yield a row of the table that compares all arms with one, in the order of `ARMS`."""
+        """Yield the rows of a table that compares each arm with `rival`, in the order of `ARMS`."""
         for arm in ARMS:
             rows = on_tests(self._results, arm.name)
             found = summary(rows, success)
@@ -175,10 +179,15 @@ class Numbers:
         return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
 
     def lead(self, arm: str, other: str) -> str:
-        """Return the difference between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
+        """Return the difference in success between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
         found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
         text = signed(_mean(found) * 100)
         return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+
+
+def _knew_all(outcome: Outcome) -> float | None:
+    """Return 1 if all decisions were revealed in a dialogue without an answer, else 0; None if it has an answer."""
+    return None if outcome.answered else float(outcome.told == outcome.hidden)
 
 
 def _mean(found: Summary | None) -> float:

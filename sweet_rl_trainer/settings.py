@@ -143,7 +143,7 @@ class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Shape(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A small Llama with random weights."""
+    """The shape of a small Llama with random weights."""
 
     layers: Count = 2
     width: Annotated[int, Meta(ge=1, multiple_of=32)] = 64

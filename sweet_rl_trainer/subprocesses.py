@@ -55,7 +55,7 @@ def run(
 
 
 def exit_with_parent() -> None:
-    """Make this process exit when its standard input is closed, if that is a pipe."""
+    """Make this process exit when its standard input is closed; do nothing if the input is not a pipe."""
     if stat.S_ISFIFO(os.fstat(0).st_mode):
         threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
 

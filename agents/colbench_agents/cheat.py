@@ -13,8 +13,8 @@ from colbench_agents.interviewer import MARKER, Interviewer
 class Cheat:
     """An agent that asks the interviewer's questions, and then answers with the reference.
 
-    It leaves `leaves` open decisions unasked, so its answer contains decisions that the human never revealed. `tasks`
-    is the path of a task file. Raises DataError if the file cannot be read.
+    It does not ask about `leaves` of the open decisions, so its answer contains decisions that the human never
+    revealed. `tasks` is the path of a task file. Raises DataError if the file cannot be read.
     """
 
     domains = (BACKEND,)
@@ -24,7 +24,7 @@ class Cheat:
         self._interviewer = Interviewer(leaves=leaves)
 
     async def reply(self, dialogue: Sequence[Message]) -> Message:
-        """Return the interviewer's next question, or the reference."""
+        """Return the interviewer's next question; where the interviewer would answer, return the reference."""
         said = await self._interviewer.reply(dialogue)
         if not said.content.startswith(MARKER):
             return said

@@ -74,9 +74,9 @@ class Demonstrator:
     """The agent: an imperfect demonstrator with changing personas (see the module).
 
     `persona` is "dialogue" (one persona per dialogue) or "turn" (a new one in each turn). `knows` is a source of
-    generated tasks, such as `generated:backend/train?…`, whose decisions the demonstrator then knows: it still asks,
-    but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if `knows` is not
-    a source of generated tasks or `persona` has another value.
+    generated tasks, such as `generated:backend/train?…`. The demonstrator knows the decisions of these tasks: it still
+    asks, but its code is always correct. With `slips=False`, it makes no mistakes in code. Raises UserError if `knows`
+    is not a source of generated tasks or `persona` has another value.
     """
 
     domains = (BACKEND,)

@@ -55,7 +55,7 @@ async def connected(
 
 
 def _standing_while_connecting() -> aiohttp.TraceConfig:
-    """Return the callbacks that pause the clock of a dialogue while a connection is made."""
+    """Return callbacks that pause a dialogue's clock while a connection is established."""
     import aiohttp
 
     async def start(_session: object, trace: SimpleNamespace, _: object) -> None:
@@ -102,11 +102,11 @@ class Client:
         patient: bool = False,
         tries: int | None = None,
     ) -> bytes:
-        """Return the body of the response. A `patient` request has no time limit of its own: its caller sets one.
+        """Return the body of the response. A `patient` request has no time limit here: the caller sets one.
 
         Connecting, and the time between tries, does not count as the agent's time. Raises EndpointError if no try
-        reaches the server, or if the server refuses a key that it accepted before. Raises UserError if it refuses the
-        key from the start, AgentError if its response is late, malformed or an error.
+        reaches the server, or if the server refuses a key that it accepted before. Raises UserError if the server
+        refuses the key from the start, AgentError if the response is late, malformed or an error.
         """
         tries = tries or self.retries + 1
         for attempt in range(1, tries + 1):

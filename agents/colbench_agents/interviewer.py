@@ -40,11 +40,11 @@ class Interviewer:
     domains = (BACKEND,)
 
     def __init__(self, *, max_questions: int = 9, never_asks: str = "", leaves: int = 0) -> None:
-        """Ask at most `max_questions` questions, none about decisions that `never_asks` names, as in `rounding,ties`.
+        """Ask at most `max_questions` questions.
 
-        `leaves` further open decisions are not asked about either; the request determines which ones. A decision
-        without a question gets its most frequent option. Raises UserError if a number is negative, or if no family has
-        a decision named in `never_asks`.
+        `never_asks`: decisions to leave out, such as `rounding,ties`. `leaves`: the number of further open decisions to
+        leave out; the request determines which ones. A decision without a question gets its most frequent option.
+        Raises UserError if a number is negative, or if no family has a decision named in `never_asks`.
         """
         for name, number in (("max_questions", max_questions), ("leaves", leaves)):
             if not isinstance(number, int) or number < 0:
@@ -87,7 +87,7 @@ def _signature(request: str) -> str:
 
 @cache
 def _themes() -> Mapping[str, tuple[Family, Theme]]:
-    """Return the family and theme of each signature; ColBench's own families take precedence over other packages'."""
+    """Return the family and theme by function signature; ColBench's own families take precedence over others."""
     themes: dict[str, tuple[Family, Theme]] = {}
     for family in FAMILIES.loadable():
         for theme in family.themes:
@@ -102,7 +102,7 @@ def _interview(request: str, never_asks: frozenset[str], leaves: int) -> _Interv
 
 
 class _Interview:
-    """The questions about one task of a family, without any state of a dialogue."""
+    """The questions that can be asked about one task; the state of the dialogue is kept elsewhere."""
 
     def __init__(self, request: str, never_asks: frozenset[str], leaves: int) -> None:
         self._family, self._theme = _themes()[_signature(request)]
@@ -169,7 +169,7 @@ def _general(asked: list[tuple[str, str]]) -> str | None:
 
 
 def best_effort(request: str, said: Sequence[str]) -> str:
-    """Return code for the requested function, which returns the last literal in the human's messages, else None."""
+    """Return code for the requested function, whose result is the last literal in the human's messages, or None."""
     names = NAME.findall(request)
     found = [literal for words in said for literal in LITERAL.findall(words)]
     value = ast.literal_eval(found[-1]) if found else None

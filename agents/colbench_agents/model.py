@@ -59,7 +59,7 @@ class PromptedAgent:
         return {"temperature": f"{self.temperature:g}", "max_tokens": str(self.max_tokens)}
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that the agent adds to the record of a run for one domain, given by name."""
+        """Return the entries that the agent adds to a run's record for the domain `name`."""
         return {"prompt": _hash(self.prompts[name])}
 
     @asynccontextmanager
@@ -136,7 +136,7 @@ class ModelAgent(PromptedAgent):
         return self.chat.learned()
 
     def describe_domain(self, name: str) -> dict[str, str]:
-        """Return the entries that this agent adds to the record of a run for one domain, given by name."""
+        """Return the entries that this agent adds to a run's record for the domain `name`."""
         own = super().describe_domain(name)
         edge = {"max_image_edge": str(self.chat.max_image_edge)}
         return own | edge if get_domain(name).pictured else own

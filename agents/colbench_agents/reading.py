@@ -19,7 +19,7 @@ NUMBER = 3
 
 
 def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
-    """Return the choice whose wording is most similar to one of the sentences; None if no wording is similar.
+    """Return the choice whose wording is most similar to a sentence of `said`; None if no wording is similar.
 
     `wordings` are the pairs of choice and wording for one decision, as `colbench_tasks.family.statements` yields them.
     """
@@ -37,7 +37,7 @@ def read(wordings: Iterable[tuple[Choice, str]], said: str) -> Choice | None:
 
 
 def _names(sentence: Counter[str], choice: Choice) -> bool:
-    """Return True if the choice has no value, or the sentence contains its value (a number or a word)."""
+    """Return True if the sentence contains the choice's value (a number or a word), or the choice has no value."""
     return choice.value is None or str(choice.value).lower() in sentence
 
 

@@ -16,7 +16,7 @@ from colbench.dialogue import read_move
 
 
 class Chat(vf.Harness[vf.HarnessConfig]):
-    """A harness that sends the dialogue to a model; the library verifiers sets each request's sampling parameters."""
+    """A harness that sends the dialogue to a model; the verifiers library sets the sampling parameters."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False

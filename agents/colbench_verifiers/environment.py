@@ -55,7 +55,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
                 raise vf.EnvError(str(error)) from error
 
     def _record(self, trace: vf.Trace, rollout: Rollout) -> None:
-        """Put the score into the trace. Raises ScorerError if the reward is missing, because it would count as 0."""
+        """Put the score into the trace. Raises ScorerError if the reward is missing: the trace would count it as 0."""
         trace.info["rollout"] = msgspec.to_builtins(rollout)
         verdict = self.session.verdict(rollout)
         values = measures(verdict, rollout.domain)
@@ -71,7 +71,7 @@ class ColBenchEnv(vf.Env[ColBenchEnvConfig]):
 
 
 class _Seat:
-    """An adapter that gives the agent of verifiers the interface of a ColBench agent."""
+    """An adapter that gives an agent run by the package verifiers the interface of a ColBench agent."""
 
     def __init__(self, interaction: vf.Interaction) -> None:
         self._interaction = interaction

@@ -178,7 +178,7 @@ class Host:
             self._wire.say(Error(message=clean(describe_exception(error))))
 
     def _say(self, answer: FromAgent) -> None:
-        """Send an answer, preceded by anything that the agent has learned since the last one."""
+        """Send an answer. Before a reply, send what the agent has learned, if that has changed."""
         learned = tuple(self._agent.learned()) if hasattr(self._agent, "learned") else ()
         if isinstance(answer, Reply) and learned != self._learned:
             self._learned = learned

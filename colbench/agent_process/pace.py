@@ -37,18 +37,18 @@ class Pace:
         self._ended.set()
 
     def asked(self, episode: str) -> None:
-        """Note that a reply was requested. Until `counted` is called, no time counts as the agent's."""
+        """Note that a reply was requested. Until `counted` is called, the agent is charged no time."""
         with self._lock:
             self._due[episode] = _Due()
 
     def counted(self, episode: str, clock: Clock) -> None:
-        """Set the clock that measures the agent's time for the pending reply of an episode."""
+        """Set the clock that measures the time of the agent's pending reply in an episode."""
         with self._lock:
             if due := self._due.get(episode):
                 due.clock = clock
 
     def answered(self, episode: str) -> None:
-        """Report the seconds not yet reported for the pending reply; call this before sending the reply."""
+        """Report the seconds of the pending reply that are not yet reported; call this before sending the reply."""
         with self._lock:
             if due := self._due.pop(episode, None):
                 self._tell(episode, due)

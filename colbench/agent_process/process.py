@@ -60,8 +60,8 @@ class AgentProcess(Program):
     async def start(self, timeout: float) -> Ready:  # noqa: ASYNC109 - the reason names it
         """Start the program, and wait at most `timeout` seconds until it is ready.
 
-        Raises AgentError if it does not become ready, UserError if it reports a mistake of the user, and EndpointError
-        if it asks to be tried again or this machine cannot start another process.
+        Raises AgentError if the program is not ready in time, UserError if it reports a mistake of the user, and
+        EndpointError if it asks to be started again later or if this machine cannot start another process.
         """
         self._ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
         await self.spawn()
@@ -133,7 +133,7 @@ class AgentProcess(Program):
         self.write(encode(message))
 
     async def _taken(self) -> None:
-        """Wait until the program has read everything written to it; record a failure if it no longer reads."""
+        """Wait while the buffer for the program is full; record a failure if the program no longer reads."""
         try:
             await self.taken()
         except OSError:

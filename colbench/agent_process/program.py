@@ -27,9 +27,9 @@ CHUNK = 65536
 class Program:
     """A program that `spawn` starts and `stop` ends.
 
-    `heard` is called with each line of the program's standard error. `log` is the name of the file with these lines,
-    for error messages; it may be empty. `grace` is the number of seconds to wait for the program to end by
-    itself, and then again after SIGTERM. Setting `grace` while the program runs changes only the first wait.
+    `heard` is called with each line of the program's standard error. `log`, which may be empty, is the name of
+    the file with these lines, for error messages. `grace` is the number of seconds to wait for the program to end by
+    itself, and to wait again after SIGTERM. Setting `grace` while the program runs changes only the first wait.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Program:
             _input(self._process).write(line)
 
     async def taken(self) -> None:
-        """Wait until the program has read everything written to it. Raises OSError if it no longer reads its input."""
+        """Wait while the buffer for the program is full. Raises OSError if the program no longer reads its input."""
         await _input(self._process).drain()
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Program:
             raise AgentError(await self._obituary(cause.partial)) from cause
 
     async def rest(self) -> bytes:
-        """Read a chunk of the program's remaining output; empty at the end."""
+        """Return the next chunk of the program's remaining output; empty bytes at the end of the output."""
         return await _output(self._process).read(CHUNK)
 
     def cut(self) -> None:

@@ -143,7 +143,7 @@ class Reply(Struct, frozen=True, kw_only=True, tag="reply"):
 class Error(Struct, frozen=True, kw_only=True, tag="error", omit_defaults=True):
     """From the agent: it gives up on a dialogue, or cannot start.
 
-    The error takes the place of the reply or of `ready`.
+    The agent sends this message instead of a reply or `ready`.
     """
 
     episode: str = ""
@@ -230,7 +230,7 @@ def as_message(answer: Reply | Error, quoted: str = SAYS) -> Message:
 
 
 def as_error(error: Error, quoted: str = SAYS) -> ColBenchError:
-    """Return the exception of an agent's error: UserError, EndpointError or AgentError."""
+    """Return an agent's error as an exception: UserError, EndpointError or AgentError."""
     text = quoted + error.message
     if error.stop:
         return UserError(text)

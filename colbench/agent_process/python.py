@@ -39,7 +39,7 @@ _BOOT = (
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """The host's command-line argument."""
+    """The command-line argument with which the harness starts the host of a Python agent."""
 
     path: tuple[str, ...]
     """`sys.path` of the harness."""
@@ -65,7 +65,7 @@ class PythonAgent(CommandAgent):
         super().__init__(spec, command, startup_timeout=STARTUP)
 
     def describe(self) -> dict[str, str]:
-        """Return the description that the agent has in its own process."""
+        """Return the description of the agent that was received from the agent's process."""
         return self.ready.description
 
     def learned(self) -> Sequence[str]:
@@ -81,7 +81,7 @@ class PythonAgent(CommandAgent):
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """End the agent's process, without long waits if the run was interrupted."""
+        """End the agent's process; if the run was interrupted, wait only briefly until it ends."""
         process = self._shared
         if process and any(isinstance(each, asyncio.CancelledError) for each in error):
             process.grace = EXIT_GRACE

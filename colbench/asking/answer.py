@@ -11,9 +11,10 @@ from colbench.task import Fact, Task
 
 
 def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]:
-    """Yield those of the unrevealed decisions, `untold`, that an answer guesses right.
+    """Yield the unrevealed decisions (`untold`) that an answer guesses right.
 
-    A guess is right if the decision has hidden numbers or texts, and the answer's items, `used`, contain all of them.
+    A guess is right if the decision has hidden numbers or texts, and the items of the answer (`used`) contain all of
+    them.
     """
     hidden = hidden_items(task)
     right = literals(hidden & used)
@@ -26,9 +27,9 @@ def guessed(task: Task, used: Items, untold: Collection[Fact]) -> Iterator[Fact]
 def ignored(task: Task, used: Items, told: Collection[Fact]) -> Iterator[Fact]:
     """Yield the revealed decisions (`told`) that an answer with the items `used` contradicts.
 
-    An answer contradicts a decision if it lacks a hidden number or text of the decision's statement. Hidden items are
-    in the reference but not in the request (`hidden_items`). A percentage counts in any of its forms (20 percent as 20,
-    0.2, 0.8 or 1.2).
+    An answer contradicts a decision if the answer lacks a hidden number or text of the decision's statement. Hidden
+    items are in the reference but not in the request (`hidden_items`). A percentage may have any of its forms: 20
+    percent may appear as 20, 0.2, 0.8 or 1.2.
     """
     hidden = hidden_items(task)
     for fact in told:

@@ -33,16 +33,16 @@ def with_asking(task: Task, rollout: Rollout) -> Rollout:
 
 
 def complete(tasks: Iterable[Task], rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """Return the rollouts in the same order, with `asking` derived where an older version did not write it.
+    """Return the rollouts in the same order, and derive `asking` for those that an older version wrote without it.
 
-    A rollout stays unchanged if `tasks` does not contain its task, or contains another version.
+    A rollout stays unchanged if `tasks` lacks its task or contains another version of the task.
     """
     by_hash = {task.hash: task for task in tasks}
     return [completed(by_hash.get(each.task_hash), each) for each in rollouts]
 
 
 def completed(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return a rollout of a task, with `asking` derived if the rollout does not contain it yet; see `complete`."""
+    """Return the rollout; if it lacks `asking`, derive this field from the task (see `complete`)."""
     unmarked = rollout.asking is None and all(turn.asked is None for turn in rollout.turns)
     if not unmarked or task is None or task.hash != rollout.task_hash:
         return rollout
@@ -69,7 +69,7 @@ class _Question(Struct, frozen=True):
 def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking | None:
     """Return the measures of a dialogue's questions. Every turn must already have its `asked` and `told`.
 
-    None if the dialogue ended in a failure that is not the agent's.
+    Return None if the dialogue ended in a failure that the agent did not cause.
     """
     if rollout.ended_by == "failure" and not rollout.agent_failed:
         return None
@@ -101,9 +101,9 @@ def _asking(task: Task, decisions: Sequence[Fact], rollout: Rollout) -> Asking |
 def _in_answer(
     task: Task, rollout: Rollout, untold: Collection[Fact], heard: Collection[Fact]
 ) -> tuple[Iterable[Fact], Iterable[Fact]]:
-    """Return the decisions in the answer: unrevealed ones that it gets right, and revealed ones that it contradicts.
+    """Return the unrevealed decisions that the answer gets right, and the revealed decisions that it contradicts.
 
-    An answer that succeeds gets all unrevealed decisions right, and contradicts none.
+    A successful answer gets all unrevealed decisions right, and contradicts none.
     """
     if not rollout.answer:
         return (), ()

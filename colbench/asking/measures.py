@@ -12,7 +12,7 @@ from colbench.rollout import Asking, Followed
 
 
 class Measure(Struct, frozen=True):
-    """A metric and its function, which returns the value for the questions of one dialogue, or None if undefined."""
+    """A metric, and the function that computes it from a dialogue's questions and returns None if it is undefined."""
 
     metric: Metric
     take: Callable[[Asking], float | None]

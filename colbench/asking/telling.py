@@ -38,7 +38,7 @@ Literals = frozenset[object]
 
 
 class Heard(Struct, frozen=True, kw_only=True):
-    """The text of a reply or of a fact's statement, with the hidden items and word stems in it."""
+    """A reply or a fact's statement: its text, and the hidden items and word stems in the text."""
 
     text: str
     literals: Literals
@@ -75,7 +75,7 @@ def heard(task: Task, reply: str) -> Heard:
 
 @lru_cache(maxsize=2048)
 def _statement(secret: Items, text: str) -> Heard:
-    """Return the hidden items and word stems of a statement. They are cached, because every reply needs them."""
+    """Return the hidden items and word stems of a statement; cached, because every reply needs them."""
     return Heard(text=text, literals=literals(said_by(secret, text)), stems=_stems(text))
 
 

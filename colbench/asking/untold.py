@@ -9,7 +9,7 @@ from colbench.task import Task
 def untold_decisions(task: Task | None, rollout: Rollout) -> tuple[str, ...]:
     """Return the names of the hidden decisions that no reply revealed, in the task's order.
 
-    The tuple is empty if the decisions are unknown, because the task is missing or they were only estimated.
+    The tuple is empty if the task is missing or its decisions were only estimated.
     """
     if task is None or rollout.asking is None:
         return ()

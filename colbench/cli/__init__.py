@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _moved(command: str) -> Mapping[str, str]:
-    """Return the commands that replace old spellings, by spelling; packages that cannot be loaded are skipped."""
+    """Return the replacement for each old spelling of a command; packages that cannot be loaded are skipped."""
     found = dict(MOVED)
     for point in _installed(command):
         with suppress(Exception):

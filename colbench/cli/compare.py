@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the runs; write the page if asked to, and print the tables or the JSON."""
+    """Compare the runs; write the page if `--html` is given, and print the tables or the JSON."""
     from colbench.comparison.compare import compare
     from colbench.run import load_run
 

@@ -94,7 +94,7 @@ def _workers(evaluation: Evaluation) -> str:
 
 
 def _size(evaluation: Evaluation) -> str:
-    """Describe the size of a run: its tasks and dialogues and, for a shard, the number of dialogues in it."""
+    """Describe the size of a run: its tasks and dialogues and, for a shard, how many dialogues the shard has."""
     config, tasks = evaluation.config, len(evaluation.tasks)
     dialogues = count(tasks * config.trials, "dialogue")
     size = f"{count(tasks, 'task')} x {config.trials} = {dialogues}"
@@ -138,7 +138,7 @@ def is_unsettled(report: RunReport) -> bool:
 
 
 def exit_code(report: RunReport) -> int:
-    """Return 1 if cells are unscored, else 0; ignore cells whose reference cannot be compared."""
+    """Return 1 if a dialogue has no score, else 0; ignore dialogues whose reference cannot be compared."""
     return 1 if any(domain.unscored for domain in report.domains.values()) else 0
 
 

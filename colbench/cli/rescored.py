@@ -10,7 +10,7 @@ from colbench.rollout import Failure, Rollout
 
 
 class Lost:
-    """A count of the dialogues that could not be scored again; falsy if all could be."""
+    """A count of the dialogues that could not be scored again; falsy if the count is 0."""
 
     def __init__(self) -> None:
         self.dialogues = 0
@@ -51,7 +51,7 @@ class _Mean:
 
 
 class _Change:
-    """The values of one measure before and after rescoring, and how many of them changed."""
+    """The values of one measure before and after rescoring, and the number of values that changed."""
 
     def __init__(self) -> None:
         self.before, self.after, self.changed = _Mean(), _Mean(), 0
@@ -87,7 +87,7 @@ class Delta:
             change.add(*values)
 
     def show(self) -> None:
-        """Print the changes as a table."""
+        """Print a table of each measure before and after rescoring."""
         from rich.table import Table
 
         from colbench.console import console

@@ -108,9 +108,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _places(folder: RunFolder, resources: RunResources) -> list[int]:
-    """Return the byte offset of each dialogue's last line in the run's file, in the order of the first lines.
+    """Return the byte offset of each dialogue's last line in the run's file.
 
-    Raises UserError if the run has no dialogues, or if they have a metric that cannot be recomputed here.
+    Dialogues are in the order of their first lines. Raises UserError if the run has no dialogues, or if a dialogue has
+    a metric that cannot be recomputed here.
     """
     places: dict[str, int] = {}
     lacking = {name: set(tools.lacking()) for name, tools in resources.by_domain.items()}

@@ -81,7 +81,7 @@ class Yield:
                 self.add(line.synthesis, line.reason)
 
     def add(self, origin: Origin, reason: str | None) -> None:
-        """Add one outcome."""
+        """Count a task as accepted, or as rejected for `reason`, and add its token usage."""
         self.accepted += reason is None
         self.rejected.update([reason] if reason else [])
         self.writing.add(origin.usage)

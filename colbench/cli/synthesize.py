@@ -63,7 +63,7 @@ REQUIRED = {"--model", "--source", "--out"}
 
 
 def add_to(actions: Any) -> None:
-    """Add the action."""
+    """Add the action `synthesize`."""
     parser = actions.add_parser(
         "synthesize", help="write new tasks with a model", description=describe(__doc__)
     )

@@ -184,7 +184,7 @@ def _print(found: Summary, checks: Sequence[TaskCheck]) -> None:
 
 
 def _totals(found: Summary, checks: Sequence[TaskCheck]) -> Iterator[tuple[str, int, int]]:
-    """Yield the label of each total, the number of tasks that it describes, and the number of tasks examined."""
+    """Yield, for each total, a label, the number of tasks with that label, and the number of tasks examined."""
     yield "references that score 1", found.default, found.tasks
     if found.official is not None:
         yield "references that score 1 in official mode", found.official, found.tasks

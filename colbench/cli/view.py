@@ -117,7 +117,7 @@ def _refuse_idle(args: argparse.Namespace) -> None:
 
 
 def _only(folders: Sequence[str]) -> str:
-    """Return the folder of the only run. Raises UserError if there are more."""
+    """Return the folder of the only run. Raises UserError if there are several runs."""
     if len(folders) > 1:
         raise UserError(
             f"{folders[1]}: the terminal shows one run at a time; use the web viewer for several"
@@ -211,7 +211,7 @@ def show_dialogue(folder: str, task_id: str, trial: int) -> None:
 
 
 def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
-    """Return the rollout of a task and a trial. Raises UserError if it does not exist."""
+    """Return the rollout of a task and a trial. Raises UserError if the folder has no such rollout."""
     latest = (rollout for _, rollout in folder.latest())
     found = next((r for r in latest if (r.task_id, r.trial) == (task, trial)), None)
     if found is None:
@@ -237,7 +237,7 @@ def show(rollout: Rollout, task: Task | None) -> None:
 
 
 def _turns(rollout: Rollout) -> Iterator[Turn]:
-    """Yield the turns. If the last message is the answer, as at the turn limit, its turn comes without a message."""
+    """Yield the turns. Leave out the message of the last turn if it is the answer, as at the turn limit."""
     yield from rollout.turns[:-1]
     for last in rollout.turns[-1:]:
         yield replace(last, said="") if last.said == rollout.answer else last
@@ -313,7 +313,7 @@ def verdict(mode: str, score: Score, domain: Domain) -> None:
 
 
 def _result(score: Score, domain: Domain) -> Iterator[str]:
-    """Yield the score in words with its note, then the failed tests; tests with the same error share a line."""
+    """Yield a line with the score and its note, then lines of failed tests; tests with the same error share a line."""
     yield f"{_worth(score, domain)}{'; ' if score.note else ''}{score.note}"
     alike: dict[tuple[str, str, str], list[Check]] = {}
     for check in score.checks:
@@ -325,7 +325,7 @@ def _result(score: Score, domain: Domain) -> Iterator[str]:
 
 
 def _worth(score: Score, domain: Domain) -> str:
-    """Return a score in words: the primary metric or, if the domain has no measure of success (pages), all metrics."""
+    """Return a score in words: the primary metric, or all metrics if the domain (pages) has no measure of success."""
     if score.value is None and (domain.success or not score.metrics):
         return "not scored"
     if domain.success:

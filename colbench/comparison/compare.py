@@ -53,7 +53,7 @@ def compare(
 
 
 def run_names(runs: Sequence[Run]) -> list[RunName]:
-    """Return the names of compared runs: their agents if all agents differ, else their folders."""
+    """Return the names of compared runs: agents, folder names or full paths, whichever first differ for all runs."""
     choices: tuple[Callable[[Run], str], ...] = (
         lambda run: run.config.agent,
         lambda run: run.path.resolve().name,

@@ -158,7 +158,7 @@ def _mean(found: RunMeans, measure: Measure) -> float | None:
 
 
 def _table(*heads: str) -> Table:
-    """Return an empty table: a column of names, and one of numbers under each head."""
+    """Return an empty table: a column of names, and a column of numbers for each of `heads`."""
     from rich import box
     from rich.table import Table
 

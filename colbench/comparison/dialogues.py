@@ -79,7 +79,7 @@ class SideBySide:
         self._runs, self._tasks = runs, tasks
 
     def blocks(self, differing: Sequence[TaskDifference], template: Template) -> Iterator[str]:
-        """Yield the HTML of the tasks in the given order, `BLOCK` tasks at a time, as gzipped JSON in base64."""
+        """Yield the tasks' HTML in the given order, `BLOCK` tasks per string: a JSON list, gzipped and in base64."""
         for start in range(0, len(differing), BLOCK):
             parts = [
                 template.render(

@@ -37,7 +37,7 @@ Cells = Mapping[TaskKey, Mapping[int, DialogueStats]]
 
 
 def compare_domain(domain: Domain, runs: Sequence[Run], mode: str) -> DomainComparison | None:
-    """Compare runs on the tasks of a domain that all of them have; return None if there is no common task."""
+    """Compare runs on those tasks of a domain that all the runs have; return None if the runs share no task."""
     found = common_cells(runs, domain.name)
     return _Domain(domain, runs, found, mode).comparison() if found[0] else None
 
@@ -73,7 +73,7 @@ class _Taken(NamedTuple):
 
 
 class _Domain:
-    """The comparison of some runs in one domain, by all measures, on the tasks that every run has."""
+    """The comparison of several runs in one domain, by all measures, on the tasks that all these runs have."""
 
     def __init__(
         self, domain: Domain, runs: Sequence[Run], cells: Sequence[Cells], mode: str
@@ -111,7 +111,7 @@ class _Domain:
         )
 
     def _taken(self, taker: Taker) -> _Taken:
-        """Compare all runs by one measure, without keeping the values of single dialogues in memory."""
+        """Compare all runs by one measure; the values of single dialogues do not stay in memory."""
         measure, values = taker.measure, self._values(taker)
         binary = self._domain.success is not None and measure.name == self._domain.success.name
         return _Taken(
@@ -124,7 +124,7 @@ class _Domain:
         )
 
     def _values(self, taker: Taker) -> list[Values]:
-        """Return the values of a measure by run."""
+        """Return each run's values of a measure."""
         return [
             _values(taker, grid, run.config)
             for run, grid in zip(self._runs, self._cells, strict=True)
@@ -151,7 +151,7 @@ class _Domain:
         )
 
     def _shared(self, mine: int, theirs: int) -> int:
-        """Return how many cells are planned in both runs."""
+        """Return the number of dialogues (task and trial) that both runs plan."""
         configs = self._runs[mine].config, self._runs[theirs].config
         trials = range(min(config.trials for config in configs))
         if all(config.shard is None for config in configs):
@@ -163,7 +163,7 @@ class _Domain:
         )
 
     def _failed(self, won: int, lost: int) -> dict[str, int] | None:
-        """Count, by failure class, the cells that `won` solved and `lost` failed; None in a domain without success."""
+        """Count by failure class the cells that run `lost` failed and `won` solved; None without a success metric."""
         if self._domain.success is None:
             return None
         found: Counter[str] = Counter()
@@ -194,12 +194,12 @@ class _Domain:
 
 
 def outcome(dialogue: DialogueStats, mode: str) -> str | None:
-    """Return `succeeded` or the failure class of a cell; None if it is unscored."""
+    """Return `succeeded`, or the failure class of a dialogue; None for an unscored dialogue."""
     return SUCCEEDED if success(dialogue, mode) else dialogue.failure_class(mode)
 
 
 def adjust(pairs: Sequence[Pair], headline: str) -> Iterator[Pair]:
-    """Yield pairs with their verdicts, and with p-values adjusted by Holm's method per measure and kind of test."""
+    """Adjust p-values by Holm's method per measure and kind of test; yield the pairs with these and new verdicts."""
     adjusted: list[dict[str, Difference]] = [{} for _ in pairs]
     for name in dict.fromkeys(name for pair in pairs for name in pair.differences):
         places = [n for n, pair in enumerate(pairs) if name in pair.differences]
@@ -232,7 +232,7 @@ def _values(taker: Taker, cells: Cells, config: RunConfig) -> Values:
 
 
 def _families(runs: Sequence[Run]) -> dict[str, str]:
-    """Return the family of each task by task ID, from the first run whose tasks can be loaded; empty without one."""
+    """Return the family of each task by task ID, from the first run whose tasks can be loaded, if any."""
     tasks: list[Task] = next(filter(None, (run.known_tasks() for run in runs)), [])
     return {task.id: task.family for task in tasks}
 

@@ -21,7 +21,7 @@ Taken = float | None
 
 
 class Taker(NamedTuple):
-    """A measure, and its function for one dialogue, which returns None if the measure is undefined for the dialogue."""
+    """A measure, and a function that computes it for one dialogue and returns None where it is undefined."""
 
     measure: Measure
     take: Callable[[DialogueStats, RunConfig], Taken]
@@ -50,7 +50,7 @@ def _of_answer(metric: Metric, mode: str) -> Taker:
 
 
 def _when_told(metric: Metric, mode: str) -> Taker:
-    """Return a measure of writing alone: success on dialogues in which every hidden decision was revealed."""
+    """Return a measure of writing without asking: success on dialogues in which every hidden decision was revealed."""
 
     def take(dialogue: DialogueStats, _: RunConfig) -> Taken:
         asking = dialogue.asking

@@ -126,12 +126,12 @@ class DomainComparison(Struct, frozen=True, kw_only=True):
     """Tasks with different results, the largest differences first."""
 
     def measure(self, name: str) -> Measure:
-        """Return the measure of this name."""
+        """Return the measure with this name."""
         return next(each for each in self.measures if each.name == name)
 
 
 class RunName(Struct, frozen=True, kw_only=True):
-    """A compared run."""
+    """A compared run: its name, and its main settings."""
 
     letter: str
     name: str
@@ -146,7 +146,7 @@ class RunName(Struct, frozen=True, kw_only=True):
 
 
 class Mismatch(Struct, frozen=True, kw_only=True):
-    """A recorded property (pin) that differs between runs, so that they cannot be compared; with its values."""
+    """A recorded property (pin) whose values differ between runs, so that the runs cannot be compared."""
 
     pin: str
     values: tuple[str, ...]
@@ -171,7 +171,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     def difference(self, measure: str) -> Difference:
         """Return the difference of the two runs by a measure: the first minus the second.
 
-        Raises UserError if there are several domains or more than two runs, or if no common cell has the measure.
+        Raises UserError if there are several domains or more than two runs, or if the measure has no value in any trial
+        that both runs have.
         """
         if len(self.domains) != 1 or len(self.runs) != 2:
             raise UserError(

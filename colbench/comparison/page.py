@@ -115,7 +115,7 @@ def render_page(comparison: Comparison, runs: Sequence[Run], *, large: int = LAR
 def _most_different(
     found: DomainComparison, runs: Sequence[Run], large: int
 ) -> Sequence[TaskDifference]:
-    """Return the tasks that differ most, as many as have at most `large` dialogues in total, but at least one."""
+    """Return the tasks that differ most: as many as have at most `large` dialogues in total, but at least one task."""
     trials = sum(run.config.trials for run in runs)
     return found.differing[: max(1, large // trials)]
 
@@ -126,7 +126,7 @@ def _blocks(
     comparison: Comparison,
     runs: Sequence[Run],
 ) -> list[str]:
-    """Return the shown tasks and their dialogues as blocks of packed HTML; see `SideBySide.blocks`."""
+    """Return the HTML of the shown tasks and their dialogues, compressed in blocks of tasks (`SideBySide.blocks`)."""
     tasks = next(filter(None, (run.known_tasks() for run in runs)), [])
     by_id = {task.id: task for task in tasks}
     with ExitStack() as readers:
@@ -260,6 +260,6 @@ def _line(domain: DomainComparison, measure: Measure, found: Difference, reach: 
 
 
 def _reach(found: Difference) -> float:
-    """Return the end of a scale, symmetric around 0, that covers a difference and its interval."""
+    """Return the upper limit of a scale, symmetric around 0, that covers a difference and its interval."""
     ends = (found.mean.low, found.mean.high, found.mean.mean)
     return 1.1 * max((abs(end) for end in ends if end is not None), default=0.0)

@@ -32,9 +32,9 @@ class _Task(NamedTuple):
 def compare_values(
     measure: Measure, mine: Values, theirs: Values, *, binary: bool
 ) -> Difference | None:
-    """Return the difference of two runs by a measure, with unadjusted p-values; None if no cell has a value in both.
+    """Return the difference of two runs in a measure, with unadjusted p-values.
 
-    `binary`: True if the values are successes, 0 or 1.
+    Return None if no trial of any task has a value in both runs. `binary`: True if the values are successes, 0 or 1.
     """
     tasks = list(_common(mine, theirs))
     if not tasks:
@@ -77,7 +77,7 @@ def _common(mine: Values, theirs: Values) -> list[_Task]:
 
 
 def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list[float]]:
-    """Return the numbers of tasks won, tied and lost, and each task's share of pairs of trials won; ties count half."""
+    """Return the numbers of tasks won, tied and lost, and each task's share of trial pairs won; ties count half."""
     epsilon = EPSILON if measure.unit == "%" else 0.0
     shares = [win_share(task.mine, task.theirs, epsilon) for task in tasks]
     if measure.direction == "lower":
@@ -88,13 +88,13 @@ def _wins(measure: Measure, tasks: Sequence[_Task]) -> tuple[int, int, int, list
 
 
 def _only(tasks: Sequence[_Task]) -> tuple[int, int]:
-    """Count the cells in which only the first run succeeded, and those in which only the second did."""
+    """Count the pairs of dialogues in which only the first run succeeded, then those in which only the second did."""
     differences = [each for task in tasks for each in task.differences]
     return sum(each > 0 for each in differences), sum(each < 0 for each in differences)
 
 
 def _test(means: Sequence[float], only: tuple[int, int] | None) -> Significance:
-    """Return McNemar's test of `only`, the counts of successes of only one run; if it is None, a sign-flip test."""
+    """Return McNemar's test of the counts of cells in which only one run succeeded; a sign-flip test without `only`."""
     import numpy as np
 
     if only:
@@ -110,10 +110,10 @@ def _significance(name: TestName, p: float) -> Significance:
 def _needs(
     total: float, clusters: Sequence[Sequence[float]], means: Sequence[float]
 ) -> tuple[float | None, int | None, int | None]:
-    """Return the least detectable difference, and the numbers of tasks and of trials that detect the observed one.
+    """Return the least detectable difference, and the numbers of tasks and trials that detect the observed difference.
 
-    All three are None if there is only one task, or if all tasks have the same difference. For further cases of None,
-    see `tasks_needed`, `trials_needed` and `variances`.
+    All three are None if there is only one task, or if all tasks have the same difference. `tasks_needed`,
+    `trials_needed` and `variances` describe when a single number is None.
     """
     import numpy as np
 

@@ -29,7 +29,8 @@ UNKNOWN = "–"
 def mismatches(runs: Sequence[Run], mode: str) -> list[Mismatch]:
     """Return the pins that make runs incomparable; `mode` is the compared scoring mode.
 
-    Pins of a domain that some of the runs lack are left out. A scorer that a run never used is unknown, not different.
+    Pins of a domain count only if all runs have dialogues in this domain. A scorer that a run never used counts as
+    unknown, not as different.
     """
     domains = _common_domains(runs)
     parts = set.intersection(*(set(run.record.pins) for run in runs)) - {"agent", "config", "human"}
@@ -73,7 +74,7 @@ def require_alike(runs: Sequence[Run], found: Sequence[Mismatch]) -> None:
 
 
 def notes(runs: Sequence[Run], mode: str, compared: int) -> list[str]:
-    """Return differences between comparable runs that readers should know about.
+    """Return the differences between the runs that readers of the comparison should know about.
 
     `compared`: the number of tasks on which all runs have a dialogue.
     """
@@ -123,7 +124,7 @@ def _by_run(numbers: Sequence[int]) -> str:
 
 
 def _planned(run: Run) -> set[TaskKey]:
-    """Return the tasks on which a run plans dialogues; if its task source is gone, the tasks of its dialogues."""
+    """Return the tasks on which a run plans dialogues or, if the task source is gone, the tasks of its dialogues."""
     config = run.config
     return {
         (task.id, task.hash)
@@ -156,10 +157,9 @@ def _human(run: Run, domains: Collection[str]) -> dict[str, str]:
 
 
 def _resources(run: Run, parts: Collection[str], domains: Collection[str]) -> dict[str, str]:
-    """Return the version of ColBench and the pins of the domains' resources and packages.
+    """Return the pins named in `parts`, such as ColBench's version; of the packages, only those of `domains`.
 
-    `parts`: the names of the pins that all runs have. Other pins belong to domains that some run lacks; they are left
-    out.
+    `parts`: the names of the pins that all runs have. Other pins belong to domains that some run lacks.
     """
     found = {name: each for name, each in run.record.pins.items() if name in parts}
     if "domains" in found:

@@ -133,7 +133,7 @@ def _adjusted(found: Difference) -> str:
 
 
 def settling(domain: DomainComparison, pair: Pair) -> str:
-    """Return a sentence: the smallest detectable difference, and how many tasks would detect the observed one.
+    """Return a text with the smallest detectable difference and the number of tasks to detect the observed one.
 
     Empty for a single task, or if no dialogue can be compared.
     """

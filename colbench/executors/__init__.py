@@ -34,5 +34,5 @@ class Executor(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
+        """Run and score the dialogues in `queue` until it is empty. Raises the queue's own errors."""
         ...

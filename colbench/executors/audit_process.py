@@ -56,7 +56,7 @@ class Remembered:
         self._tasks: OrderedDict[str, Task] = OrderedDict()
 
     def get(self, key: str) -> Task | None:
-        """Return the task with this hash, and mark it as just used; None if it is not remembered."""
+        """Return the task with this hash, and mark it as just used; None if the task is not remembered."""
         if key in self._tasks:
             self._tasks.move_to_end(key)
         return self._tasks.get(key)

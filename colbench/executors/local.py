@@ -20,7 +20,7 @@ from colbench.runner import Runner
 
 
 def pins_of(agent: Any, human: Any, resources: RunResources) -> dict[str, dict[str, str]]:
-    """Return the pins for the run's record: everything about agent, human and scorers that results depend on."""
+    """Return the pins for the run's record: everything about agent, human and scorers that can change results."""
     domains = list(resources.by_domain)
     return {
         "agent": describe_for(agent, domains) | {"process": process_of(agent)},
@@ -33,7 +33,7 @@ class LocalExecutor:
     """An executor that runs at most `dialogues` dialogues at a time.
 
     `log_folder` is for agents that keep a log. With `audits_apart`, another process audits the dialogues. If agent and
-    human are None, finished dialogues are only scored.
+    human are None, the executor only scores finished dialogues.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LocalExecutor:
 
     @property
     def pins(self) -> dict[str, dict[str, str]]:
-        """The pins of the scorers and, if dialogues are run, those of agent and human."""
+        """The pins of the scorers and, if dialogues are run, the pins of agent and human."""
         if self._agent is None:
             return self._resources.pins
         return pins_of(self._agent, self._human, self._resources)
@@ -82,7 +82,10 @@ class LocalExecutor:
         await self._resources.__aexit__(*error)
 
     async def run(self, queue: CellSource) -> None:
-        """Start agent and human, and run and score the cells of a queue. Raises the errors that the queue raises."""
+        """Start agent and human, then run and score the dialogues in `queue` until it is empty.
+
+        Raises the queue's own errors.
+        """
         async with AsyncExitStack() as stack:
             runner = await self.start(stack, self._dialogues)
             try:

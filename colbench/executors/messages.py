@@ -31,7 +31,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Start(Struct, frozen=True, kw_only=True, tag="start"):
-    """To a worker: the run in which it takes part."""
+    """Message to a worker: the run in which it takes part."""
 
     config: RunConfig
     share: Share
@@ -45,20 +45,20 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
 
 
 class Begin(Struct, frozen=True, kw_only=True, tag="begin"):
-    """To a worker: start agent and human, then request cells."""
+    """Message to a worker: start agent and human, then request planned dialogues."""
 
     sharers: int
     """Number of workers that share the limits of model servers."""
 
 
 class Sharers(Struct, frozen=True, kw_only=True, tag="sharers"):
-    """To a worker: the number of workers that share the limits of model servers has changed."""
+    """Message to a worker: the number of workers that share the limits of model servers has changed."""
 
     count: int
 
 
 class Give(Struct, frozen=True, kw_only=True, tag="give"):
-    """To a worker: a cell to run."""
+    """Message to a worker: a cell to run."""
 
     task: int
     """The task's index among the tasks of the run."""
@@ -70,11 +70,11 @@ class Give(Struct, frozen=True, kw_only=True, tag="give"):
 
 
 class NoMore(Struct, frozen=True, tag="no-more"):
-    """To a worker: no more dialogues. Running dialogues are stopped; those that have ended are still scored."""
+    """Message to a worker: no more dialogues. Running dialogues are stopped; those that have ended are still scored."""
 
 
 class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
-    """From a worker: sandbox, browser and its other resources are running."""
+    """Message from a worker: the worker's sandbox, browser and other resources are running."""
 
     isolation: str
     environments: dict[str, str]
@@ -83,42 +83,42 @@ class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
 
 
 class Next(Struct, frozen=True, tag="next"):
-    """From a worker: it requests a cell, because it has room for one more dialogue."""
+    """Message from a worker: a request for a planned dialogue, because the worker has room for one more."""
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """From a worker: a dialogue has ended and must be scored."""
+    """Message from a worker: a dialogue has ended and must be scored."""
 
     failure: Failure | None
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag="finished"):
-    """From a worker: a dialogue is scored."""
+    """Message from a worker: a dialogue is scored."""
 
     rollout: Rollout
 
 
 class Waiting(Struct, frozen=True, kw_only=True, tag="waiting"):
-    """From a worker: its current waits, such as for a model server."""
+    """Message from a worker: its current waits, such as for a model server."""
 
     waits: tuple[Wait, ...]
 
 
 class Replied(Struct, frozen=True, kw_only=True, tag="replied"):
-    """From a worker: the number of the agent's replies so far in its dialogues."""
+    """Message from a worker: the number of the agent's replies so far in its dialogues."""
 
     total: int
 
 
 class Logged(Struct, frozen=True, kw_only=True, tag="logged"):
-    """From a worker: a line for the log."""
+    """Message from a worker: a line for the log."""
 
     level: int
     text: str
 
 
 class Stopped(Struct, frozen=True, kw_only=True, tag="stopped"):
-    """From a worker: an error that must stop the run."""
+    """Message from a worker: an error that must stop the run."""
 
     name: str
     """Name of the error's class in `colbench.errors`; empty for a bug in ColBench or a plug-in."""
@@ -128,7 +128,7 @@ class Stopped(Struct, frozen=True, kw_only=True, tag="stopped"):
 
 
 class Over(Struct, frozen=True, kw_only=True, tag="over"):
-    """From a worker: all of its dialogues are finished, and agent and human have stopped."""
+    """Message from a worker: all dialogues of the worker are finished, and its agent and human have stopped."""
 
     learned: dict[str, list[str]]
 

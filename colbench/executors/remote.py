@@ -60,7 +60,7 @@ class RemoteExecutor(ABC):
 
     @abstractmethod
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
+        """Run and score the planned dialogues in a queue until it is empty. Raises the errors that the queue raises."""
 
     def _worker(self, host: Host, share: Share) -> Worker:
         plan = self._plan
@@ -75,7 +75,7 @@ class RemoteExecutor(ABC):
         return Worker(host, start, self._log)
 
     def _give_back(self, worker: Worker, lost: WorkerError, queue: CellQueue) -> None:
-        """Return the cells of a lost worker to the queue. A cell that was lost too often is recorded as failed."""
+        """Put a lost worker's dialogues back into the queue; record a dialogue that was lost too often as failed."""
         for job in queue.give_back(worker.jobs.values()):
             queue.finished(_given_up(job, lost))
 
@@ -92,7 +92,7 @@ class RemoteExecutor(ABC):
 
 
 def _given_up(job: Job, lost: WorkerError) -> Rollout:
-    """Return the failed rollout of a cell that lost several workers; a dialogue of an earlier attempt is kept."""
+    """Return the failed rollout of a job that lost several workers; keep the dialogue of an earlier attempt, if any."""
     failure, kept = failure_of(lost), job.kept
     if kept:
         return replace(kept, failure=failure, scores={}) if kept.settled else kept

@@ -27,7 +27,7 @@ class ScoringQueue(CellQueue):
         return bool(self.stopped) or (self._closed and super().is_over)
 
     async def serve(self, executor: Executor) -> None:
-        """Have an executor score dialogues until the queue is closed. Raises the error that stopped it early."""
+        """Have an executor score dialogues until the queue is closed. Raises any error that ended the scoring early."""
         await executor.run(self)
         self.raise_stopped()
 

@@ -9,9 +9,9 @@ from colbench.executors.messages import Share
 def shares(
     config: RunConfig, dialogues: int, processes: int, *, cores: int | None = None
 ) -> list[Share]:
-    """Return nearly equal shares of a machine's limits, one for each process; each has at least one worker.
+    """Return nearly equal shares of a machine's limits, one per process, each with at least one worker of each kind.
 
-    `cores` is the number of workers if `config` does not set it; by default, the number of cores of this machine.
+    `cores`: the total number of workers of a kind if `config` sets no number; by default, this machine's core count.
     """
     cores = cores or workers(0)
     scoring, rendering = config.sandbox_workers or cores, config.browser_workers or cores

@@ -53,7 +53,7 @@ from colbench.task import Task, with_shared_texts
 
 
 def main(handle: int, parent: int) -> None:
-    """Take part in the run of the process `parent`; `handle` is this end of the link."""
+    """Run a worker of the process `parent`; `handle` is the descriptor of the worker's end of the link."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return
@@ -110,7 +110,7 @@ async def _work(link: Link[ToWorker], start: Start) -> None:
 
 @asynccontextmanager
 async def _ends_with(reading: asyncio.Task[None]) -> AsyncIterator[None]:
-    """Cancel this task when the run's process closes the connection."""
+    """Within the context, cancel the current task if the run's process closes the connection."""
     work = asyncio.current_task()
 
     def end(_: asyncio.Task[None]) -> None:
@@ -151,7 +151,7 @@ def _executor(start: Start) -> LocalExecutor:
 
 
 class RemoteQueue(Stops):
-    """The proxy of the run's queue in a worker process; the worker's runner takes cells from it."""
+    """A worker's proxy for the run's queue; the worker's runner takes planned dialogues from this proxy."""
 
     def __init__(self, link: Link[ToWorker], tasks: Sequence[Task]) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ class RemoteQueue(Stops):
         self._link.send(Replied(total=self.replies.total))
 
     def stop(self, error: ColBenchError) -> None:
-        """Report that the run must stop, and stop the dialogues here."""
+        """Report that the run must stop, and stop this worker's dialogues."""
         self._link.send(stopped(error))
         self._end()
 

@@ -46,7 +46,7 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process with `end`, its end of the link. Raises UserError if the system refuses."""
+        """Start the process, and pass it `end`, its end of the link. Raises UserError if the process cannot start."""
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(

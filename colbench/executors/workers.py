@@ -45,7 +45,7 @@ class Host(Protocol):
     """The flag that requested the process, for error messages."""
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process with `end`, its end of the link. Raises UserError if that is impossible."""
+        """Start the process with `end`, its socket of the link. Raises UserError if the process cannot be started."""
         ...
 
     async def ended(self, within: float) -> str | None:
@@ -96,7 +96,7 @@ class Worker:
     async def serve(
         self, queue: CellQueue, places: Mapping[str, int], sharers: int
     ) -> WorkerError | None:
-        """Hand out the cells of a queue, and receive their rollouts, until there are no more.
+        """Send planned dialogues from the queue to the worker, and receive their rollouts, until the queue is empty.
 
         `places` maps the id of a task to its index in the run, `sharers` is the number of workers that share the limits
         of model servers. Returns an error if the worker was lost, else None. Raises the errors that the queue raises.

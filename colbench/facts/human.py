@@ -152,8 +152,8 @@ def _parts(question: str) -> Iterator[str]:
 def _about(facts: Sequence[Fact], question: str, *, first: bool) -> Iterator[Fact]:
     """Yield at most one fact for each part of a question ("what is …, and how is …?").
 
-    `first` is True for the first question of a message. The first part of that question always asks for something, so a
-    fact needs only the lead `ENOUGH`. Any other part may merely continue a question, so a fact needs the lead `CLEAR`.
+    A part may merely continue a question. So the best fact for a part is yielded only if its lead is at least `CLEAR`.
+    The first part of a message's first question (`first`) always asks for something, so the lead `ENOUGH` suffices.
     """
     matcher = _matcher(tuple(map(_examples, facts)))
     for part in _parts(question):

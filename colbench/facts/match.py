@@ -45,7 +45,7 @@ DIGITS = 9
 
 
 class Found(NamedTuple):
-    """The index of the fact that fits a question best, and its lead in nats over the outcome that no fact fits."""
+    """The index of the fact that fits a question best, and its lead, in nats, over the outcome "no fact fits"."""
 
     place: int
     lead: float
@@ -73,7 +73,7 @@ _NUMBERS: dict[str, int] = {}
 
 @lru_cache(maxsize=65536)
 def _evidence(example: str) -> bytes:
-    """Return the bytes of a `WORD_WORTH` array with an entry for each feature of an example, and for its synonyms."""
+    """Return the bytes of a `WORD_WORTH` array with an entry for each feature of an example, and for each synonym."""
     words = features(example)
     length = _length(words.values())
     own = [(word, 1.0, worth / length if worth > EMPTY else 0.0) for word, worth in words.items()]
@@ -91,7 +91,7 @@ def _evidence(example: str) -> bytes:
 
 
 class _Classes:
-    """Classes of examples, to measure a word's frequency in each class and a question's similarity to it."""
+    """Classes of examples, to measure for each class how frequent a word is and how similar a question is."""
 
     def __init__(self, classes: Sequence[Sequence[str]]) -> None:
         self._sizes = np.array([len(examples) for examples in classes])
@@ -116,24 +116,24 @@ class _Classes:
         self._likeness = likeness[kept]
 
     def having(self, words: Array) -> Array:
-        """Return how many examples of each class contain each word, (classes, words); a synonym counts as `SYNONYM`."""
+        """Return the number of examples of each class with each word, (classes, words); a synonym adds `SYNONYM`."""
         ranks, known = self._find(words)
         having = np.zeros((len(self._sizes), len(words)))
         having[:, known] = self._having[:, ranks]
         return having
 
     def share(self, having: Array) -> Array:
-        """Return, for each class and word, the share of the class's examples that contain the word."""
+        """Return the share of each class's examples that contain each word; `having` counts these examples."""
         shares: Array = having / np.maximum(1, self._sizes)[:, None]
         return shares
 
     def surplus(self, having: Array, usual: Array) -> Array:
-        """Return, for each class and word, log(the word's share / its usual share), in nats; at least `LEAST`."""
+        """Return the log ratio, in nats, of each word's share in a class to its usual share; at least `LEAST`."""
         here = (having + SHRINKAGE * usual) / (self._sizes + SHRINKAGE)[:, None]
         return np.maximum(LEAST, np.log(here / usual))
 
     def likeness(self, words: Array, worths: Array) -> Array:
-        """Return for each class the mean similarity, 0 to 1, of the examples nearest to the words.
+        """Return, for each class, the mean similarity (0 to 1) between the words and the class's most similar examples.
 
         Function words do not count.
         """
@@ -177,7 +177,10 @@ class Matcher:
         )
 
     def best(self, question: str) -> Found | None:
-        """Return the fact that fits a question best, the first in a tie; None without facts or words to compare."""
+        """Return the fact that fits a question best, or the first of several that fit equally well.
+
+        Return None if there are no facts, or if the question has no words to compare.
+        """
         found = features(question)
         if not found or not self._groups:
             return None
@@ -198,7 +201,7 @@ class Matcher:
 def _proofs(groups: Sequence[_Classes], words: Array, pairs: Array) -> Array:
     """Return the unweighted evidence, in nats, that each word or pair of words gives for each class.
 
-    The first class is "nothing" (no fact). The array has the shape (classes, words); `pairs` marks pairs.
+    The array has the shape (classes, words); its first class is "nothing" (no fact). `pairs` is True for pairs.
     """
     having = [group.having(words) for group in groups]
     both = list(zip(groups, having, strict=True))

@@ -60,7 +60,7 @@ class HostedSession:
         self._kept: asyncio.Task[None] | None = None
 
     def prompt(self, domain: str, *, pictures: bool = False) -> str:
-        """Return the system prompt for a plain model as agent: the built-in one, or the file `agent_prompt`."""
+        """Return the system prompt for a plain model as the agent: the file `agent_prompt` or the built-in prompt."""
         return agent_prompt(self.config.agent_prompt, domain, self.config.max_turns, pictures)
 
     async def start(self) -> None:
@@ -84,7 +84,7 @@ class HostedSession:
         return _settled(await self.session.run_dialogue(agent, task, trial))
 
     def unfinished(self, task_id: str, trial: int, reason: str) -> Rollout:
-        """Return the rollout of a dialogue that the other harness cut short, which counts as the agent's failure."""
+        """Return the rollout of a dialogue that the other harness cut short; it counts as a failure of the agent."""
         return make_rollout(
             self.session.cell(self.tasks[task_id], trial),
             turns=(),

@@ -77,7 +77,7 @@ def azure_key(variable: str | None) -> str | None:
 
 
 def _split(spec: str) -> tuple[str, bool, str]:
-    """Return the model, True if URLs follow the model, and the URLs."""
+    """Return three parts of a spec: the model, True if `@` and URLs follow the model (else False), and the URLs."""
     model, at, rest = spec.partition("@http")
     if at and rest.startswith(("://", "s://")):
         return model, True, "http" + rest
@@ -88,7 +88,7 @@ def _split(spec: str) -> tuple[str, bool, str]:
 
 
 def _suggest(address: str) -> str:
-    """Return the URL that an address without a host or without `http://` or `https://` most likely means."""
+    """Return the URL that is most likely meant by an address without a host, or without `http://` or `https://`."""
     url = "http://" + re.sub(r"^\w+:(//|$)", "", address)
     if not urlsplit(url).hostname:
         return "http://host:port/v1"

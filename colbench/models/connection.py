@@ -59,13 +59,13 @@ class Connection:
 
     @property
     def server(self) -> Server:
-        """The server's limit and health, shared with others. Raises RuntimeError if the connection is not open."""
+        """The server's limit and health, shared by its clients. Raises RuntimeError if the connection is not open."""
         if self._server is None:
             raise RuntimeError("OpenAIChat must be used inside `async with`")
         return self._server
 
     def open(self, *, timeout: float, concurrency: int) -> None:
-        """Make the transport; nothing is sent."""
+        """Create the transport without sending anything."""
         self._transport = self._make(self.url, timeout)
         self._look_timeout = min(timeout, LOOK_TIMEOUT)
         self._server = current_servers().join(self.url or AZURE, concurrency)
@@ -79,7 +79,7 @@ class Connection:
         self._server = self._transport = None
 
     async def check(self, model: str) -> None:
-        """Raise UserError unless the server can be reached, accepts the key and, if it lists models, has this one.
+        """Raise UserError unless the server can be reached, accepts the key and lists the model.
 
         If the server lists no models, the model is not checked. Listed names may be patterns such as `openai/*`, as
         proxies use.
@@ -103,7 +103,7 @@ class Connection:
     async def _listing(self) -> Answer:
         """Return the response to GET /models.
 
-        Wait for a server that is loading or busy, but not for one that is absent.
+        Wait for a server that is loading or busy. Raises UserError if no server answers in `TRIES` attempts.
         """
         start, refused, absent = time.monotonic(), 0, 0
         while True:
@@ -165,7 +165,7 @@ class Connection:
 
 
 async def _look(transport: Transport, limit: float) -> Answer:
-    """Return the response to GET /models. Raises ConnectionError if there is none within `limit` seconds."""
+    """Return the response to GET /models. Raises ConnectionError if no response comes within `limit` seconds."""
     try:
         async with asyncio.timeout(limit):
             return await transport.get("/models")

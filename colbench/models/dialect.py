@@ -52,19 +52,19 @@ class Dialect:
         """Number of times that a refusal has changed the fields to send."""
 
     def body(self, fields: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
-        """Return a request's body. `max_tokens` 0: no limit."""
+        """Return a request's body; `max_tokens` 0 means no limit."""
         kept = {name: value for name, value in fields.items() if name not in self.dropped}
         limit = self.tokens(max_tokens)
         return kept | {self.limit: limit} if limit and self.limit not in self.dropped else kept
 
     def tokens(self, max_tokens: int) -> int:
-        """Return the token limit to send; a thinking model gets `THINKING_TOKENS` if a `Suggested` limit is lower."""
+        """Return the token limit to send. For a thinking model, a `Suggested` limit is at least `THINKING_TOKENS`."""
         if self.thinks and isinstance(max_tokens, Suggested):
             return max(int(max_tokens), THINKING_TOKENS)
         return int(max_tokens)
 
     def learn(self, status: int, content: bytes, body: Mapping[str, Any]) -> bool:
-        """Learn from a refusal which field of the request's `body` to omit or rename. Return True if it tells."""
+        """Learn from a refusal which field of the request's `body` to omit or rename. Return True if it names one."""
         if status not in REFUSALS:
             return False
         refused = [name for name in _refused_fields(content) if name in body]

@@ -25,7 +25,7 @@ HISTORY = re.compile(r"^(?:Person|Programmer|Designer): ", re.MULTILINE)
 
 
 class Part(Struct, frozen=True):
-    """One of the faults in a model's name; it affects every N-th request, where N is `every`."""
+    """A fault from a model's name. Every N-th request has the fault, where N is `every`."""
 
     known: Known
     every: int
@@ -63,8 +63,8 @@ def talk(messages: Sequence[Message]) -> str:
 class FaultServer(ScriptedServer):
     """A ScriptedServer whose models are the faults of the catalog, the doubles of model families, and `ok` (no fault).
 
-    `NAME/N` has the fault in every N-th request, and `+` joins several faults; if several apply to a request, the
-    rarest is used.
+    The model `NAME/N` has the fault `NAME` in every N-th request. A `+` joins several faults; if more than one applies
+    to a request, the rarest is used.
     """
 
     def __init__(self, script: Script = talk, *, port: int = 0) -> None:
@@ -73,7 +73,7 @@ class FaultServer(ScriptedServer):
 
     @property
     def model_names(self) -> Sequence[str]:
-        """The names in the answer to GET /models; the last two are patterns."""
+        """The model names in the answer to GET /models; the last two are patterns."""
         return [OK, *CATALOG, *DOUBLES, "*/*", "*+*"]
 
     def fault_of(self, body: Mapping[str, Any]) -> Fault | None:

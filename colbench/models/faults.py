@@ -45,7 +45,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def outcome_text(self) -> str:
-        """The agent's outcome in words, and the human's if it differs."""
+        """The agent's outcome in words, followed by the human's outcome if the two differ."""
         human = self.human_outcome or self.outcome
         own = _OUTCOMES.get(self.outcome, f"unscored: {self.outcome}")
         other = _OUTCOMES.get(human, f"unscored: {human}")
@@ -108,7 +108,7 @@ def _without_words(finish_reason: str, **fields: Any) -> Callable[[dict[str, Any
 
 
 def _rewritten(write: Callable[[str], Any]) -> Callable[[dict[str, Any]], object]:
-    """Return an edit of a completion that applies `write` to the reply's text."""
+    """Return an edit that applies `write` to the reply's text in a completion."""
     return lambda said: patched(said, content=write(said["choices"][0]["message"]["content"]))
 
 

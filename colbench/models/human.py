@@ -81,7 +81,7 @@ def fill(prompt: str, values: Mapping[str, str]) -> str:
 
 
 def read_prompt(path: str) -> str:
-    """Read a user's prompt. Raises UserError if it cannot be read or has no placeholder for the conversation."""
+    """Read a user's prompt. Raises UserError if the file cannot be read or lacks a placeholder for the conversation."""
     try:
         prompt = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as cause:

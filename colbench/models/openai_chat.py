@@ -147,7 +147,7 @@ class OpenAIChat:
             await each.close()
 
     def learned(self) -> list[str]:
-        """Return the properties of the model and its server that requests revealed, such as a rejected field."""
+        """Return the properties of the model and its server learned from responses, such as a rejected field."""
         return list(self.dialect.learned())
 
     async def chat(
@@ -162,11 +162,11 @@ class OpenAIChat:
     ) -> Message:
         """Return the model's next message; if a JSON Schema is given, the server makes the text conform to it.
 
-        A `Suggested` token limit is higher for a model that thinks before it writes. With `tokens` the message includes
-        its token ids and log-probabilities, which vLLM 0.10.2 and later return. Raises SchemaRefusedError if a
-        request with a schema is refused, EndpointError if the server does not answer or does not accept pictures,
-        TooLongError if the messages are longer than the model's context, UserError if the key or the URL is refused
-        before the first answer.
+        If `max_tokens` is a `Suggested` limit, it is raised for a model that thinks before it writes. With `tokens`,
+        the message includes its token ids and log-probabilities, which vLLM returns since 0.10.2. Raises
+        SchemaRefusedError if a request with a schema is refused, EndpointError if the server does not answer or does
+        not accept pictures, TooLongError if the messages are longer than the model's context, UserError if the key or
+        the URL is refused before the first answer.
         """
         fields: dict[str, Any] = {
             "model": self.model,
@@ -213,7 +213,7 @@ class OpenAIChat:
                     return self._message(request, completion, sent)
 
     def _choose(self, number: int) -> Connection:
-        """Return the connection with a number or, if its server is down, the next one whose server is up, if any."""
+        """Return connection `number`; if its server is down, return the next connection whose server is up, if any."""
         start = number % len(self._connections)
         order = self._connections[start:] + self._connections[:start]
         return next((each for each in order if not each.server.is_down), order[0])
@@ -253,7 +253,7 @@ class OpenAIChat:
         body: dict[str, Any],
         version: int,
     ) -> Exception:
-        """Return the error for a refusal. If the response shows how to change the next request, change it first."""
+        """Return the error for a refused request. If the response shows how, adapt the next request first."""
         url = f"{connection.url}/chat/completions"
         known = refusal(url, answer, has_answered=connection.server.has_answered)
         if known:
@@ -302,8 +302,8 @@ class OpenAIChat:
     ) -> None:
         """Wait after a failed request.
 
-        Raises after the last try: UserError if the key or the URL was refused and this client has never had an answer,
-        else EndpointError.
+        After the last try, raises UserError if the server refused the key or the URL and never answered this client,
+        otherwise EndpointError.
         """
         request.failures += 1
         request.tries += 1
@@ -320,8 +320,8 @@ class OpenAIChat:
     def _is_final(self, request: _Request, completion: Completion) -> bool:
         """Return False if the reply must be requested again: it is empty, or was cut off by a limit that is now higher.
 
-        A token limit becomes higher only if it was a suggestion. An empty reply is final after `EMPTY_TRIES` requests,
-        or at once if tokens are recorded, because training needs it.
+        Only a suggested token limit (`Suggested`) can become higher. An empty reply is final after `EMPTY_TRIES`
+        requests, or at once if tokens are recorded, because training needs it.
         """
         delivery, given = completion.message.delivery, self.dialect.tokens(request.max_tokens)
         thoughts, spoken = split_thoughts(completion.message.content)

@@ -37,7 +37,7 @@ class NotNowError(RefusedError):
 class PassingError(RefusedError):
     """The server refused the key or the URL, although it has answered earlier requests of this or another client.
 
-    After its last try, a client that never had an answer from the server raises `mistake`.
+    If this client has never had an answer from the server, it raises `mistake` after its last try.
     """
 
     def __init__(self, reason: str, mistake: UserError) -> None:

@@ -193,7 +193,7 @@ def error_fields(content: bytes) -> dict[str, Any]:
 
 
 def listed_models(content: bytes) -> Sequence[str]:
-    """Return the names in the response to GET /models; empty if it is not such a list."""
+    """Return the model names in the response to GET /models; empty if the response is not a list of models."""
     try:
         data = read_json(content)
     except MalformedError:

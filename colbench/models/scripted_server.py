@@ -32,7 +32,7 @@ DRIP_INTERVAL = 0.05
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A faulty response or a faulty delivery. If neither body nor status is set, the script's completion is sent."""
+    """A faulty response or delivery. If neither `body` nor `status` is set, the completion from the script is sent."""
 
     status: int = 200
     """HTTP status; 0: the connection is cut without an answer."""
@@ -59,7 +59,7 @@ class Fault(Struct, frozen=True, kw_only=True):
 
     @property
     def is_answered(self) -> bool:
-        """True if the script is called to make the answer."""
+        """True if the server sends the script's completion: the fault sets neither another status nor a body."""
         return self.status == 200 and self.body is None
 
 
@@ -193,7 +193,7 @@ class ScriptedServer:
             yield True
 
     def _said(self, body: Mapping[str, Any]) -> dict[str, Any] | Fault:
-        """Return the script's completion; a Fault if the request has pictures and `sees` is False."""
+        """Return the script's completion or, if the request has pictures and `sees` is False, a Fault."""
         messages = [_message(said) for said in body["messages"]]
         if not self.sees and any(message.images for message in messages):
             return Fault(status=400, body=f"{self.model} is not a multimodal model")
@@ -228,7 +228,7 @@ def completion(model: str, messages: Sequence[Message], script: Script) -> dict[
 
 
 def with_tokens(said: dict[str, Any], messages: Sequence[Message]) -> dict[str, Any]:
-    """Return the completion with vLLM's fields for tokens: one token for each byte of the text, and 0 for its end."""
+    """Return the completion with vLLM's token fields: a token for each byte of the text, then the end token 0."""
     prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
     (choice,) = said["choices"]
     ids = [*(choice["message"]["content"] or "").encode(), 0]

@@ -46,7 +46,7 @@ class Wait(Struct, frozen=True, kw_only=True):
         return f"{self.url}: {waiting}: {self.reason}"
 
     def __add__(self, other: Wait) -> Wait:
-        """Return the combined wait of two processes for the same server."""
+        """Return the waits of two processes for the same server, combined into one."""
         longer = self if self.seconds >= other.seconds else other
         reached = self.requests and other.requests
         return replace(longer, requests=self.requests + other.requests if reached else 0)
@@ -194,7 +194,7 @@ class Servers:
             self._by_url.pop(server.url, None)
 
     def waits(self) -> list[Wait]:
-        """Return the current waits, one entry per server."""
+        """Return the current waits for model servers, one per server."""
         own = (server.wait() for server in self._by_url.values())
         found: dict[str, Wait] = {}
         for wait in chain(filter(None, own), *self.waits_elsewhere.values()):

@@ -45,7 +45,7 @@ def extract_page(text: str, mode: ScoringMode = "default") -> str | None:
 
 
 def _document(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the position of the last document between `start` and `end`; None if there is none."""
+    """Return the position of the last HTML document in `text[start:end]`; None if it contains no document."""
     for pattern, least in ((DOCUMENT, 2), (WITHOUT_HTML, 1), (BODY, 2)):
         documents = (found for found in pattern.finditer(text, start, end))
         places = [each.span() for each in documents if _tags(each.group(), least) == least]

@@ -73,7 +73,7 @@ class PageRenderer(Protocol):
         ...
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Render the page, or read its render from the store; None stands for "no page".
+        """Render a page, or read its render from the store. The render of None has the outcome "no page".
 
         Raises RenderError if the browser, not the page, failed.
         """

@@ -62,7 +62,7 @@ class RenderStore:
             raise UserError(_refusal(self.folder, cause)) from cause
 
     def get(self, key: str) -> Render | None:
-        """Return the render stored under this key with its picture; None if there is none."""
+        """Return the render stored under a key, with its picture; None if nothing intact is stored."""
         try:
             entry = msgspec.json.decode(self._path(key, "json").read_bytes(), type=_Entry)
             render = entry.render
@@ -93,7 +93,7 @@ def _hash(content: bytes) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file under this name atomically."""
+    """Write the file `path` atomically."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
     try:
         with open(handle, "wb") as file:

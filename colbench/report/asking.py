@@ -72,9 +72,9 @@ def _mean_gain(cells: Cells, mode: str, lead: Metric, baseline: Baseline | None)
 def unasked_values(
     tasks: Sequence[Task], baseline: Baseline | None, mode: str, lead: Metric
 ) -> dict[str, float]:
-    """Return the scores of a baseline without questions: by task hash, the mean over the trials.
+    """Return, by task hash, the mean score over the trials of a baseline that asks no questions.
 
-    The result is empty without a baseline, or if the baseline asked a question.
+    The result is empty if `baseline` is None, or if the baseline asked a question.
     """
     rows = baseline.of(tasks) if baseline else []
     if any(each.questions for row in rows for each in row):
@@ -98,7 +98,7 @@ def gain_per_question(
 
 
 def _recall_by_turn(dialogues: Sequence[DialogueStats], max_turns: int) -> tuple[float, ...]:
-    """Return the mean share of the hidden decisions revealed up to turn 1, 2, …, over dialogues."""
+    """Return, for each turn, the mean over dialogues of the share of hidden decisions revealed so far."""
     counted = [each for each in dialogues if each.hidden]
     shares = [0.0] * max_turns
     for each in counted:
@@ -162,7 +162,7 @@ def followed_report(cells: Cells) -> FollowedReport | None:
 
 
 def failed_report(cells: Cells, mode: str) -> FailedReport:
-    """Count the failed dialogues by class, and by family and class."""
+    """Count the failed dialogues by failure class, overall and for each family."""
     classes: Counter[str] = Counter()
     by_family: dict[str, Counter[str]] = {}
     scored: Counter[str] = Counter()
@@ -181,7 +181,7 @@ def failed_report(cells: Cells, mode: str) -> FailedReport:
 
 
 def _errors(dialogues: Sequence[DialogueStats], mode: str) -> Iterator[Reason]:
-    """Yield the most frequent types of error in crashed answers, each represented by its most frequent message."""
+    """Yield the most frequent error types of crashed answers, each represented by the type's most frequent message."""
     types: Counter[str] = Counter()
     errors: Counter[str] = Counter(each.errors[mode] for each in dialogues if each.errors.get(mode))
     examples: dict[str, str] = {}

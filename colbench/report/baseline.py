@@ -80,7 +80,7 @@ def read_baseline(source: str, flag: str = "--baseline") -> Baseline:
 
 
 def by_task(dialogues: Iterable[tuple[int, Rollout]]) -> dict[str, list[DialogueStats]]:
-    """Measure dialogues one at a time. Return the results by task hash, those of a task sorted by position."""
+    """Measure dialogues one at a time. Return the statistics by task hash; those of a task are sorted by position."""
     found: dict[str, list[DialogueStats]] = {}
     measurer = Measurer()
     for place, rollout in dialogues:
@@ -113,9 +113,9 @@ def load_others(config: RunConfig, tasks: Sequence[Task]) -> Others:
 
 
 def ceiling(cells: Cells, other: Baseline, mode: str, lead: Metric) -> Ceiling | None:
-    """Return the scores of the run `other`, in which the agent was told everything, next to those of this run.
+    """Return this run's scores next to those of the run `other`, in which the agent was told everything.
 
-    Both are means over the tasks that both runs have scored; None without such tasks.
+    Both scores are means over the tasks that both runs have scored. Return None if the runs share no scored task.
     """
     theirs = replace(cells, grid=tuple(map(tuple, other.of(cells.tasks))))
     both = [
@@ -154,7 +154,7 @@ def _only(cells: Cells, chosen: Sequence[bool]) -> Cells:
 
 
 def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinRate | None:
-    """Return the win rate over the cells of one domain; None if the baseline shares none of their tasks."""
+    """Return the win rate over the cells of one domain; None if the baseline has no dialogue on these tasks."""
     others = baseline.of(cells.tasks)
     mine, rest = cells.dialogues, [each for row in others for each in row]
     if not rest:
@@ -179,7 +179,7 @@ def compare(domain: Domain, cells: Cells, baseline: Baseline, mode: str) -> WinR
 def _measure(
     domain: Domain, mine: Sequence[DialogueStats], theirs: Sequence[DialogueStats]
 ) -> tuple[Metric, str]:
-    """Return the metric that compares the runs; if it is the fallback metric, also the reason for it."""
+    """Return the metric that compares the runs and, if that is the fallback metric, the reason for using it."""
     sides = {"this run": mine, "the baseline": theirs}
     lacking = [
         side for side, each in sides.items() if leading_metric(domain, each) is domain.fallback
@@ -203,10 +203,10 @@ def _differences(
 
 
 def _ways(dialogues: Sequence[DialogueStats], mode: str, *, fallback: bool) -> set[str]:
-    """Return a text `SCORER (ENVIRONMENT)` for each scorer and each recorded environment in which it ran.
+    """Return a text `SCORER (ENVIRONMENT)` for each recorded pair of a scorer and the environment in which it ran.
 
-    With `fallback`, the scorer is given by name only: the scorer's details describe the primary metric, which is not
-    compared.
+    With `fallback`, SCORER is only the scorer's name, because the scorer's details describe the primary metric, which
+    is not compared.
     """
     scores = [each for one in dialogues if (each := one.scores.get(mode))]
     names = [s.scorer.partition(" ")[0] if fallback else s.scorer for s in scores]

@@ -72,7 +72,7 @@ def _all(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _wrapped(note: str) -> list[str]:
-    """Return the lines of a wrapped note; words that are too long for a line, and notes of too many lines, are cut."""
+    """Return the lines of a wrapped note. Words longer than a line are cut, and so are notes of too many lines."""
     words = (_cut(word, NOTE) for word in printable(note).split())
     parts = PARTS.split(" ".join(words))
     bound = (p.replace(" ", NO_BREAK) if len(p) <= TOGETHER else p for p in parts)

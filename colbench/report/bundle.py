@@ -164,7 +164,7 @@ class _Packer:
         }
 
     def _metrics(self, score: Score) -> list[tuple[str, float | str]]:
-        """Return labels and values of a verdict's metrics, the domain's own first. Shares are numbers, others text."""
+        """Return label and value of a verdict's metrics, those of the domain first. Shares are numbers, others text."""
         own = [metric.name for metric in self._domain.metrics]
         names = [name for name in dict.fromkeys([*own, *score.metrics]) if name in score.metrics]
         found = ((metric_of(self._domain, name), score.metrics[name]) for name in names)

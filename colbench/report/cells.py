@@ -27,7 +27,7 @@ ByTask = dict[TaskKey, dict[int, DialogueStats]]
 
 
 class Cells(Struct, frozen=True, kw_only=True):
-    """The cells of one domain, in the order of the tasks."""
+    """The cells (planned dialogues) of one domain, in the order of the tasks."""
 
     tasks: tuple[Task, ...]
     grid: Grid
@@ -36,7 +36,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def planned(self) -> int:
-        """Number of planned cells."""
+        """Number of planned dialogues."""
         return sum(map(len, self.grid))
 
     @property
@@ -46,7 +46,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
     @property
     def whole(self) -> Cells:
-        """The cells without the dialogues that ended in a failure."""
+        """A copy with None for each dialogue that ended in a failure."""
         return self.keep(lambda each: each.ended_by != "failure")
 
     def keep(self, condition: Callable[[DialogueStats], bool]) -> Cells:
@@ -64,7 +64,7 @@ class Cells(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A run in numbers: its planned cells by domain, and the number of dialogues outside the plan."""
+    """The dialogues of a run: those that were planned, by domain, and the number of those that were not."""
 
     cells: dict[str, Cells]
     """The cells of each domain; a domain without planned dialogues, as may occur in a shard, is left out."""
@@ -91,8 +91,8 @@ def measure(
     Args:
         tasks: The tasks of the run.
         trials: Trials planned for each task.
-        dialogues: Each with its position (`DialogueStats.place`); the last one of a cell counts.
-        shard: If set, only the cells of this shard, and the tasks with at least one of them, are returned.
+        dialogues: Pairs of position (`DialogueStats.place`) and dialogue; in each cell, the highest position counts.
+        shard: If set, the cells of other shards are left out, as are tasks without a cell in this shard.
     """
     planned = (_row(task, trials, shard) for task in tasks)
     rows = {row.task.id: row for row in planned if row.trials}
@@ -159,13 +159,13 @@ def _cells(rows: Sequence[_Row], trials: int) -> Cells:
 
 
 def value(dialogue: Judged, mode: str, metric: Metric) -> float | None:
-    """Return a metric of a cell; None if it was not computed. A failure of the agent counts as 0."""
+    """Return a dialogue's metric. If the metric was not computed, return 0 if the agent failed, else None."""
     found = metric.of(dialogue.scores.get(mode))
     return 0.0 if found is None and dialogue.agent_failed else found
 
 
 def success(dialogue: Judged, mode: str) -> bool | None:
-    """Return True if the answer succeeded, False if the answer or the agent failed, None if the cell is unscored.
+    """Return True if the answer succeeded, False if the answer or the agent failed, None if the dialogue is unscored.
 
     The result is always None in a domain without success.
     """
@@ -182,10 +182,10 @@ def unjudged(dialogue: Judged, mode: str, lead: Metric) -> bool:
 
 
 def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
-    """Return a metric of the last answer shown by the end of a turn (from 1), in the domain's first mode.
+    """Return a metric, in the domain's first mode, of the last answer shown in the turns from 1 to `turn`.
 
-    The value is 0 if no answer was shown by then or if the agent failed, None if the dialogue or its turns were not
-    scored.
+    The value is 0 if these turns show no answer or if the agent failed. It is None if the dialogue or its turns were
+    not scored.
     """
     final = value(dialogue, get_domain(dialogue.domain).modes[0], lead)
     values = dialogue.by_turn(lead)
@@ -199,8 +199,8 @@ def value_at(dialogue: DialogueStats, turn: int, lead: Metric) -> float | None:
 def leading_metric(domain: Domain, dialogues: Sequence[Judged]) -> Metric:
     """Return the metric that a report leads with.
 
-    It is the primary metric if every measured answer has it, else the fallback, because a mean over only some of the
-    answers could be mistaken for a mean over all.
+    A domain without a fallback metric always leads with its primary metric. Otherwise, the primary metric leads only if
+    every measured answer has it. A mean over only some of the answers could be mistaken for a mean over all.
     """
     if domain.fallback is None:
         return domain.primary

@@ -48,7 +48,7 @@ def print_report(report: RunReport, folder: Path, *, short: bool = False) -> Non
 
 
 def _next(report: RunReport, folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the commands that show more."""
+    """Yield the commands that show more of the run, each as (title, command)."""
     if any(each.failed and each.failed.classes for each in report.domains.values()):
         yield "Failed dialogues", f"colbench view {folder} --failed (one dialogue: --task ID)"
     yield "Dialogues in a browser", f"colbench view {folder}"

@@ -38,7 +38,7 @@ Reply = tuple[Usage | None, Delivery | None, bool]
 
 
 class Judged(Protocol):
-    """The source of a dialogue's verdicts: a whole rollout, or its statistics."""
+    """A dialogue with verdicts: a whole rollout, or the statistics of a rollout."""
 
     @property
     def domain(self) -> str:
@@ -80,7 +80,7 @@ class RoleStats(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DialogueStats(Struct, frozen=True, kw_only=True, gc=False):
-    """One dialogue in numbers. `Judged` explains the fields that it has in common with this class."""
+    """The measures of one dialogue. The fields that `Judged` also has are explained in `Judged`."""
 
     place: int
     """Position of the dialogue: the byte offset of its line, or its index in a list."""
@@ -154,7 +154,7 @@ def agent_words(rollout: Rollout) -> int:
 
 
 class _Metrics(Mapping[str, float]):
-    """A mapping of metrics in a third of the memory of a dict: many mappings share one tuple of names."""
+    """A mapping of metrics in a third of a dict's memory: many mappings share one tuple of names."""
 
     __slots__ = ("_names", "_values")
 

@@ -26,7 +26,7 @@ REASONS = 3
 
 
 def turns_used(cells: Cells, max_turns: int) -> Turns:
-    """Count the replies of the agent; `cells` has only dialogues that did not end in a failure."""
+    """Count the agent's replies per dialogue; `cells` must not contain dialogues that ended in a failure."""
     counts = Counter(each.turns for each in cells.dialogues)
     return Turns(
         mean=mean_interval(cells.clusters(lambda each: each.turns), bounds=None),
@@ -35,7 +35,7 @@ def turns_used(cells: Cells, max_turns: int) -> Turns:
 
 
 def words(cells: Cells) -> Words:
-    """Count the words of agent and human; `cells` has only dialogues that did not end in a failure."""
+    """Return the mean words of agent and human per dialogue; no dialogue in `cells` may have ended in a failure."""
     return Words(
         human=mean_interval(cells.clusters(lambda each: each.human_words), bounds=None),
         agent=mean_interval(cells.clusters(lambda each: each.agent_words), bounds=None),
@@ -94,7 +94,7 @@ def _price(used: Tokens | None, price: tuple[float, float] | None) -> float | No
 
 
 def leaks(dialogues: Iterable[DialogueStats]) -> Leaks | None:
-    """Return the leak audit, over the dialogues in which any reply was audited."""
+    """Return the leak audit over the dialogues with an audited reply; None without such dialogues."""
     audited = [each.leak for each in dialogues if each.leak]
     if not audited:
         return None
@@ -107,7 +107,7 @@ def _share(shares: Sequence[float]) -> LeakShare:
 
 
 def failures(dialogues: Iterable[DialogueStats]) -> dict[Boundary, Failures]:
-    """Return failed cells by boundary, the most frequent boundary first."""
+    """Count the failed dialogues by boundary and reason; the most frequent boundary comes first."""
     found: dict[Boundary, Counter[str]] = {}
     for each in dialogues:
         if each.failure:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """One line: the fact's name, the number, and a note."""
+    """One line of a report: the name of a fact, its number, and a note."""
 
     label: str
     value: str

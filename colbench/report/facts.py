@@ -41,7 +41,7 @@ FEW_TASKS = 30
 
 
 def sections(domain: Domain, report: DomainReport) -> list[Section]:
-    """Return everything about a domain, in the order of reading; empty sections are left out."""
+    """Return the report's sections about a domain in reading order; empty sections are left out."""
     floors = list(report.floors)
     heads = (domain.floors.get(floors[0], floors[0]), "other floors") if floors else ("", "")
     listed = [
@@ -91,7 +91,7 @@ def measured(metric: Metric, interval: Interval, suffix: str = "") -> Fact:
 
 
 def leads_with_fallback(domain: Domain, report: DomainReport) -> bool:
-    """Return True if the fallback metric leads because answers lack the primary one."""
+    """Return True if the report leads with the fallback metric, because answers lack the primary metric."""
     return domain.fallback is not None and report.lead == domain.fallback.name
 
 
@@ -102,7 +102,7 @@ def further_metrics(domain: Domain, report: DomainReport) -> dict[str, Interval]
 
 
 def nothing_scored(report: DomainReport) -> Fact:
-    """Return the fact that a run has no score yet."""
+    """Return the entry of the report that says that a run has no scores yet."""
     begun = "" if report.missing < report.cells else "; no dialogue is finished yet"
     return Fact(label="scored", value="0", note=f"of {count(report.cells, 'dialogue')}{begun}")
 
@@ -177,7 +177,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the agent's scores when it is told everything; notes give its ordinary scores on the same tasks."""
+    """Yield the scores of the agent when it is told everything; each note has its ordinary score on the same tasks."""
     ceiling = report.ceiling
     if ceiling is None:
         return

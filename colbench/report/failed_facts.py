@@ -60,7 +60,7 @@ def frequent_error(report: DomainReport) -> Iterator[Fact]:
 
 
 def rarely_asked(asking: AskingReport | None) -> list[DecisionReport]:
-    """Return the decisions that enough dialogues hid, unless all of these asked for them; the least asked first."""
+    """Return, least asked first, the decisions that enough dialogues hid but not all of these dialogues asked for."""
     return [
         row
         for row in (asking.decisions if asking else ())

@@ -79,7 +79,10 @@ class FollowedView(Struct, frozen=True, kw_only=True):
 
 
 def failure_view(report: DomainReport, tasks: Sequence[Task]) -> FailureView | None:
-    """Return a run's failures and unasked decisions; None without either, or if the domain does not define success."""
+    """Return a run's failures and the decisions that the agent did not ask about.
+
+    Return None if the run has neither failures nor such decisions, or if the domain does not define success.
+    """
     decisions = list(_decisions(report, tasks))
     failed = report.failed
     if failed is None or not (failed.classes or decisions):
@@ -158,7 +161,7 @@ def _questions(tasks: Sequence[Task]) -> Mapping[tuple[str, str], str]:
 
 
 def followed_view(followed: FollowedReport | None) -> FollowedView | None:
-    """Return the outcomes of the differences that the human pointed out; None if they are unknown."""
+    """Return the outcomes of the differences that the human pointed out; None if these outcomes are unknown."""
     if followed is None:
         return None
     means = {metric: followed.metrics[metric.name].mean or 0.0 for metric in FOLLOWED}

@@ -29,7 +29,7 @@ class PassK(Struct, frozen=True, kw_only=True):
 
 
 class ModeReport(Rates, frozen=True, kw_only=True):
-    """The verdicts of one scoring mode, over the scored cells."""
+    """The verdicts of one scoring mode, over the dialogues that have a score."""
 
     scored: int
     unscored: int
@@ -70,7 +70,7 @@ class Words(Struct, frozen=True, kw_only=True):
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
-    """Tokens of one role over all dialogues, as its server counted them."""
+    """Tokens of one role over all dialogues, as counted by model servers."""
 
     prompt: int
     completion: int
@@ -98,21 +98,21 @@ class Replies(Struct, frozen=True, kw_only=True):
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """US dollars by role; None if the price or the tokens are unknown."""
+    """The cost in US dollars by role; a role's cost is None if the price or the tokens are unknown."""
 
     agent: float | None
     human: float | None
 
 
 class LeakShare(Struct, frozen=True, kw_only=True):
-    """The share of one kind of item in the reference that the human revealed without being asked, over dialogues."""
+    """The share of reference items of one kind revealed without a question: mean and maximum over dialogues."""
 
     mean: float
     max: float
 
 
 class Leaks(Struct, frozen=True, kw_only=True):
-    """The result of the leak audit: what the human revealed without being asked, over the audited dialogues."""
+    """The result of the leak audit over the audited dialogues: what the human revealed without being asked."""
 
     dialogues: int
     identifiers: LeakShare
@@ -121,21 +121,21 @@ class Leaks(Struct, frozen=True, kw_only=True):
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """A text that several cells share, such as a reason for failing, and the number of these cells."""
+    """A text, such as a reason for failing, and the number of cells that share the text."""
 
     reason: str
     count: int
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """The number of cells that failed at one boundary, such as `agent`, and the most frequent reasons."""
+    """The failures at one boundary, such as `agent`: the number of failed cells, and the most frequent reasons."""
 
     count: int
     reasons: tuple[Reason, ...]
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The result that a run would have had with at most this many turns in a dialogue."""
+    """The result that a run would have had if each of its dialogues had been limited to `turn` turns."""
 
     turn: int
     success_rate: Interval | None
@@ -179,7 +179,7 @@ class DecisionReport(Struct, frozen=True, kw_only=True):
 
 
 class AskingReport(Struct, frozen=True, kw_only=True):
-    """Measures of the agent's questions, over the dialogues for which they are known."""
+    """Measures of the agent's questions, over the dialogues that have such measures."""
 
     dialogues: int
     estimated: bool
@@ -198,7 +198,7 @@ class AskingReport(Struct, frozen=True, kw_only=True):
 
 
 class FollowedReport(Struct, frozen=True, kw_only=True):
-    """Outcomes of the differences that the human pointed out, on the agent's next page."""
+    """A summary of what the agent's next page does about each difference that the human pointed out."""
 
     dialogues: int
     """Number of dialogues in which a difference was pointed out."""
@@ -221,7 +221,7 @@ class FailedReport(Struct, frozen=True, kw_only=True):
 
 
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The agent's scores when the first message states everything, and in the report's run, on the same tasks."""
+    """A comparison, on the same tasks, of a run whose first messages state everything with the report's own run."""
 
     run: str
     """The folder of that run, as given."""
@@ -292,7 +292,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     """The report of a run.
 
     For a run with a single domain, `success_rate`, `value` and `metrics` are the main numbers; with several domains,
-    they raise UserError.
+    these attributes raise UserError.
     """
 
     schema: str = SCHEMA

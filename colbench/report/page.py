@@ -32,7 +32,7 @@ PART = 2_000
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """Some tasks of a domain, on their own page."""
+    """A page of the report that shows some tasks of one domain."""
 
     file: str
     title: str
@@ -52,7 +52,7 @@ def render_pages(
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the HTML of each page of the report.
 
-    `cells` and `pages`, the further pages that domains add, are given by domain. `large`: see `LARGE`.
+    `cells` and `pages` are keyed by the domain's name; `pages` has the pages that domains add. `large`: see `LARGE`.
     """
     planned = sum(each.planned for each in cells.values())
     parts = list(_parts(cells)) if planned > large else []

@@ -64,7 +64,7 @@ def _domain(domain: Domain, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mode(domain: Domain, lead: str, found: dict[str, Any]) -> dict[str, Any]:
-    """Convert a mode's numbers to the current format: `value` is the leading mean, `metrics` has all means."""
+    """Convert a mode's numbers to the current format: `value` is the leading metric's mean, `metrics` has all means."""
     rates = _rates(domain, lead, found)
     metrics = found.get("metrics") or {lead: rates["value"]}
     if domain.success:

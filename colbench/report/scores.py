@@ -18,7 +18,7 @@ Clusters = Sequence[Sequence[float]]
 def modes(dialogues: Iterable[Judged], wanted: str, domain: Domain, lead: Metric) -> list[str]:
     """Return the modes that have verdicts, the requested one first if possible.
 
-    If nothing was scored, return only the requested mode, or the domain's first mode if the domain lacks it.
+    If nothing was scored, return only the requested mode or, in a domain without this mode, the domain's first mode.
     """
     used = {
         mode
@@ -96,7 +96,7 @@ def _pass_k(successes: Sequence[Sequence[bool]], trials: int) -> tuple[PassK, ..
 
 
 def mode_delta(cells: Cells, domain: Domain, lead: Metric) -> ModeDelta:
-    """Return the results of the domain's second mode minus those of its first, over the cells scored in both."""
+    """Return the second mode's results minus the first mode's results, over the dialogues scored in both modes."""
     base, mode = domain.modes[:2]
     values = cells.clusters(_difference(lambda each, m: value(each, m, lead), mode, base))
     successes = cells.clusters(_difference(success, mode, base))
@@ -121,7 +121,7 @@ def _difference(
 
 
 def distribution(cells: Cells, mode: str, lead: Metric) -> tuple[int, ...]:
-    """Count scored cells by value in tenths, as 11 numbers; the first and last count only values of exactly 0 and 1."""
+    """Return an 11-bin histogram of the scores in steps of 0.1; the first and last bins hold only exactly 0 and 1."""
     counts = [0] * 11
     for row in cells.clusters(lambda each: value(each, mode, lead)):
         for each in row:
@@ -138,7 +138,7 @@ def _tenth(share: float) -> int:
 def by_turn(
     cells: Cells, mode: str, max_turns: int, domain: Domain, lead: Metric
 ) -> tuple[Budget, ...]:
-    """Return the scores for each limit on turns up to `max_turns`; an answer counts if its turn is within the limit."""
+    """Return the scores for each turn limit from 1 to `max_turns`; an answer after the limit does not count."""
     shown = domain.pictured or any(each.turns_scored for each in cells.dialogues)
     return tuple(
         Budget(

@@ -39,7 +39,7 @@ class Row(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True, kw_only=True):
-    """A table whose first column heads its rows."""
+    """A table whose first column contains the row headings."""
 
     caption: str
     heads: Sequence[str]
@@ -63,7 +63,10 @@ def score_tables(domain: Domain, report: DomainReport) -> Iterator[Table]:
 
 
 def _by_mode(domain: Domain, report: DomainReport) -> Table:
-    """Return the table of success and leading metric by mode (also with unscored as 0), their difference and pass^k."""
+    """Return the table of success and leading metric.
+
+    Its rows are the scoring modes (also with unscored dialogues as 0), the difference between two modes, and pass^k.
+    """
     names = (domain.success.label if domain.success else "", metric_label(domain, report.lead))
     heads = ("Scoring", *map(sentence, names), "Dialogues")
     return Table(caption="Scores by mode", heads=heads, rows=list(_mode_rows(report)))

@@ -20,8 +20,8 @@ NOTES = 3
 def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) -> list[Metric]:
     """Return the metrics that a report may show: the domain's, then those of extra scorers.
 
-    If `lead` is the domain's fallback, the domain's metrics that an answer may lack are left out. Their means over only
-    some of the answers could be mistaken for means over all.
+    If `lead` is the domain's fallback, the domain's metrics that an answer may lack are left out. Means of such metrics
+    over only some answers could be mistaken for means over all.
     """
     own = [each for each in domain.metrics if lead is not domain.fallback or not each.lacking]
     found = {name: None for r in dialogues for score in r.scores.values() for name in score.metrics}
@@ -30,7 +30,7 @@ def reported_metrics(domain: Domain, lead: Metric, dialogues: Iterable[Judged]) 
 
 
 def metric_of(domain: Domain, name: str) -> Metric:
-    """Return the metric with this name: the domain's, or an extra scorer's."""
+    """Return the metric with this name, which is defined by the domain or by an extra scorer."""
     return domain.metric(name) or extra_metric(name)
 
 
@@ -42,7 +42,7 @@ def metric_label(domain: Domain, name: str) -> str:
 def metrics_taken(
     dialogues: Iterable[DialogueStats], mode: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
-    """Return the metrics that every measured answer has under a mode."""
+    """Return the metrics that every measured answer has in this scoring mode."""
     scores = [
         each.scores[mode] for each in dialogues if mode in each.scores and not each.agent_failed
     ]
@@ -70,7 +70,7 @@ def floors(cells: Cells, domain: Domain, metrics: Sequence[Metric]) -> dict[str,
 
 
 def notes(dialogues: Iterable[DialogueStats], mode: str, domain: Domain) -> tuple[Reason, ...]:
-    """Return the notes of verdicts: all notes of answers that could not be measured, and the most frequent others.
+    """Return the notes of verdicts: all notes on answers that could not be measured, and the most frequent other notes.
 
     Failures of agents and a missing primary metric are reported elsewhere. Notes that differ only after their first
     semicolon are counted together.
@@ -105,5 +105,5 @@ def _reasons(said: Counter[str]) -> list[Reason]:
 
 
 def _lacks_only(score: Score, domain: Domain) -> bool:
-    """Return True if a verdict lacks the primary metric but has a fallback metric above 0."""
+    """Return True if a verdict has no primary metric, but a fallback metric above 0."""
     return score.value is None and bool(domain.fallback and domain.fallback.of(score))

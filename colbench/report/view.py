@@ -236,7 +236,7 @@ def _figures(domain: Domain, report: DomainReport) -> Iterator[Figure]:
 
 
 def _curve(domain: Domain, report: DomainReport) -> Iterator[Figure]:
-    """Yield the scores by turn, if they are known, with the share of dialogues that had answered."""
+    """Yield a figure of the scores and the share of answered dialogues by turn; nothing if all are 0 or unknown."""
     name, values = curve(domain, report)
     if not any(
         each.mean or answered for each, answered in zip(values, _answers(report), strict=False)

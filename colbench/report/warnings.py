@@ -30,7 +30,7 @@ ADVICE = {
 def warnings(
     report: RunReport, config: RunConfig, record: RunRecord, cells: Mapping[str, Cells]
 ) -> Iterator[str]:
-    """Yield the warnings of a report, one sentence each; `cells` has the cells of each domain."""
+    """Yield the warnings of a report, one sentence each; `cells` maps each domain's name to its dialogues."""
     pins = [pin for pin in record.pins.values() if isinstance(pin, dict)]
     played = {str(pin["environment"]) for pin in pins if "environment" in pin}
     if record.config.shard:

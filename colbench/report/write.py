@@ -31,7 +31,7 @@ def write_report(
 
     The report is computed from the folder's `run.json` and `rollouts.jsonl`. `tasks`: the tasks of the run, including
     hidden parts. Raises DataError if a file of the run is malformed, UserError if the folder cannot be written or one
-    of the `others` has none of the tasks.
+    of the runs in `others` has none of the tasks.
     """
     record, others = folder.record(), others or Others()
     others.require(tasks)

@@ -15,12 +15,12 @@ _PACKAGE_FOLDERS = ("python*/site-packages", "python*/dist-packages")
 
 
 def interpreter() -> str:
-    """Return the path of the interpreter itself, with the link in a virtual environment resolved."""
+    """Return the real path of the Python interpreter; a symbolic link, as in a virtual environment, is resolved."""
     return os.path.realpath(sys.executable)
 
 
 def visible_paths() -> list[str]:
-    """Return the files and folders that a candidate can read, each at its path on the host; none is inside another."""
+    """Return the host's paths of the files and folders that a candidate can read; no path is inside another."""
     prefixes = {sys.base_prefix, sys.base_exec_prefix}
     own = [f"{prefix}/{folder}" for prefix in sorted(prefixes) for folder in ("lib", "lib64")]
     visible: list[str] = []

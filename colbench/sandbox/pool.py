@@ -57,7 +57,7 @@ class Pool:
 
 
 class _Place:
-    """A slot for a worker, which counts the worker's jobs."""
+    """A slot for a worker, with a count of the worker's jobs."""
 
     def __init__(self, tier: Tier, limits: Limits, rehearsal: bool) -> None:
         self.worker: Worker | None = None

@@ -59,7 +59,7 @@ def probe() -> list[TierReport]:
 async def choose(
     name: str | None, allow_unsafe: bool, limits: Limits, packages: Packages
 ) -> tuple[Tier, Worker]:
-    """Return the strongest permitted tier that works (or the named one), with its first worker.
+    """Return the tier `name` or, without a name, the strongest permitted tier that works; also its first worker.
 
     Raises UserError if no permitted tier works; the message gives the reason and the fix for each tier.
     """

@@ -96,7 +96,7 @@ TIERS = (
 
 
 def command(tier: Tier, control: int) -> list[str]:
-    """Return the command line of a fork server whose control socket is this descriptor."""
+    """Return the command line of a fork server; `control` is the descriptor of its control socket."""
     python = [interpreter(), "-s", "-P", "-S", "-W", "ignore", "-X", "utf8", "-c", _BOOT]
     if not tier.bubblewrap:
         return [*python, str(_INSIDE.parent), str(control)]

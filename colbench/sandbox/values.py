@@ -66,9 +66,9 @@ def show(value: bytes, limit: int = 200) -> str:
 
 
 def kind(value: bytes) -> str:
-    """Return the name of the value's type: Python's name, or the tag of `inside.encode`; `opaque` for non-data.
+    """Return the name of a value's type: Python's name, or the tag from `inside.encode`, such as `opaque` for non-data.
 
-    Raises MalformedValueError if the text is not a value.
+    Raises MalformedValueError if `value` does not encode a value.
     """
     match _tree(value):
         case None:
@@ -101,7 +101,7 @@ class _Normal:
     """The normal forms of values under one policy.
 
     `special` contains `ordered` or `counter` if that tag occurs in both values. With `ordered`, OrderedDicts are
-    compared in order; with `counter`, Counters are compared without zeros. Without its tag, each is compared as a dict.
+    compared in order; without it, as dicts. With `counter`, Counters are compared without zeros; without it, as dicts.
     """
 
     def __init__(self, policy: Policy, special: frozenset[str]) -> None:
@@ -182,7 +182,7 @@ class _Normal:
         return self.mapping(pairs)
 
     def counter(self, pairs: Any) -> str:
-        """Return a Counter's normal form. Each count is read once; otherwise, nested Counters take exponential time."""
+        """Return a Counter's normal form. Each count is normalized once: twice would take exponential time."""
         forms = [(self.of(key), self.of(count)) for key, count in pairs]
         if "counter" in self.special:
             zero = _rational(0, 1)
@@ -211,7 +211,7 @@ class _Normal:
     def by_parts(self, tag: str, parts: Any) -> str:
         """Return the normal form of a value that `==` compares part by part, such as an array.
 
-        In the official policy, such a value never compares equal to anything.
+        Raises `_UnequalError` in the official policy, where such a value equals nothing.
         """
         if self.official:
             raise _UnequalError

@@ -72,7 +72,7 @@ class Work:
 
     @property
     def left(self) -> int:
-        """The number of calls for the next child; 0 if the job is done."""
+        """The number of the job's calls that the next child must run; 0 if the job is done."""
         return len(self._job.calls) - len(self._results) if self._pending else 0
 
     def payload(self) -> bytes:
@@ -117,7 +117,7 @@ class Work:
         self._results += [_SKIPPED] * self.left
 
     def _finish(self, namespaces: list[Namespace]) -> None:
-        """Store the results for all these namespaces."""
+        """Store the collected results for each of `namespaces`."""
         for namespace in namespaces:
             self._done[namespace] = tuple(self._results)
             self._pending.remove(namespace)

@@ -24,7 +24,7 @@ _DRAIN_AFTER = 0.02
 
 
 class Worker:
-    """A running fork server. Jobs given to a busy worker wait in its control socket, in order."""
+    """A running fork server. Jobs for a busy worker wait in the worker's control socket, in order."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, limits: Limits):
         self._process = process
@@ -55,7 +55,7 @@ class Worker:
         return worker
 
     async def run(self, payload: bytes, calls: int) -> Ending:
-        """Run this job in a child; canceling kills the child. Raises SandboxError if the server itself fails."""
+        """Run this job in a child; canceling kills the child. Raises SandboxError if the fork server fails."""
         self._jobs += 1
         patience = self._jobs * self._limits.wall_seconds
         try:
@@ -160,7 +160,7 @@ class _Output:
         self._loop.remove_reader(self._connection)
 
     def rest(self) -> bytes:
-        """Read what is left of an exited child's output, and return all of its output."""
+        """Read the rest of an exited child's output, and return the whole output."""
         while not self.flooded and self._read():
             pass
         return b"".join(self._parts)

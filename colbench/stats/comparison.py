@@ -30,7 +30,7 @@ class Significance(Struct, frozen=True, kw_only=True):
 
 
 def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[Significance]:
-    """Return the tests of one measure that are shown together; their p-values are adjusted for their number."""
+    """Return the significance of each test in a group; the p-values are adjusted for the size of the group."""
     tests = zip(names, p_values, holm(p_values), strict=True)
     return [Significance(name=name, p=p, adjusted=adjusted) for name, p, adjusted in tests]
 
@@ -38,7 +38,7 @@ def significances(names: Sequence[TestName], p_values: Sequence[float]) -> list[
 def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not separable"]:
     """Return the verdict on the first of two sides: a difference counts if its adjusted p-value is at most 5%.
 
-    `mean`: the mean of the first side minus that of the second; more is better.
+    `mean`: the mean of the first side minus the mean of the second; higher values are better.
     """
     if test.adjusted > ALPHA:
         return "not separable"
@@ -46,7 +46,7 @@ def verdict(mean: float, test: Significance) -> Literal["ahead", "behind", "not 
 
 
 def describe(shares: tuple[float, float, float], test: Significance, measure: str) -> str:
-    """Describe the difference of two shares in a sentence; `shares` is its mean and the low and high end."""
+    """Describe the difference between two shares in a sentence; `shares` is its mean, lower bound and upper bound."""
     mean, low, high = (f"{100 * each:+.1f}" for each in shares)
     p = f"p = {test.adjusted:.3g}" if test.adjusted >= 0.001 else "p < 0.001"
     adjusted = " (adjusted)" if test.adjusted != test.p else ""

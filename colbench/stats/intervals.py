@@ -57,7 +57,7 @@ def mean_interval(
     """Return the mean over tasks of each task's mean over trials, with its interval.
 
     `clusters`: for each task, the values of its trials; tasks without values are left out. `bounds`: the least and the
-    greatest possible value; None, or infinite bounds, if there are no such values. `resample`: the function that draws
+    greatest possible value; None, or infinite bounds, for unbounded values. `resample`: the function that draws
     the resampled means, by default `bootstrap_means`.
     """
     import numpy as np
@@ -90,8 +90,9 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
     """Return the interval if all drawn tasks have the same value, when a bootstrap interval would have no width.
 
     If a share p of all possible tasks has this value, n drawn tasks all have it with probability p**n. The interval
-    therefore assumes p = (ALPHA / 2) ** (1 / n), and one of the two `bounds` as the value of all other possible tasks.
-    For rates of 0 and 1 this is the Clopper-Pearson interval.
+    uses the p for which this probability is ALPHA / 2, so p = (ALPHA / 2) ** (1 / n). All other possible tasks are
+    assumed to have the value of the lower of the `bounds` for the low end, and of the upper one for the high end. For
+    rates of 0 and 1 this is the Clopper-Pearson interval.
     """
     if bounds is None or not all(map(isfinite, bounds)):
         return Interval(mean=mean, low=None, high=None, method="none")
@@ -103,9 +104,9 @@ def equal_interval(mean: float, tasks: int, bounds: tuple[float, float] | None) 
 def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
     """Return the share of tasks on which the value of `mine` is greater, with its interval; ties count half.
 
-    `mine`, `theirs`: for each task, in the same order, the values of one side's trials; a task without values on one
-    side is left out. Values that differ by at most `epsilon` are a tie. All pairs of a task's trials, one of each side,
-    are compared, because no trial of one side corresponds to a particular trial of the other.
+    `mine` and `theirs` have the values of a side's trials, for each task in the same order. A task is left out if
+    either side has no values for it. Values that differ by at most `epsilon` are a tie. Each trial of `mine` is
+    compared with every trial of `theirs` on the same task, because there is no correspondence between single trials.
     """
     return mean_interval(
         [win_share(ours, others, epsilon)]

@@ -35,7 +35,7 @@ class Places(Struct, frozen=True, kw_only=True):
 
 
 def places(values: Floats) -> Places:
-    """Return the places of entries by their mean over the same tasks; `values` has the shape (tasks, entries)."""
+    """Return each entry's place by its mean value over the tasks; `values` has the shape (tasks, entries)."""
     import numpy as np
 
     means = np.round(values.mean(axis=0), DIGITS)
@@ -55,7 +55,7 @@ def places(values: Floats) -> Places:
 
 
 def _inseparable(values: Floats) -> Flags:
-    """Return an array of shape (entries, entries): True for two entries that are not separable, and on the diagonal."""
+    """Return an array, shape (entries, entries), that is True for inseparable pairs of entries and on the diagonal."""
     import numpy as np
 
     entries = values.shape[1]
@@ -86,7 +86,7 @@ def _resampled_places(values: Floats) -> tuple[Floats, Floats]:
 
 
 def describe_separability(entry: int, found: Places) -> str:
-    """Return a phrase that names the ranks of the entries from which an entry is not separable."""
+    """Return a phrase that names the ranks from which an entry is not separable."""
     others = found.inseparable[entry]
     if not others:
         alone = len(found.place) == 1

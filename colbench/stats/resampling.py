@@ -41,9 +41,9 @@ def shared_bootstrap_means(values: Floats) -> Floats:
 
 
 def flipped_sums(values: Floats) -> Floats:
-    """Return the sums of each column after random sign flips of the rows, the same flips for all columns.
+    """Return the column sums after random sign flips of the rows; all columns get the same flips.
 
-    `values` has the shape (tasks, entries), the result (flips, entries).
+    `values` has the shape (tasks, entries), and the result has the shape (flips, entries).
     """
     if len(values) > MOST_SHARED:
         return _summed(_drawn_signs(len(values)), values)
@@ -57,7 +57,7 @@ def _products(weights: NDArray[Any], values: Floats) -> Floats:
 
 
 def _summed(parts: Iterable[NDArray[Any]], values: Floats) -> Floats:
-    """Return the rounded product of a small-integer matrix and `values`; each of `parts` is some rows of the matrix."""
+    """Return the rounded product of a matrix of small integers, given in blocks of rows (`parts`), and `values`."""
     import numpy as np
 
     return np.round(np.concatenate([part.astype(np.float64) @ values for part in parts]), DIGITS)
@@ -86,7 +86,7 @@ def _signs(tasks: int) -> NDArray[np.int8]:
 
 
 def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
-    """Yield the rows of `_signs` in blocks."""
+    """Yield the matrix that `_signs` returns, a block of rows at a time."""
     import numpy as np
 
     generator = np.random.Generator(np.random.PCG64(SEED + 1))
@@ -97,5 +97,5 @@ def _drawn_signs(tasks: int) -> Iterator[NDArray[np.int8]]:
 
 
 def _rows(tasks: int) -> int:
-    """Return the number of rows of the weights to multiply in one block."""
+    """Return how many rows of the weights are multiplied in one block."""
     return max(1, BLOCK // tasks)

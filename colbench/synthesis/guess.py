@@ -14,7 +14,7 @@ from colbench.task import Task
 
 
 class Guesser:
-    """An agent that has `tries` guesses at each task; `spec` names it in messages and records."""
+    """An agent that makes up to `tries` guesses at each task; `spec` is its name in messages and records."""
 
     def __init__(self, spec: str, agent: Agent | StatefulAgent, tries: int) -> None:
         self.agent = agent

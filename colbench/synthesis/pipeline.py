@@ -41,10 +41,10 @@ class Pipeline(Struct, frozen=True, kw_only=True):
     concurrency: int
 
     async def run(self, seeds: Sequence[Seed], done: Callable[[Outcome], None]) -> list[str]:
-        """Call `done` with each outcome, in the order of the texts. Return the reasons why other texts failed.
+        """Call `done` with the outcome of each text, in order. Return the reasons why texts failed without an outcome.
 
-        A text that failed can be tried again. Raises EndpointError if servers stop answering, UserError if a server
-        refuses the requests or the guesser fails.
+        Such texts can be tried again. Raises EndpointError if servers stop answering, UserError if a server refuses the
+        requests or the guesser fails.
         """
         try:
             async with asyncio.TaskGroup() as group:

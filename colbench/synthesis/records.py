@@ -75,8 +75,8 @@ class Line(Struct):
 class Ledger:
     """The output of `colbench tasks synthesize`: the tasks in `out`, and the rejections next to it.
 
-    The constructor and `writing` read existing files; they raise UserError if the files are not from this command, or
-    if their tasks were checked with another `--guess`.
+    The constructor and `writing` read existing files. They raise UserError if the files were not written by this
+    command, or if the tasks in them were checked with another `--guess`.
     """
 
     def __init__(self, out: Path, guess: str = "") -> None:

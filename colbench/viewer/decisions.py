@@ -31,7 +31,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 def decisions_of(task: Task, rollout: Rollout) -> list[Decision]:
-    """Return the decisions in the task's order; empty if it is unknown which decisions were revealed."""
+    """Return the decisions in the task's order; empty if the revealed decisions are unknown."""
     if all(turn.asked is None for turn in rollout.turns):
         return []
     return list(_decisions(get_domain(task.domain).decisions(task), rollout))

@@ -34,7 +34,7 @@ class Line(Struct, frozen=True):
 
 
 class Hunk(Struct, frozen=True):
-    """Consecutive lines of both texts that are equal or that replace each other."""
+    """Consecutive lines that are equal in both texts, or lines of one text that replace lines of the other."""
 
     same: bool
     reference: Sequence[Line]
@@ -42,7 +42,7 @@ class Hunk(Struct, frozen=True):
 
 
 def compare_lines(reference: str, answer: str) -> list[Hunk] | None:
-    """Return all lines of both texts in order; None if a text is too long to be compared."""
+    """Return all lines of both texts as hunks, in order; None if a text is too long to be compared."""
     old, new = reference.splitlines(), answer.splitlines()
     if max(len(old), len(new)) > MOST_LINES:
         return None

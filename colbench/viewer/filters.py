@@ -56,11 +56,11 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
         return f"?{urlencode(given)}" if given else ""
 
     def but(self, **changes: Any) -> Filters:
-        """Return a copy with these changes; `page` becomes 1 if it is not among them."""
+        """Return a copy with these changes; `page` becomes 1 unless the changes set it."""
         return replace(self, **{"page": 1, **changes})
 
     def matches(self, row: Row) -> bool:
-        """Return True if a row passes the filters, on any page."""
+        """Return True if a row passes the filters; the page number is ignored."""
         return self._has_outcome(row) and self._matches_rest(row)
 
     def _has_outcome(self, row: Row) -> bool:
@@ -104,7 +104,7 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
 
 
 def read_filters(query: Mapping[str, str]) -> Filters:
-    """Return the filters of a query; empty values are left out. Raises UserError if one is invalid."""
+    """Return the filters of a query; empty values are left out. Raises UserError if a value is invalid."""
     try:
         found = msgspec.convert({k: v for k, v in query.items() if v}, Filters, strict=False)
     except msgspec.ValidationError as cause:

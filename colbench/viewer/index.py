@@ -116,7 +116,7 @@ class RunIndex:
         return (True, 0, row.number) if place is None else (False, row.trial, place)
 
     def row(self, key: str) -> Row | None:
-        """Return the row of a key; None if there is none."""
+        """Return the row with a key; None if no row has the key."""
         return self._rows.get(key)
 
     def rollout(self, row: Row) -> Rollout:
@@ -190,7 +190,7 @@ class RunIndex:
         )
 
     def _same(self, value: T) -> T:
-        """Return the stored value that equals this one, so that many rows share it in memory."""
+        """Return the stored value that equals `value`, so that many rows share one object in memory."""
         known: T = self._known.setdefault(value, value)
         return known
 
@@ -202,7 +202,7 @@ def _with_note(row: Row, note: Note | None) -> Row:
 
 
 def _complete(task: Task | None, rollout: Rollout) -> Rollout:
-    """Return a rollout with the measures of its questions, which older runs did not store."""
+    """Return the rollout, with the measures of its questions added if an older run did not store them."""
     return complete([task], [rollout])[0] if task else rollout
 
 
@@ -217,7 +217,7 @@ def outcome_of(rollout: Rollout) -> Outcome:
 
 
 def lead_value(rollout: Rollout) -> float | None:
-    """Return a dialogue's value in the default mode, or else its domain's fallback metric; None if neither exists."""
+    """Return a dialogue's value in the default mode, else the value of its domain's fallback metric, else None."""
     score = rollout.scores.get("default")
     domain = get_domain(rollout.domain)
     if score is None or score.value is not None or domain.fallback is None:

@@ -83,7 +83,7 @@ class Notes:
         self._state: tuple[int, int] | None = None
 
     def get(self, key: str) -> Note | None:
-        """Return the note on a dialogue; None if there is none."""
+        """Return the note on a dialogue; None for a dialogue without a note."""
         return self._found.get(key)
 
     def labels_of(self, keys: Container[str]) -> list[str]:
@@ -128,7 +128,7 @@ class Notes:
 
 
 def format_notes(notes: Iterable[tuple[str, Note]], form: str) -> str:
-    """Return notes, each given with its run's folder, as `csv` with a header line, or as `jsonl`.
+    """Format pairs of a run's folder and a note, as `csv` with a header line or as `jsonl`.
 
     Columns: `run`, `task_id`, `trial`, `labels`, `text`, `time`, `key`. Labels are a list in JSON, and are separated by
     commas in CSV. In CSV, an apostrophe is added before any text that a spreadsheet would treat as a formula.

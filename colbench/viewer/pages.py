@@ -47,14 +47,14 @@ class Links(Protocol):
         """Return the URL to which a note on a dialogue is posted; empty if notes are not accepted."""
 
     def pictures(self, row: Row, turn: int) -> str:
-        """Return the URL of the pictures of a turn; empty if the page contains them."""
+        """Return the URL of the pictures of a turn; empty if the page itself contains the pictures."""
 
     def picture(self, row: Row, picture: Picture) -> str:
         """Return the URL of a picture."""
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """The answer in one turn, as a page shows it: its metrics, and its comparison with the hidden target."""
+    """The data of a page on the answer in one turn: its metrics, and its comparison with the hidden target."""
 
     turn: int
     metrics: str = ""
@@ -107,7 +107,7 @@ POLICY = content_security_policy(
 
 
 def list_page(listing: Listing, filters: Filters, links: Links) -> str:
-    """Return one page of a list of dialogues; `filters` includes the number of the page."""
+    """Return one page of a list of dialogues; `filters` also has the number of the page."""
     page = min(filters.page, listing.pages)
     return _render(
         "list.html",
@@ -154,7 +154,7 @@ def dialogue_page(run: RunIndex, row: Row, links: Links, showing: Showing) -> st
 
 
 def stages(rollout: Rollout, turns: Sequence[int]) -> list[Stage]:
-    """Return a stage for each of these turns, without pictures."""
+    """Return, for each of these turns, a stage with the turn's leading metric, but without pictures."""
     domain = get_domain(rollout.domain)
     scores = [turn.score for turn in rollout.turns]
     return [Stage(turn=turn, metrics=lead_metric(domain, scores[turn - 1])) for turn in turns]
@@ -186,7 +186,7 @@ def lead_metric(domain: Domain, score: Score | None) -> str:
 
 
 def _scores(domain: Domain, rollout: Rollout) -> Mapping[str, Score]:
-    """Return the scores by mode: the default (first) mode's score, and each score that differs from this one."""
+    """Return, by mode, the score of the default (first) mode and every other score that has a different value."""
     first = rollout.scores.get(domain.modes[0])
     return {
         mode: score
@@ -203,7 +203,7 @@ def _private(turn: Turn) -> str:
 
 
 def _said(domain: Domain, turn: Turn) -> tuple[str, str]:
-    """Return the part of a message that the human saw, and the whole message ("" if it has no other part)."""
+    """Return the part of a message that the human saw, and the whole message; "" for the latter if both are equal."""
     words = domain.readable(turn.said).strip()
     return words, turn.said if words != turn.said.strip() else ""
 

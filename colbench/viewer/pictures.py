@@ -30,7 +30,7 @@ class RunPictures:
         return maker.legend if maker else ""
 
     async def of(self, task: Task, rollout: Rollout, turn: int) -> Comparison:
-        """Return a turn's pictures. Raises UserError if the turn has none or this machine cannot render them."""
+        """Return a turn's pictures. Raises UserError if the turn has no pictures or this machine cannot render them."""
         maker = self._maker(rollout.domain)
         if maker is None or turn not in maker.turns(rollout):
             raise UserError(f"turn {turn} of this dialogue has no picture")

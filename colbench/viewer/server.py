@@ -151,7 +151,7 @@ class Viewer:
         raise web.HTTPSeeOther(self._links.dialogue(row, read_filters(request.query)))
 
     async def count(self, request: web.Request) -> web.Response:
-        """Return the number of dialogues of all runs; the list page polls it during a run."""
+        """Return the number of dialogues of all runs; the list page polls this number during a run."""
         del request
         self._refresh()
         return web.json_response({"dialogues": sum(len(run.rows) for run in self._runs)})
@@ -169,7 +169,7 @@ class Viewer:
         return run
 
     def _find(self, request: web.Request) -> tuple[RunIndex, Row]:
-        """Return the run and the row that a request names. Raises HTTPNotFound if one of them does not exist."""
+        """Return the run and the row that a request names. Raises HTTPNotFound if the run or the row does not exist."""
         self._refresh()
         run = self._run(request.match_info["run"])
         row = run.row(request.match_info["key"])

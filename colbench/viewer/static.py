@@ -63,7 +63,7 @@ class FileLinks:
 
 
 def list_file(filters: Filters) -> str:
-    """Return the name of a list's file."""
+    """Return the name of the file for the list of dialogues with these filters."""
     page = "" if filters.page == 1 else f"-{filters.page}"
     return f"{filters.outcome or 'index'}{page}.html"
 

@@ -157,7 +157,7 @@ def difference_bar(mean: float, low: float, high: float, reach: float) -> Markup
 
 
 def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
-    """Draw counts as the parts of one bar; each count is preceded by the name of its CSS class, such as `succeeded`."""
+    """Draw counts as the segments of one bar. Each of `parts` is a CSS class, such as `succeeded`, and a count."""
     total = sum(number for _, number in parts)
     drawn, start = [], 0
     for name, number in parts:
@@ -169,7 +169,7 @@ def stacked_bar(title: str, parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def pareto_front(dots: Sequence[Dot]) -> list[Dot]:
-    """Return the non-reference entries that beat all such entries of equal or lower cost, the cheapest first."""
+    """Return the entries that beat all others of equal or lower cost, the cheapest first; skip reference lines."""
     found: list[Dot] = []
     for dot in sorted((d for d in dots if not d.reference), key=lambda d: (d.x, -d.y)):
         if not found or dot.y > found[-1].y:

@@ -20,7 +20,7 @@ GAP = 8
 
 
 class Name(Struct, frozen=True, kw_only=True):
-    """A name at its position."""
+    """A name in a chart, with its position."""
 
     text: str
     x: float

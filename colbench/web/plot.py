@@ -81,7 +81,7 @@ def share_ticks(plot: Plot) -> list[Tick]:
 
 
 def amount_ticks(plot: Plot) -> list[Tick]:
-    """Return the ticks of an x axis of amounts; the axis must end at a `round_ceiling`."""
+    """Return the ticks of an x axis of amounts; the axis must end at a value from `round_ceiling`."""
     step = _step(plot.last)
     amounts = (step * n for n in range(round(plot.last / step) + 1))
     return [(plot.x(amount), short_amount(amount)) for amount in amounts]
@@ -98,7 +98,7 @@ def round_ceiling(most: float) -> float:
 
 
 def _step(most: float) -> float:
-    """Return a round step between ticks; at most 5 steps reach `most`. It is a whole number if `most` is at least 1."""
+    """Return a round step between ticks such that at most 5 steps reach `most`; whole if `most` is at least 1."""
     size = 10.0 ** floor(log10(most / 5))
     step = next(size * n for n in (1, 2, 5, 10) if size * n * 5 >= most * 0.999)
     return max(step, 1.0) if most >= 1 else step
@@ -110,7 +110,7 @@ def short_amount(value: float) -> str:
 
 
 def spread(wanted: Sequence[float], lowest: float) -> list[float]:
-    """Return y positions for names: close to `wanted`, but at least a line apart, and none below `lowest`.
+    """Return y positions for labels: close to `wanted`, but at least a line apart, and none below `lowest`.
 
     Both sequences are ordered from the top of a chart to its bottom.
     """

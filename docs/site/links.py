@@ -15,7 +15,7 @@ SOURCE = re.compile(r"""(?<=\bsrc=")([^":]+)(?=")|(?<=\bsrcset=")([^":]+)(?=")""
 
 
 class Links:
-    """A rewriter of links, because a page can have another path on the site than its source in the repository."""
+    """A rewriter of links for pages whose path on the site differs from their source's path in the repository."""
 
     def __init__(self, root: Path, pages: Mapping[str, str], repository: str) -> None:
         """Create a rewriter. `root` and `repository` are the repository's folder and URL.
@@ -39,9 +39,10 @@ class Links:
         return SOURCE.sub(lambda match: self._target(match[0], folder, address), linked)
 
     def _target(self, target: str, folder: str, start: str) -> str:
-        """Return a link's target relative to `start`, or its URL in the repository.
+        """Return a link's new target: a page's path relative to `start`, or the URL of a file in the repository.
 
-        For a Markdown link, which MkDocs adapts itself, `start` is the page's folder; for HTML, the page's address.
+        `start`: the page's folder for a Markdown link, which MkDocs adapts itself; the page's address for HTML. Targets
+        outside the repository, and those that do not exist, are returned unchanged.
         """
         path = posixpath.normpath(posixpath.join(folder, target))
         if shown := self._page(path):
@@ -52,7 +53,7 @@ class Links:
         return f"{self._repository}/{'tree' if place.is_dir() else 'blob'}/main/{path}"
 
     def _page(self, path: str) -> str:
-        """Return the page or picture of the site that shows a file of the repository; empty if none does."""
+        """Return the site's page or picture that shows a file of the repository; empty if the site does not show it."""
         if path in self._pages:
             return self._pages[path]
         shown = path.startswith("docs/") and (self._root / path).suffix in {".md", ".svg", ".png"}

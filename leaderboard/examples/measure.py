@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 class Row(NamedTuple):
-    """One row of the table."""
+    """One row of the table of results."""
 
     system: str
     """The system's name in the table."""
@@ -74,7 +74,7 @@ class Row(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """A description of the number of turns that the agent may take."""
+        """The setting in words: `multi-turn`, or `single-turn` if the agent has only one turn."""
         return "multi-turn" if self.turns > 1 else "single-turn"
 
 
@@ -115,7 +115,7 @@ def measure(row: Row, out: Path, source: str, limit: int) -> None:
 
 @contextmanager
 def counted(file: Path) -> Iterator[None]:
-    """Add the CPU time of processes that end in the `with` block, including model servers, to the seconds in a file."""
+    """Add to the seconds in a file the CPU time of processes, including model servers, that end in the `with` block."""
     before = spent()
     try:
         yield
@@ -165,7 +165,7 @@ def toml(values: dict[str, Any]) -> str:
 
 
 def table(found: Sequence[Row], out: Path) -> str:
-    """Return the rows that were measured, as Markdown."""
+    """Return a Markdown table of those rows that have been measured."""
     head = [cells(COLUMNS), cells(["---"] * len(COLUMNS))]
     return "\n".join([*head, *(line(row, out) for row in found if verified(row, out).exists())])
 
@@ -203,7 +203,7 @@ def line(row: Row, out: Path) -> str:
 
 
 def percent(mean: dict[str, float]) -> str:
-    """Return a mean and its 95% interval in percent."""
+    """Return a mean and its 95% interval, both in percent."""
     return "{mean:.1f} ({low:.1f} to {high:.1f})".format(**{k: 100 * v for k, v in mean.items()})
 
 

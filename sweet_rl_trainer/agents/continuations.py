@@ -60,8 +60,8 @@ Continuations = Callable[[Sequence[Opening], int], Sequence[Sequence[float]]]
 class HarnessContinuations:
     """A `Continuations` function that runs and scores dialogues with the agent, human and settings of `config`.
 
-    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with its
-    agent replaced by the one that continues them. Finished dialogues are kept in `folder` and not run again.
+    `config` is the configuration of the run whose dialogues are continued (`RunFolder(…).record().config`), with the
+    agent replaced by the agent that continues them. Finished dialogues are kept in `folder` and not run again.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -76,9 +76,9 @@ class HarnessContinuations:
         return [list(map(_reward, each)) for each in self._scored(openings, count)]
 
     def consequences(self, openings: Sequence[Opening]) -> list[Consequence | None]:
-        """Return what follows the last reply of each opening; None if the dialogue failed or has no score.
+        """Return the consequence of each opening's last reply; None where the dialogue failed or has no score.
 
-        Each dialogue is continued once. Raises UserError in the same cases as `__call__`.
+        Each opening is continued once. Raises UserError in the same cases as `__call__`.
         """
         dialogues = self._scored(openings, 1)
         return [
@@ -87,7 +87,7 @@ class HarnessContinuations:
         ]
 
     def _scored(self, openings: Sequence[Opening], count: int) -> list[list[Rollout]]:
-        """Run `count` continuations per opening; return those with a reward. Raises UserError if none has one."""
+        """Run `count` continuations per opening; return those with a reward. Raises UserError if none has a reward."""
         if not openings:
             return []
         plan = self._plan(openings, count)

@@ -106,7 +106,7 @@ class LocalHuman(PromptedHuman):
         )
 
     def describe(self) -> dict[str, str]:
-        """Return the data about the human that the record of the run contains in addition to its flags."""
+        """Return the digest and the dtype of the human's model, for the record of the run."""
         return {"model": self._local.digest, "dtype": self._local.dtype}
 
 

@@ -15,7 +15,7 @@ DRAWS = 16
 
 
 class NoAnswerModel:
-    """A chat model that asks another model again while its reply is an answer, at most `DRAWS` times in all."""
+    """A chat model that draws replies from another model until one is not an answer, at most `DRAWS` in all."""
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
@@ -29,7 +29,7 @@ class NoAnswerModel:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Draw at most `DRAWS` replies until one is not an answer; return the last, with the usage of all draws."""
+        """Draw up to `DRAWS` replies until one is not an answer; return the last one, with the usage of all draws."""
         usage = Usage()
         for draw in range(DRAWS):
             said = await self._model.chat(

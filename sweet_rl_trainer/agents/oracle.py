@@ -33,9 +33,9 @@ class OracleAsker:
 
 
 class OracleWriter:
-    """A chat model that answers with the family's own code for the choices that the human has stated.
+    """A chat model that answers with the task family's own code for the choices that the human has stated.
 
-    For every other decision, the code follows the family's most frequent choice.
+    A decision that the human has not stated gets the family's most frequent choice.
     """
 
     digest = f"{ORACLE} writer"
@@ -59,7 +59,7 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _told(family: Family, theme: Theme, replies: Sequence[str]) -> Iterator[tuple[str, Choice]]:
-    """Yield each decision and choice whose statement occurs word for word in a reply."""
+    """Yield a decision and its choice for each statement of a choice that occurs word for word in a reply."""
     for decision in family.decisions:
         for choice, words in statements(decision, theme):
             if any(words in reply for reply in replies):

@@ -56,7 +56,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def distinguishable(plan: Plan) -> Plan:
-    """Return the plan, its seed increased until no two dialogues have the same request and the same cell seed."""
+    """Return the plan with its seed increased until any two dialogues differ in request or dialogue seed."""
     while len(_replies(plan)) < len(plan.scripts) * plan.trials:
         plan = replace(plan, seed=plan.seed + 1)
     return plan
@@ -75,14 +75,15 @@ def _replies(plan: Plan) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 class _Prefix:
-    """The base class of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that continues it."""
+    """The base class of `PrefixAgent` and `PrefixHuman`: the plan, and the participant that continues the dialogues."""
 
     kind: Kind
 
     def __init__(self, *, plan: str) -> None:
         """Read the plan from a file.
 
-        Raises DataError if the plan is damaged, UserError if the agent or human that takes over cannot be created.
+        Raises DataError if the plan is damaged, UserError if the agent or human that continues the dialogues cannot be
+        created.
         """
         try:
             content = Path(plan).read_bytes()
@@ -166,7 +167,7 @@ class _Speaker:
 
 
 class PrefixHuman(_Prefix):
-    """A human that first repeats the human's replies of a script; the plan's human then takes over."""
+    """A human that first repeats the human's replies in a script, and then replies as the plan's human."""
 
     kind: Kind = "human"
 

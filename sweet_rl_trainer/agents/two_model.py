@@ -76,7 +76,7 @@ class TwoModelAgent(PromptedAgent):
 
 
 class TwoModelChat:
-    """A chat model that combines two: the asker writes each message; the writer rewrites an answer that it contains."""
+    """A chat model made of two: the asker writes all messages, and the writer rewrites the answers in them."""
 
     def __init__(self, asker: Speaker, writer: Speaker) -> None:
         self._asker = asker
@@ -91,7 +91,7 @@ class TwoModelChat:
         seed: int | None,
         tokens: bool = False,
     ) -> Message:
-        """Return the asker's next message; if it begins an answer, the writer writes it. Usage counts both models."""
+        """Return the asker's next message, or the writer's if the asker begins an answer. Usage counts both models."""
         said = await self._asker.chat(
             messages, temperature=temperature, max_tokens=max_tokens, seed=seed, tokens=tokens
         )

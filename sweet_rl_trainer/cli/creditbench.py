@@ -162,7 +162,7 @@ def _text(path: Path) -> str:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """Return the command without this machine's paths."""
+    """Return the command line, with placeholders in place of this machine's paths."""
     words = ["sweet-rl creditbench"]
     words += ["--quick"] if args.quick else []
     words += [f"--tasks {quote(args.tasks)}"] if args.tasks else []

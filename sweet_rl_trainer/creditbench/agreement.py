@@ -36,7 +36,7 @@ BOUNDS = {"spearman": (-1.0, 1.0), "kendall": (-1.0, 1.0)}
 
 
 class Scored(Struct, frozen=True, kw_only=True):
-    """A task with its states, and the scores of each state's candidates; None for a candidate without a score."""
+    """A task with its states, and a score, which may be None, for each candidate of each state."""
 
     bench: Bench
     scores: tuple[tuple[float | None, ...], ...]
@@ -53,7 +53,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 def agreement(
     scored: Iterable[Scored], truth: str, measures: Sequence[str] = MEASURES
 ) -> Agreement:
-    """Return the given measures of how well scores agree with a truth (`truths`)."""
+    """Return how well scores agree with a truth (see `truths`), by each of the given measures."""
     by_task: dict[str, list[list[float]]] = {name: [] for name in measures}
     states = tasks = 0
     for each in scored:
@@ -113,7 +113,10 @@ class _Candidate(NamedTuple):
 
 
 class _Pair:
-    """Two candidates of a state. `order` compares scores, `worth` values: 1 if the first is higher, -1 if lower."""
+    """Two candidates of a state.
+
+    `order` compares their scores, and `worth` their values: 1 if the first is higher, -1 if lower.
+    """
 
     def __init__(self, one: _Candidate, other: _Candidate) -> None:
         self.questions = (one.kind in QUESTIONS) + (other.kind in QUESTIONS)
@@ -144,7 +147,7 @@ def _spearman(candidates: Sequence[_Candidate]) -> float:
 
 
 def _regret(candidates: Sequence[_Candidate]) -> float:
-    """Return how far the mean value of the candidates with the highest score is below the best candidate's value."""
+    """Return the best candidate's value minus the mean value of the candidates with the highest score."""
     highest = max(each.score for each in candidates)
     chosen = fmean(each.value for each in candidates if each.score == highest)
     return max(each.value for each in candidates) - chosen

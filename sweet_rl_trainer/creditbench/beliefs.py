@@ -50,7 +50,7 @@ class Belief:
 
     @cached_property
     def outputs(self) -> Outputs:
-        """The coded return values of every possible function on each call (see `values.Outputs`)."""
+        """The return values of every possible function on each call, as codes (see `values.Outputs`)."""
         shape = tuple(map(len, self.choices))
         rows = [
             self.returned(dict(zip(self.names, each, strict=True)))
@@ -60,7 +60,7 @@ class Belief:
 
     @cached_property
     def actual(self) -> tuple[int, ...]:
-        """The author's choices as an index of a lattice (see `values`): a number for each open decision."""
+        """The author's choices as an index into a lattice (see `values`), with one number for each open decision."""
         chosen = self.design.chosen
         return tuple(
             1 + each.index(chosen[name])
@@ -68,14 +68,14 @@ class Belief:
         )
 
     def returned(self, choices: Mapping[str, Choice]) -> list[int]:
-        """Return, for each call, a code of the function's return value; `choices` replace those of the design."""
+        """Return a code of the function's return value for each call; `choices` override the design's own choices."""
         family, theme = self.design.family, self.design.theme
         function = family.function(theme, {**self.design.chosen, **choices})
         return [self._code(function, each) for each in self._calls]
 
     @cached_property
     def _calls(self) -> list[CodeType]:
-        """Compiled arguments of each call, evaluated again for each function because a function may modify them."""
+        """Compiled arguments of each test call; each function gets newly evaluated arguments, which it may modify."""
         return [_arguments(each) for each in self.task.hidden.tests]
 
     @cached_property

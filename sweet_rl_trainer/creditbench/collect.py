@@ -43,7 +43,7 @@ IRRELEVANT = 2
 
 
 def chosen_tasks(source: str, number: int) -> list[Task]:
-    """Return the first tasks in the order of their hashes, among those with at most `MOST_DESIGNS` possible designs.
+    """Return the first `number` tasks by hash, counting only tasks with at most `MOST_DESIGNS` possible designs.
 
     Raises UserError if the source has no such task.
     """
@@ -59,7 +59,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues; dialogues with equal messages and turns left share a state."""
+    """Return the states of a task's dialogues. Equal messages with equally many remaining turns share a state."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):
@@ -73,7 +73,10 @@ async def states_of(task: Task, dialogues: int) -> TaskStates:
 async def _played(
     task: Task, trial: int
 ) -> AsyncIterator[tuple[tuple[str, ...], tuple[str, ...], int]]:
-    """Yield the human's messages, the agent's messages and the turns left, before each turn of a demonstrator."""
+    """Play a demonstrator's dialogue, and yield its state before each turn.
+
+    A state consists of the human's messages, the agent's messages and the number of turns left.
+    """
     seed = derive_seed("creditbench", task.hash, trial)
     limit = Random(seed).choice(LIMITS)  # noqa: S311 - reproducible on purpose
     episode = Episode(id=f"{task.id}-{trial}", seed=seed, max_turns=limit)
@@ -126,7 +129,7 @@ def _told(task: Task, heard: Sequence[str], said: Sequence[str]) -> tuple[str, .
 def _asks(
     random: Random, design: FamilyDesign, known: Sequence[str], stated: Sequence[str]
 ) -> Iterator[str]:
-    """Yield a question about each open decision, and one about a known decision, if there is one."""
+    """Yield a question about each open decision and, if any decisions are known or stated, about one of these."""
     done = [*known, *stated]
     again = random.choice(done) if done else None
     for name, wordings in design.questions.items():

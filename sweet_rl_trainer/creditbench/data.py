@@ -89,7 +89,7 @@ def make_states(dialogues: int, task: Task) -> TaskStates:
 
 
 def make_truths(pair: tuple[Task, TaskStates]) -> TaskTruths:
-    """Return the truths of a task's states."""
+    """Return the true values of a task's states and candidates."""
     task, states = pair
     truths = Truths(task)
     return TaskTruths(task_id=task.id, states=tuple(map(truths.of, states.states)))
@@ -115,5 +115,5 @@ def frozen_name(selection: Selection) -> str:
 
 
 def hashes(folder: Path) -> tuple[str, str]:
-    """Return the SHA-256 of the file of states and that of the file of truths."""
+    """Return two SHA-256 hashes: of the file of states, and of the file of truths."""
     return file_digest(folder / STATES), file_digest(folder / TRUTHS)

@@ -60,7 +60,7 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
 def in_processes(
     make: Callable[[Any], Line], items: Sequence[Any], processes: int
 ) -> Iterator[Line]:
-    """Yield the result of `make` for each item, in order, from `processes` new processes; 1 uses this process."""
+    """Yield the result of `make` for each item, in order, from `processes` new processes or, with 1, from this one."""
     if processes == 1:
         yield from map(make, items)
         return

@@ -28,7 +28,7 @@ NORMAL = 1.959964
 
 
 class Value(Struct, frozen=True, kw_only=True):
-    """A question's mean reward, and the sample it was estimated from."""
+    """A question's mean reward, estimated from a sample of continuations."""
 
     state: str
     candidate: int
@@ -39,7 +39,7 @@ class Value(Struct, frozen=True, kw_only=True):
 
 
 class TaskValues(Struct, frozen=True, kw_only=True):
-    """A line of the file: the values of a task."""
+    """A line of the file of values: the values of one task."""
 
     task_id: str
     values: tuple[Value, ...]

@@ -142,7 +142,7 @@ def _table(agreements: Mapping[str, Agreement]) -> str:
 
 
 def _common(results: Results) -> str:
-    """Return the table of all estimators on the states that models read."""
+    """Return the table of all estimators, restricted to the states that a model has read; "" if no model read any."""
     found = {each.name: each.common for each in results.estimators if each.common}
     if not found:
         return ""
@@ -154,7 +154,7 @@ def _common(results: Results) -> str:
 
 
 def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
-    """Return a table of the share of correctly ordered pairs for each truth (a column), after the widest interval."""
+    """Return the widest interval, then a table of the share of correctly ordered pairs by estimator and truth."""
     found = {
         name: [by_truth[truth].measures.get("pairs") for truth in TRUTHS]
         for name, by_truth in agreements.items()
@@ -217,7 +217,7 @@ def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def summary(results: Results) -> str:
-    """Return a line for each estimator: its `auc` (`agreement`), and its share of all pairs in the right order."""
+    """Return a line for each estimator: its `auc` (see `agreement`), and its share of correctly ordered pairs."""
     return "\n".join(
         f"{each.name:32} relevant above useless {percent(_mean(each.agreements[MAIN], 'auc')):>7}   "
         f"all pairs {percent(_mean(each.agreements[MAIN], 'pairs')):>7}"

@@ -53,7 +53,7 @@ class Player:
         self._told: dict[str, Facts] = {}
 
     def turns(self, random: Random, known: Facts, turns_left: int) -> Iterator[Turn]:
-        """Yield the turns of one continuation; if the turn limit ends the dialogue, there is no answer."""
+        """Yield the turns of one continuation. A continuation that the turn limit ends has no answer."""
         for left in range(turns_left, 0, -1):
             question = self._next(random, known, last=left == 1)
             if question is None:
@@ -70,7 +70,7 @@ class Player:
         return (self._table.share(turns[-1].known) if answers else 0.0) - self._cost * questions
 
     def continued(self, random: Random, state: BenchState, candidate: Candidate) -> float:
-        """Sample a continuation after a question, and return its reward minus κ for that question."""
+        """Sample a continuation after a question, and return the continuation's reward minus κ for the question."""
         known = frozenset(state.told) | frozenset(candidate.told)
         return self.reward(list(self.turns(random, known, state.turns_left - 1))) - self._cost
 
@@ -83,7 +83,7 @@ class Player:
         return self._told[question]
 
     def _next(self, random: Random, known: Facts, *, last: bool) -> str | None:
-        """Return the next question; None if the turn is an answer."""
+        """Return the next question; None if the agent answers in this turn."""
         untold = sorted(self.open - known)
         if last and random.random() < MINDFUL:
             return None

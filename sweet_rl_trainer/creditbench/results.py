@@ -39,7 +39,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 class Validation(Struct, frozen=True, kw_only=True):
-    """Monte-Carlo values compared with the exact ones."""
+    """A comparison of Monte-Carlo values with exact values."""
 
     states: int
     questions: int
@@ -98,7 +98,7 @@ def counts_of(benches: Sequence[Bench]) -> Counts:
 
 
 def validation_of(benches: Iterable[Bench], values: Iterable[TaskValues]) -> Validation:
-    """Compare Monte-Carlo values with exact ones, which are those of the truth `hindsight tests`."""
+    """Compare Monte-Carlo values with the exact values of the truth `hindsight tests`."""
     truth = f"{HINDSIGHT} tests"
     covered, differences, widths = [], [], []
     states, continuations = set[str](), 0

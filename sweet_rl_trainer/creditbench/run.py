@@ -121,7 +121,7 @@ class _Run:
         self._benches, self._read = benches, read
 
     def with_one_more(self, found: Results, estimator: Estimator) -> Results:
-        """Return the results plus those of an estimator, or plus the reason why it has no scores."""
+        """Return the results with one more estimator, or with the reason why that estimator has no scores."""
         try:
             result = self._result(estimator)
         except UserError as cause:
@@ -172,7 +172,7 @@ def _states_key(benches: Sequence[Bench]) -> str:
 
 
 def _some(bench: Bench, number: int) -> Bench:
-    """Return a task with up to `number` of its states, in order; the task's hash seeds the random choice."""
+    """Return a bench with up to `number` randomly chosen states, in order; the hash of its task is the seed."""
     random = Random(derive_seed("states", bench.task.hash))  # noqa: S311 - reproducible on purpose
     places = range(len(bench.states))
     taken = sorted(random.sample(places, min(number, len(places))))
@@ -184,7 +184,7 @@ def _some(bench: Bench, number: int) -> Bench:
 
 
 def _only(scored: Scored, some: Bench) -> Scored:
-    """Return a task's scores for only the states in `some`."""
+    """Return a task's scores for the states of the bench `some`."""
     by_id = {
         state.id: scores for state, scores in zip(scored.bench.states, scored.scores, strict=True)
     }
@@ -204,7 +204,7 @@ NEED_CRITIC = ("SWEET critic", "SWEET critic without c", "value head")
 
 
 class _Models:
-    """The models that the command line names."""
+    """The models named on the command line."""
 
     def __init__(self, settings: Settings, out: Path) -> None:
         self._settings = settings

@@ -51,7 +51,7 @@ class BenchState(Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
     def after(self, candidate: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the human's and the agent's messages, including the question `candidate` and its answer."""
+        """Return the human's and the agent's messages after the agent asks `candidate` and the human replies."""
         return (*self.heard, candidate.reply), (*self.said, candidate.text)
 
 
@@ -78,7 +78,7 @@ class TaskTruths(Struct, frozen=True, kw_only=True):
 
 
 class Bench(Struct, frozen=True, kw_only=True):
-    """A task with its states and their truths."""
+    """A task, its dialogue states, and the ground truth for each state."""
 
     task: Task
     states: tuple[BenchState, ...]

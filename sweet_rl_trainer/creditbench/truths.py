@@ -51,7 +51,7 @@ MAIN = f"{OPTIMAL} tests"
 
 
 class Truths:
-    """The exact values of a task's states under each truth, by the truth's name."""
+    """The exact values of a task's states, for each truth (definition of value) by its name."""
 
     def __init__(self, task: Task, *, cost: float = COST) -> None:
         """Enumerate the designs; `cost` is κ. Raises ValueError if the task belongs to no installed family."""
@@ -65,7 +65,7 @@ class Truths:
         }
 
     def of(self, state: BenchState) -> StateTruth:
-        """Return the values of a state and of its candidates."""
+        """Return the value of a state and of each of its candidates under each truth."""
         return StateTruth(
             value={name: each.value(state) for name, each in self._truths.items()},
             candidates={
@@ -76,7 +76,7 @@ class Truths:
 
 
 class _Truth:
-    """The values of a task's states under one truth, which is defined by a belief, a policy and a measure of reward."""
+    """The values of a task's states under one definition of truth: a belief, a policy and a measure of reward."""
 
     def __init__(self, belief: Belief, measure: Measure, *, best: bool, cost: float) -> None:
         self._belief, self._measure, self._cost = belief, measure, cost
@@ -107,7 +107,7 @@ class _Truth:
         return value_after(after, belief.weights, known, asked) - self._cost
 
     def _known(self, state: BenchState) -> tuple[int, ...]:
-        """Return a state's index in a lattice (`values`): which decisions are revealed, and as which choices."""
+        """Return a state's index in a lattice (see `values`), which encodes the revealed decisions and choices."""
         belief = self._belief
         return tuple(
             place if name in state.told else 0
@@ -115,7 +115,7 @@ class _Truth:
         )
 
     def _wrong_answer(self, known: tuple[int, ...], name: str, choice: int) -> float:
-        """Return the expected reward of a state's answer if its decision `name` has the choice with index `choice`."""
+        """Return the expected reward of an answer in a state, with the choice of index `choice` for decision `name`."""
         belief = self._belief
         written = {
             each: choices[max(place - 1, 0)]

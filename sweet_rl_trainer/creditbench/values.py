@@ -53,7 +53,7 @@ class Asker(Struct, frozen=True, kw_only=True):
 
 
 def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests") -> Lattice:
-    """Return R: the expected reward of an answer that gives unrevealed decisions their most frequent choice."""
+    """Return R: the expected reward of an answer that assumes the most frequent choices for unrevealed decisions."""
     decisions = outputs.ndim - 1
     values = np.empty([choices + 1 for choices in outputs.shape[1:]])
     for told in product((False, True), repeat=decisions):
@@ -67,7 +67,7 @@ def answer_values(outputs: Outputs, weights: Weights, measure: Measure = "tests"
 
 
 def reward(written: Outputs, right: Outputs, measure: Measure) -> Lattice:
-    """Return the reward of answers, given the results `written` and the correct ones, `right`; axis 0 is the calls."""
+    """Return the reward of answers from their results `written` and the correct results `right`; axis 0: calls."""
     passed = (written == right) & (written >= 0)
     return np.asarray(passed.mean(axis=0) if measure == "tests" else passed.all(axis=0), np.float64)
 
@@ -104,7 +104,7 @@ def asker_values(
 
 
 def told(values: Lattice, weights: NDArray[np.float64], axis: int) -> Lattice:
-    """Return the expected values after revealing the decision of `axis`; states that already reveal it get -inf."""
+    """Return the expected values after revealing the decision of `axis`; -inf for states that already reveal it."""
     found = np.full_like(values, -np.inf)
     place = [slice(None)] * values.ndim
     place[axis] = slice(1)
@@ -120,8 +120,8 @@ def value_after(
 
     Args:
         values: The values of the next turn.
-        weights: The belief.
-        known: The index on each axis before the human's reply.
+        weights: The belief: the probabilities of the choices on each axis.
+        known: The index on each axis of `values` before the human's reply.
         asked: The axes of the decisions that are revealed.
     """
     place = tuple(

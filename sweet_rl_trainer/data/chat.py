@@ -145,7 +145,7 @@ class Chat:
         return ids[1:] if ids[:1] == [self.end] else ids
 
     def text_length(self, ids: Sequence[int]) -> int:
-        """Return the number of a reply's ids without the end token; the number of all ids if the reply was cut off."""
+        """Return the number of a reply's token ids, without the end token. A truncated reply has no end token."""
         return len(ids) - sum(last in self._ends for last in ids[-1:])
 
     @cached_property

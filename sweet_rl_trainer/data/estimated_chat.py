@@ -35,25 +35,25 @@ class EstimatedChat(Chat):
 
     @property
     def bos(self) -> list[int]:
-        """An empty list, because one more token would not change an estimate."""
+        """An empty list, because one BOS token would hardly change the estimated number of tokens."""
         return []
 
     def prompt(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the token ids of a prompt: the framed messages, then the marks that begin the agent's reply."""
+        """Return the token ids of a prompt: the messages with their marks, then the marks that begin a reply."""
         said = [each for message in messages for each in self._framed(message)]
         return [*said, *self._start("assistant")]
 
     def reply(self, text: str, *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the numbers of a reply and its end mark."""
+        """Return the token ids of a reply, followed by the id of its end token."""
         return [*self.encode(text.strip()), self.end]
 
     @property
     def end(self) -> int:
-        """The mark that ends a turn."""
+        """The ID of the token that ends a turn."""
         return self.encode(MARKS[-1])[0]
 
     def header(self, messages: Sequence[Message], *, where: str) -> list[int]:  # noqa: ARG002
-        """Return the marks before the first message."""
+        """Return the tokens of the first message that precede its text."""
         return self._start(messages[0].role)
 
     def check(self, ids: Sequence[int], text: str, *, where: str) -> None:

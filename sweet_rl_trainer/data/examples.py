@@ -44,7 +44,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """The examples of one side of a pair, or of one success to imitate. Its score is the sum of their scores."""
+    """One side of a pair, or one success to imitate. The score of a side is the sum of its examples' scores."""
 
     examples: tuple[Example, ...]
     trajectory: str
@@ -83,7 +83,7 @@ Examples = Sequence[PairExample] | Sequence[Side]
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Counts of the accepted and left-out items, and of their tokens."""
+    """Counts of the accepted and left-out items, and of the accepted items' tokens."""
 
     unit: str
     """The kind of items counted: pairs or dialogues."""
@@ -161,7 +161,7 @@ def side_examples(
     max_length: int,
     layout: Layout = "exact",
 ) -> tuple[list[Side], Report]:
-    """Return the trajectories, in their order, as sides that can be scored, and a report.
+    """Return each trajectory as a side to be scored, in the same order, and a report.
 
     Trajectories that are too long are left out. Raises DataError if no trajectory is left.
     """
@@ -200,14 +200,14 @@ class _Builder:
         return f"longer than {self.max_length} tokens"
 
     def side(self, trajectory: Trajectory) -> Side:
-        """Return the trajectory as a `Side`, even if it is too long."""
+        """Return the trajectory as a `Side`, whatever its length."""
         known = self._known.get(id(trajectory))
         if known is None:
             known = self._known[id(trajectory)] = self._make(trajectory)
         return known[0]
 
     def fits(self, *sides: Side) -> bool:
-        """Return True if all examples of these sides are short enough; otherwise count one item as left out."""
+        """Return True if no example of these sides is too long; otherwise, count the sides as one item left out."""
         fit = all(len(each.ids) <= self.max_length for side in sides for each in side.examples)
         self.dropped[self._too_long] += not fit
         return fit

@@ -65,7 +65,7 @@ class Writer:
         file.write(_list_head(0))
 
     def add(self, examples: Examples) -> None:
-        """Add examples. A side in several pairs is written once."""
+        """Add examples. A side that is part of several pairs is written only once."""
         numbers: dict[int, int] = {}
 
         def number(side: Side) -> int:
@@ -83,7 +83,7 @@ class Writer:
                 self._write(each)
 
     def finish(self) -> None:
-        """Append all fields of `_Stored` but `sides`, and write the number of sides into the header of that list."""
+        """Append the other fields of `_Stored`, and write the number of sides into the header of the list `sides`."""
         pairs = None if self._alone else self._pairs
         for name, content in (("pairs", pairs), ("not_imitated", self._not_imitated)):
             self._file.write(msgspec.msgpack.encode(name) + msgspec.msgpack.encode(content))

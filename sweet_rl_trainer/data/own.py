@@ -28,7 +28,7 @@ OTHER_NAMES = {"conversations": "messages", "from": "role", "text": "content", "
 
 
 class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message in a file."""
+    """A message in a file of the user's own dialogues."""
 
     role: Role
     content: str

@@ -66,9 +66,10 @@ def make_pairs(
 ) -> list[Pair]:
     """Return all pairs that the rule allows, task by task in order of first appearance.
 
-    If several trajectories are equally good, a rule that needs one takes the first. `without` counts the tasks without
-    a pair by reason. `limit_negatives` are further rejected sides; each is used only if it reached the turn limit and
-    its task has a trajectory. Raises DataError if no pair is left, UserError for an unknown rule or a margin below 0.
+    A rule that needs only one of several equally good trajectories takes the first. `without` counts, by reason, the
+    tasks without a pair. `limit_negatives` are further trajectories for the rejected side; one is used only if it
+    reached the turn limit and `trajectories` contains its task. Raises DataError if no pair is left, UserError for an
+    unknown rule or a margin below 0.
     """
     if rule not in RULES:
         raise UserError(f"pairs {rule!r}: expected one of {', '.join(RULES)}")

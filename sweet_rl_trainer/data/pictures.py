@@ -28,7 +28,7 @@ class Picture(Struct, frozen=True, kw_only=True):
 
 
 class _Kept(Struct, frozen=True, kw_only=True):
-    """A line of the index, `pages-SIZE.jsonl`."""
+    """A line of the index file `pages-SIZE.jsonl`."""
 
     page: str
     picture: Picture

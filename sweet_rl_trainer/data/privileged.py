@@ -24,14 +24,17 @@ TEMPLATES: tuple[Template, ...] = get_args(Template)
 
 
 class Preface(Struct, frozen=True, kw_only=True):
-    """Text at the start of a dialogue's first message or, unless `inside`, before that message; see `tokens.encode`."""
+    """Text inserted at the start of the first message or, if `inside` is false, before it; see `tokens.encode`."""
 
     text: str
     inside: bool
 
 
 def preface_of(trajectory: Trajectory, template: Template) -> Preface:
-    """Return the text that states a trajectory's c. Raises UserError, which names the trajectory, if c is missing."""
+    """Return the text that states a trajectory's privileged information c.
+
+    Raises UserError, which names the trajectory, if c is missing.
+    """
     try:
         return state(trajectory.privileged, trajectory.domain, template)
     except UserError as cause:

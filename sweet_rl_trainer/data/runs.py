@@ -26,7 +26,7 @@ from sweet_rl_trainer.data.trajectories import SampledTurn, Trajectory, messages
 
 
 class Recorded(Struct, frozen=True, kw_only=True):
-    """A rollout with its tokens stored separately."""
+    """A rollout without its tokens, and the tokens."""
 
     rollout: Rollout
     """The rollout, without its turns' tokens."""
@@ -178,10 +178,10 @@ def training_tasks(domain: str) -> str:
 def system_prompt(record: RunRecord, domain: str, given: str | None, folder: Path) -> str:
     """Return the system prompt of a run's agent for a domain.
 
-    It is `given`, unless that is None. Otherwise it is the run's prompt file or the built-in prompt, whichever has the
-    hash that the run recorded. Raises DataError if neither has this hash. A run of an agent without a prompt, such as a
-    rule-based one, recorded no hash; its prompt is the built-in one, which `colbench eval` will give to the trained
-    model.
+    The prompt is `given`, unless `given` is None. Otherwise, it is the run's prompt file or the built-in prompt: the
+    one whose hash the run recorded. Raises DataError if neither has this hash. If the agent has no prompt, such as a
+    rule-based agent, the run recorded no hash. The built-in prompt is then returned, because `colbench eval` will give
+    it to the trained model.
     """
     if given is None:
         given = _found(record, domain, folder)
@@ -202,7 +202,7 @@ def _found(record: RunRecord, domain: str, folder: Path) -> str:
 def recorded_prompt(record: RunRecord, domain: str) -> str | None:
     """Return the hash of the agent's prompt that a run recorded; None if the run recorded no hash.
 
-    It is stored under `DOMAIN_prompt`; older runs store that of backend programming under `prompt`.
+    The hash is stored under `DOMAIN_prompt`; older runs store the hash for backend programming under `prompt`.
     """
     pins = record.pins.get("agent", {})
     found = pins.get(f"{domain}_prompt", pins.get("prompt") if domain == BACKEND else None)

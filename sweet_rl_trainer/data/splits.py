@@ -29,7 +29,7 @@ def is_in_part(task_hash: str, share: float, seed: int = 0) -> bool:
 
 
 def part(trajectories: Sequence[T], share: float, *, seed: int = 0) -> list[T]:
-    """Return the trajectories of about this share of the tasks; a larger share includes the tasks of a smaller one.
+    """Return the trajectories of about this share of the tasks; a larger share includes all tasks of a smaller share.
 
     Raises UserError if no task is left.
     """

@@ -27,7 +27,7 @@ Weigh = Callable[[Sequence[int]], Sequence[float]]
 
 
 def weigh(turns: Sequence[int], rule: Rule | Weigh) -> Sequence[float]:
-    """Return the weight of each token; `turns` has each token's assistant turn, or -1 outside these turns.
+    """Return the weight of each token; `turns[i]` is the assistant turn of token i, or -1 outside assistant turns.
 
     Raises UserError for an unknown rule.
     """

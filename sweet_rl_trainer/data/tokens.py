@@ -52,13 +52,13 @@ class Encoded(Struct, frozen=True, kw_only=True):
 
 
 class DialogueEncoder(Protocol):
-    """An encoder of dialogues to use instead of `encode`, such as `vision.VisionChat`."""
+    """An encoder of dialogues that replaces `encode`, such as `vision.VisionChat`."""
 
     def encode_trajectory(self, trajectory: Trajectory) -> Encoded:
         """Return a trajectory in tokens."""
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens of the messages before `turn` (from 0), then of `reply`; only `reply` belongs to a turn."""
+        """Return the tokens of the messages before `turn` (from 0) and of `reply`; only `reply` is marked as a turn."""
 
 
 class TurnTokens(Struct, frozen=True, kw_only=True):
@@ -81,8 +81,8 @@ def encode(
 ) -> Encoded:
     """Encode a trajectory in tokens, with `preface` inserted into its prompts.
 
-    The preface is placed inside the first message, at its beginning. If `inside` is false, or if a recorded prompt does
-    not begin as the template does, the preface is placed before the first message, after BOS.
+    With `inside`, the preface begins the content of the first message. Without `inside`, or in a recorded prompt that
+    does not begin with the template's header, the preface precedes the first message, after BOS if the prompt has one.
 
     Raises DataError, which names the trajectory, the turn and the template, if the template rejects messages or leaves
     some out, if a reply cannot be encoded exactly, or if recorded tokens come from another tokenizer.
@@ -100,7 +100,7 @@ def encode(
 def encode_prompt(
     trajectory: Trajectory, turn: int, chat: Chat, *, preface: str = "", inside: bool = True
 ) -> list[int]:
-    """Return the ids of the agent's prompt before a turn (from 0), as in `encode`; candidates are appended to them."""
+    """Return the ids of the agent's prompt for a turn (from 0), encoded as in `encode`; candidates can follow."""
     prompt, _ = _prompt(trajectory, turn, chat)
     if not preface:
         return prompt
@@ -132,7 +132,7 @@ def _prompt(trajectory: Trajectory, number: int, chat: Chat) -> tuple[list[int],
 def _preface(
     trajectory: Trajectory, chat: Chat, preface: str, inside: bool
 ) -> tuple[list[int], list[int]]:
-    """Return two lists of ids: the header that precedes the preface (empty unless `inside`), and the preface."""
+    """Return the token ids of the preface's header (empty unless `inside`), and the token ids of the preface."""
     where = f"{trajectory.id}, turn 1"
     header = chat.header(trajectory.context(0), where=where) if inside else []
     return header, chat.encode(preface + "\n\n")
@@ -150,8 +150,9 @@ def arrange(
 ) -> tuple[Form, tuple[Tokens, ...]]:
     """Return the form and the sequences of a dialogue.
 
-    There is one sequence if every prompt continues the previous prompt and its reply. With layout `joined`, there is
-    also one if every prompt continues the previous prompt and `TurnTokens.said`. Otherwise, each turn gets a sequence.
+    A dialogue is one sequence if every prompt continues the previous prompt and its reply. With layout `joined`, it is
+    also one sequence if every prompt continues the previous prompt and its reply as in `TurnTokens.said`. Otherwise,
+    each turn is a sequence.
     """
     following = list(pairwise(turns))
     if all(_continues(one, other, one.reply) for one, other in following):
@@ -163,7 +164,7 @@ def arrange(
 
 
 def _continues(turn: TurnTokens, following: TurnTokens, reply: list[int]) -> bool:
-    """Return True if the following prompt begins with this prompt and the reply, token by token."""
+    """Return True if the prompt of `following` begins with the prompt of `turn` and the reply, token by token."""
     start = len(turn.prompt)
     end = start + len(reply)
     prompt = following.prompt

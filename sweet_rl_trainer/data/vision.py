@@ -51,7 +51,7 @@ class VisionChat:
         return Encoded(sequences=(tokens,), form="one sequence", sources=tuple(sources))
 
     def encode_reply(self, trajectory: Trajectory, turn: int, reply: str) -> Tokens:
-        """Return the tokens before a turn (from 0), then those of `reply`; only the latter have a turn number."""
+        """Return the tokens before a turn (from 0) and those of `reply`. Only the reply's tokens have a turn number."""
         found = self._tokens(trajectory, (*trajectory.replies[:turn], reply))
         turns = [each if each == turn else OUTSIDE for each in found.turns]
         return Tokens(ids=found.ids, turns=turns, pictures=found.pictures)
@@ -78,7 +78,7 @@ class VisionChat:
         return self._encoded(pieces, pictures)
 
     def _opening(self, trajectory: Trajectory, pictures: list[Picture]) -> list[dict[str, Any]]:
-        """Return a list with one message: c (the picture of the hidden page), then the system prompt, if any."""
+        """Return a list with one message: the picture of the hidden page (c), followed by the system prompt, if any."""
         picture = self._look(target_page(trajectory.privileged))
         if picture is None:
             raise DataError(f"{trajectory.id}: the hidden page of the task cannot be rendered")
@@ -89,7 +89,7 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message or, if the last one has the same role, extend that one: c and the first request share one."""
+        """Add a message. If the last one has the same role, extend it: c and the first request become one message."""
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})

@@ -61,7 +61,7 @@ Knows = Literal["everything", "dialogue"]
 
 
 class FicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Distillation at the turn that answers. The table `[sample]` sets how the teacher is sampled."""
+    """Settings of distillation at the turn with the answer. The table `[sample]` sets how the teacher is sampled."""
 
     train: TrainSettings
     knows: Knows = "everything"
@@ -151,7 +151,7 @@ def answer(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:
-    """Return the number of dialogues for which the teacher writes answers, for `Stage.estimate`."""
+    """Return the amount of work (`Stage.estimate`): the number of dialogues for which the teacher writes answers."""
     if known.absent - {"model"}:
         return Amount(note="once dialogues exist")
     if known.waits:
@@ -183,7 +183,7 @@ def distill(job: Job, recipe: Recipe) -> dict[str, Any]:
 def _views(
     data: Data, inputs: Mapping[str, Path], recipe: Recipe, lost: Counter[str]
 ) -> list[View]:
-    """Return answered dialogues whose decisions are known, with the task in one message; count the others in `lost`."""
+    """Return answered dialogues with known decisions, each with its single-turn version; count the others in `lost`."""
     tasks, knows = tasks_of(recipe.data, inputs), recipe.table(FicSettings).knows
     found = []
     for each in data.by_id.values():
@@ -198,7 +198,7 @@ def _views(
 
 
 def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
-    """Return a one-turn dialogue: a request with the decisions that the teacher `knows`, and the answer."""
+    """Return a one-turn dialogue: a request with the decisions stated to the teacher (`knows`), and the answer."""
     told = task
     if knows == "dialogue":
         known = facts_told(states_of(dialogue, task)[-1])
@@ -222,7 +222,7 @@ def single_turn(dialogue: Trajectory, task: Task, knows: Knows) -> Trajectory:
 def _sides(
     view: View, answered: Candidates, chat: Chat, max_length: int, lost: Counter[str]
 ) -> list[Side]:
-    """Return the teacher's answers as sides. Replies without an answer, or too long, are counted in `lost`."""
+    """Return a `Side` for each answer of the teacher. `lost` counts replies that are too long or contain no answer."""
     replies = tuple(each for each in answered.replies if ANSWER_MARKER in each.text)
     lost["replies of the teacher without an answer"] += len(answered.replies) - len(replies)
     made = encode_candidates(Candidates(turn=view.turn, replies=replies), chat, "trajectory-mean")
@@ -244,7 +244,7 @@ def _sides(
 def _training_data(
     train: Sequence[Side], held_out: Sequence[Side], lost: Counter[str]
 ) -> TrainingData:
-    """Return the training and held-out examples. Raises DataError if none remain to train on."""
+    """Return the training and held-out examples. Raises DataError if no training example remains."""
     if not train:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in (+lost).items())
         raise DataError(f"fic: none of the teacher's replies can be used for training ({reasons})")

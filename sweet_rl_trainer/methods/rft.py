@@ -31,7 +31,7 @@ PAPER_BATCH = 32
 
 
 class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the imitation of successful dialogues, or of all if `at_least` is 0 (supervised fine-tuning)."""
+    """Settings for imitating successful dialogues, or all dialogues if `at_least` is 0 (supervised fine-tuning)."""
 
     train: TrainSettings
     at_least: float = 1.0
@@ -45,7 +45,7 @@ class RftSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class Rft(Method):
-    """The baseline that imitates successes."""
+    """The baseline method: imitation of successful dialogues."""
 
     name = "rft"
     tables: ClassVar[Mapping[str, type[Struct]]] = {"rft": RftSettings}
@@ -83,10 +83,11 @@ def successes(
     answered: bool = False,
     privileged: Sequence[Template] = (),
 ) -> TrainingData:
-    """Return the successful dialogues as examples; with `answered`, only those with an answer.
+    """Return the successful dialogues as examples. With `answered`, leave out dialogues without an answer.
 
-    With `privileged`, the examples include successes of agents that knew the privileged information c. Each begins with
-    a statement of c; the statements use the templates in `privileged` in turn. Raises DataError if no dialogue remains.
+    With `privileged`, the examples include successes of agents that knew the privileged information c. Each of these
+    successes begins with a statement of c; the statements use the templates in `privileged` in turn. Raises DataError
+    if no dialogue remains.
     """
 
     def imitated(

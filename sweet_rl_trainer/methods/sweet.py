@@ -93,7 +93,7 @@ class Sweet(Method):
     }
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the paper's epochs and, for a critic, its pairs; a regression head also gets no likelihood term."""
+        """Return the paper's epochs and, for a critic, pairs; for a regression head also likelihood weight 0."""
         if table == "critic":
             settings: dict[str, Any] = {"epochs": paper_epochs(domain)}
             if train.get("score") == "value":
@@ -127,7 +127,7 @@ class Sweet(Method):
 
 
 class SweetStages:
-    """The stages of one iteration."""
+    """The stages of one SWEET-RL iteration."""
 
     def __init__(self, iteration: Iteration) -> None:
         self._iteration = iteration
@@ -175,7 +175,7 @@ class SweetStages:
 
     @cached_property
     def _critic_model(self) -> Source | None:
-        """The model that a critic with pictures starts from; None: the policy's model."""
+        """The model from which a critic with pictures starts; None if the critic starts from the policy's model."""
         if self._critic.vision is None:
             return None
         name, offline = self._critic.vision.model, self._iteration.offline
@@ -183,7 +183,7 @@ class SweetStages:
 
     @property
     def _sight(self) -> Inputs:
-        """The extra input of a vision critic's stages: its initial model. Empty for other critics."""
+        """The initial model of a vision critic, as an extra input of the critic's stages; empty for other critics."""
         return {vision.BASE: self._critic_model} if self._critic_model else {}
 
     def diagnosis(self, more: Inputs | None = None) -> Stage:
@@ -279,7 +279,7 @@ class SweetStages:
 
 
 def _key(settings: VisionSettings) -> dict[str, Any]:
-    """Return the settings of a critic that sees pages, except its model, which is an input of the stages."""
+    """Return the settings of a critic that sees pages, without the model, which is instead an input of the stages."""
     found: dict[str, Any] = plain(settings)
     del found["model"]
     return found
@@ -288,14 +288,17 @@ def _key(settings: VisionSettings) -> dict[str, Any]:
 def critic_pairs(
     data: Data, chat: Chat | DialogueEncoder, recipe: Recipe, **settings: Any
 ) -> TrainingData:
-    """Return pairs of dialogues, with c. Raises UserError if a server is to sample but the system prompt is unknown."""
+    """Return pairs of dialogues for the critic, with the privileged information c.
+
+    Raises UserError if a server is to sample replies but the system prompt is unknown.
+    """
     sample.check_prompts(data, recipe)
     privileged = template_of(recipe.table(CriticSettings))
     return paired(data, chat, **{**settings, "privileged": privileged})
 
 
 def _unfit(recipe: Recipe) -> Iterator[str]:
-    """Yield the settings that contradict the scores or the critic."""
+    """Yield a message for each setting that is incompatible with the ranking scores or the critic."""
     scores, critic = recipe.table(RankSettings).scores, recipe.table(CriticSettings)
     if critic.vision:
         yield from _unfit_for_sight(recipe, critic)

@@ -22,7 +22,7 @@ USAGE = "usage: python -m sweet_rl_trainer.model.from_gguf FILE.gguf FOLDER"
 def convert(file: Path, folder: Path) -> None:
     """Write model, tokenizer and chat template into a new folder, atomically.
 
-    Raises UserError if the folder exists, the file does not, or `gguf` is not installed.
+    Raises UserError if the folder exists, if the file is missing, or if `gguf` is not installed.
     """
     if folder.exists():
         raise UserError(f"{folder} already exists; choose another folder")

@@ -33,11 +33,11 @@ def generate(
     max_tokens: int,
     prefixes: Prefixes | None = None,
 ) -> list[list[int]]:
-    """Return sampled replies as tokens, including the token of `ends` that ends a reply; temperature 0 is greedy.
+    """Return sampled replies as tokens; temperature 0 is greedy.
 
-    There is one reply for each seed: the same number for every prompt, in the order of the prompts. A prompt is
-    computed once; if it continues a prompt cached in `prefixes`, only the rest is computed. Raises RuntimeError if the
-    logits contain NaN.
+    A reply includes the token of `ends` that ended it. Each seed gives one reply. Every prompt gets the same number of
+    replies, and the replies are in the order of the prompts. A prompt is computed once; if it continues a prompt cached
+    in `prefixes`, only the rest is computed. Raises RuntimeError if the logits contain NaN.
     """
     replies: list[list[int]] = [[] for _ in seeds]
     generators = [torch.Generator(model.device).manual_seed(seed) for seed in seeds]
@@ -91,9 +91,10 @@ class _Batch:
         return logits
 
     def add(self, tokens: Tensor, going: Sequence[bool]) -> None:
-        """Append a token to each row; remove finished rows once the share of unfinished rows is at most `CROWDED`.
+        """Append a token to each row, and remove finished rows if the share of unfinished rows is at most `CROWDED`.
 
-        Rows are not removed one at a time, because each removal copies the other rows.
+        `going` is True for each unfinished row. Rows are not removed one at a time, because each removal copies the
+        other rows.
         """
         if sum(going) <= len(going) * CROWDED:
             places = [place for place, goes in enumerate(going) if goes]

@@ -54,7 +54,7 @@ class Prefixes:
         return [found[ids] for ids in wanted]
 
     def _beginning(self, ids: tuple[int, ...], lengths: Sequence[int]) -> tuple[int, ...]:
-        """Return the longest cached prefix of `ids`; `lengths` are those of the cached prompts, longest first."""
+        """Return the longest cached prefix of `ids`; `lengths` are the lengths of the cached prompts, longest first."""
         beginnings = (ids[:length] for length in lengths if length <= len(ids))
         return next((each for each in beginnings if each in self._cached), ())
 
@@ -114,7 +114,7 @@ def _read(model: Any, known: Sequence[Layers], rows: Sequence[Sequence[int]]) ->
 
 
 def _part(states: Tensor, row: int, begin: int, end: int) -> Tensor:
-    """Copy some tokens of a row, so that the batch can be freed."""
+    """Copy the states of some tokens of a row, so that the memory of the whole batch can be freed."""
     return states[row : row + 1, :, begin:end].clone()
 
 
@@ -156,7 +156,7 @@ def _enlarged(buffer: Tensor, used: int, size: int) -> Tensor:
 
 
 def batched(rows: Sequence[Layers]) -> Cache:
-    """Return the cache of a batch of rows, padded with zeros on the left; a row may be empty."""
+    """Return one key-value cache for a batch of rows, padded with zeros on the left; a row may be empty."""
     cache = Cache(layer_class_to_replicate=GrowingLayer)
     some = next(filter(None, rows), [])
     for number, layer in enumerate(some):

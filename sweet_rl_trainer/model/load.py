@@ -163,7 +163,7 @@ def _four_bits(dtype: Precision) -> Any:
 
 
 def _without_packing(model: nn.Module) -> nn.Module:
-    """Turn off bitsandbytes' weight layout for CPU inference, because it has no gradients. Return the model."""
+    """Turn off bitsandbytes' CPU inference weight layout, because that layout has no gradients. Return the model."""
     layer: Any
     for layer in model.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):

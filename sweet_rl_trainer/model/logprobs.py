@@ -74,7 +74,7 @@ def select_entropies(hidden: Tensor, weight: Tensor, chunk: int | None = None) -
 
 
 def _dtype(hidden: Tensor, weight: Tensor) -> torch.dtype:
-    """Return the precision of hidden @ weight.T: that of autocast if enabled, else the weight's."""
+    """Return the precision of hidden @ weight.T: autocast's precision if autocast is enabled, else the weight's."""
     kind = hidden.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else weight.dtype
 
@@ -121,7 +121,7 @@ class _Selected(torch.autograd.Function):
 
 
 class _Chunks:
-    """The logits in float32, one chunk of positions at a time, always in the same memory."""
+    """An iterator over the logits in float32, in chunks of positions that all use the same memory."""
 
     def __init__(self, hidden: Tensor, weight: Tensor, chunk: int) -> None:
         self.head = weight.to(hidden.dtype)
@@ -145,7 +145,7 @@ class _Chunks:
         return self._wide[: len(product)].copy_(product)
 
     def narrow(self, wide: Tensor) -> Tensor:
-        """Return the values in the hidden states' dtype; unless it is float32, this overwrites the chunk's products."""
+        """Return the values in the hidden states' dtype; unless it is float32, the chunk's products are overwritten."""
         if self._wide is self._product:
             return wide
         return self._product[: len(wide)].copy_(wide)
@@ -178,8 +178,8 @@ def output_layer(model: nn.Module) -> nn.Linear:
 def check_head(model: nn.Module) -> None:
     """Raise UserError if the model changes the last hidden states before its output layer, or the logits after it.
 
-    The check runs a few tokens, with the layer's output replaced by known numbers. So it detects any soft cap, scale or
-    multiplier, whatever its name in the configuration.
+    The check runs a few tokens and replaces the output of this layer by known numbers. It therefore detects any soft
+    cap, scale or multiplier, whatever its name in the configuration.
     """
     head = output_layer(model)
     seen: list[Tensor] = []
@@ -213,7 +213,7 @@ def _name(model: nn.Module) -> str:
 def _gives_logprobs(
     head: nn.Linear, predictors: Tensor, targets: Tensor, *, entropy: bool = False
 ) -> Iterator[None]:
-    """Make `head` return the targets' log-probabilities, [N], or with `entropy`, these and the entropies, [2, N]."""
+    """Make `head` return the targets' log-probabilities, [N]; with `entropy`, [2, N]: these, then the entropies."""
     before = vars(head).get("forward")
     forward = _forward_statistics if entropy else _forward
     head.forward = partial(forward, head, predictors, targets)  # type: ignore[method-assign]

@@ -52,7 +52,7 @@ class Tower(Struct, frozen=True, kw_only=True):
 
 
 class _Shape(Struct, frozen=True, kw_only=True):
-    """An entry of `shapes.json`: models of the same shape, with the dimensions in their public `config.json`."""
+    """An entry of `shapes.json`: the dimensions that several models share, as in their public `config.json`."""
 
     names: tuple[str, ...]
     """Names on the Hugging Face Hub; a base model and its fine-tuned versions have the same shape."""
@@ -155,14 +155,14 @@ def training_bytes(
 def activations(size: Size, settings: TrainSettings) -> float:
     """Return the number of bytes of a row's activations.
 
-    For each token, a layer keeps about 12 values of its width and 4 of the feed-forward width. With gradient
-    checkpointing, only one layer at a time keeps these, and each layer keeps its input.
+    For each token, a layer keeps about 12 vectors of the model's width and 4 of the feed-forward width. With gradient
+    checkpointing, only one layer at a time keeps these vectors, while every layer keeps its input.
     """
     return float(settings.row_tokens * _kept(size, settings) * BYTES[settings.precision])
 
 
 def tower_activations(size: Size, settings: TrainSettings, patches: int) -> int:
-    """Return the bytes of the activations of `patches` patches of pictures, as `activations` does for tokens."""
+    """Return the bytes of the vision tower's activations for `patches` picture patches; 0 if the model has no tower."""
     return patches * _kept(size.tower, settings) * BYTES[settings.precision] if size.tower else 0
 
 

@@ -127,7 +127,7 @@ def pack(lengths: Sequence[int], budget: int, *, seed: int) -> list[list[int]]:
 
 
 def row_budget(groups: Sequence[Group], row_tokens: int) -> int:
-    """Return the token budget of a row: `row_tokens`, or 1 (a row for each group) if sequences have pictures."""
+    """Return the token budget of a row: `row_tokens`, or 1 if sequences have pictures, to give each group a row."""
     pictured = any(part.pictures for group in groups for parts in group for part in parts)
     return 1 if pictured else row_tokens
 
@@ -154,9 +154,9 @@ def lay_out(
 ) -> Row:
     """Lay out the sequences of all groups in one row.
 
-    The NLL covers the first `Parts` of each group marked in `imitated`, by default of every group. Raises
-    ValueError if the ids and weights of a sequence differ in number, if its first token has a weight (nothing predicts
-    that token), or if sequences with pictures would share prefixes.
+    The NLL covers only the first `Parts` of a group, and only groups that are True in `imitated` (default: all). Raises
+    ValueError if a sequence has unequal numbers of ids and weights, if its first token, which nothing predicts, has a
+    weight, or if sequences with pictures would share prefixes.
     """
     kept = imitated or [True] * len(groups)
     scored = [
@@ -194,10 +194,10 @@ def lay_out(
 
 
 class _Tokens:
-    """The tokens of a row. `paths` has, for each sequence, the indices of its tokens in the row.
+    """The tokens of a row. `paths` lists, for each sequence, the indices of its tokens in the row.
 
-    With `share`, the sequences are sorted, and each adds only the tokens after the prefix that it shares with the
-    previous one. This yields the prefix tree in depth-first order.
+    With `share`, the sequences are sorted, and each sequence adds only the tokens after the prefix that it shares with
+    the previous sequence. The row is then a prefix tree in depth-first order.
     """
 
     def __init__(self, sequences: list[list[int]], share: bool) -> None:
@@ -231,7 +231,7 @@ class _Tokens:
 
 
 class _Counted:
-    """The tokens that count in the loss; each list becomes the field of the same name in `Row`."""
+    """The tokens that count in the loss. Each list attribute becomes the field of the same name in `Row`."""
 
     def __init__(self) -> None:
         self.predictors: list[int] = []
@@ -245,7 +245,7 @@ class _Counted:
     def add(self, sequence: Weighted, means: Sequence[float], path: Sequence[int]) -> None:
         """Add the tokens of a sequence that have a nonzero weight, or a nonzero factor in `means`.
 
-        `path` has the index in the row of each token of the sequence.
+        `path[i]` is the index in the row of the sequence's token i.
         """
         weights = sequence.token_weights
         if len(path) != len(weights) or (len(weights) and weights[0]):
@@ -263,7 +263,7 @@ class _Counted:
 
 
 def _means(parts: Parts, over: LikelihoodOver | None) -> list[list[float]]:
-    """Return each token's weight in the mean NLL of a trajectory; 0 for all tokens if `over` is None."""
+    """Return each token's weight in the mean NLL of a trajectory. If `over` is None, all weights are 0."""
     counts = [
         [
             weight != 0 or (over == "everything" and place > 0)

@@ -49,7 +49,7 @@ class Pixels:
         self._processor = processor
 
     def of(self, row: Row) -> Row:
-        """Return the row with the features of its pictures added. Raises DataError if a picture is missing."""
+        """Return the row with the pixels and grids of its pictures added. Raises DataError if a picture is missing."""
         if not row.pictures:
             return row
         images = [self._open(name) for name in row.pictures]

@@ -38,7 +38,10 @@ def lacks(stages: Sequence[Stage], amounts: Sequence[Amount]) -> list[str]:
 
 
 class _Counter:
-    """A counter of the examples, tokens and steps of stages; if `temporary` is None, no model is created or read."""
+    """A counter of the examples, tokens and steps of stages.
+
+    `temporary`: the folder in which the base model is created; if None, no model is created or read.
+    """
 
     def __init__(self, out: Path, temporary: Path | None) -> None:
         self._out = out

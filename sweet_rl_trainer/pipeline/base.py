@@ -101,7 +101,7 @@ def trained(folder: Path) -> Path:
 
 
 def chat_of(folder: Path, settings: ModelSettings) -> Chat:
-    """Load the chat of a model. Raises DataError if the tokenizer has no chat template."""
+    """Load a model's tokenizer with its chat template. Raises DataError if the tokenizer has no chat template."""
     return Chat(load_tokenizer(folder), template_args=settings.template_args)
 
 

@@ -70,7 +70,7 @@ def evaluate(job: Job, config: RunConfig) -> dict[str, Any]:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return the values that the dialogues of a run depend on: its configuration and the content of its tasks."""
+    """Return the values that determine a run's dialogues: the configuration and the content of the tasks."""
     file = Path(config.tasks).expanduser()
     tasks = file_digest(file) if file.is_file() else __version__
     return config.pins() | config.selection() | {"content": tasks}
@@ -79,7 +79,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 def continuations(job: Job, recipe: Recipe, agent: str = "") -> HarnessContinuations:
     """Return a function that continues dialogues with the human and the settings of the first input run.
 
-    The agent and the executor are also those of this run, unless `agent` and the recipe's executor replace them.
+    The agent and the executor of this run are also used, unless `agent` or the recipe names others.
     """
     config = RunFolder(run_folders(job.inputs)[0]).record().config
     config = replace(config, executor=recipe.executor or config.executor)

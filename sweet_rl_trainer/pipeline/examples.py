@@ -119,10 +119,10 @@ def count(
     Args:
         known: What is known about the stage.
         recipe: The recipe.
-        maker: Returns the examples, given the dialogues and the chat template.
-        chat: Returns the chat template from the folder of the input `model`; without this input, tokens are estimated.
-        model: Name of the input with the model that reads the examples.
-        exact: False if `chat` overestimates tokens. It is then a note, not an error, if all dialogues seem too long.
+        maker: Function of the dialogues and the chat template that returns the examples.
+        chat: Function of a model's folder that returns the chat template; without the model, tokens are estimated.
+        model: Name of the stage's input that contains this model, which reads the examples.
+        exact: False if `chat` overestimates tokens. If all dialogues then seem too long, this is a note, not an error.
         note: Text to put before the reasons why examples are left out.
     """
     if known.said:

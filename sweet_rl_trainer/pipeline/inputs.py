@@ -64,9 +64,9 @@ def sources(data: DataSettings) -> dict[str, Source]:
 
 
 def settings(data: DataSettings) -> dict[str, object]:
-    """Return the settings that the trajectories depend on, in addition to the files.
+    """Return the settings that, together with the files, determine the trajectories.
 
-    `tasks` is not one of them, because tasks are found by their hashes.
+    The setting `tasks` is left out, because tasks are found by their hashes.
     """
     system = None if data.system is None else digest(_read(data.system))
     kept: dict[str, object] = {"held_out": data.held_out, "seed": data.seed, "system": system}
@@ -129,7 +129,7 @@ def _named(inputs: Mapping[str, Path], name: str) -> list[Path]:
 
 
 def _distinct(groups: Sequence[Sequence[Trajectory]], prefix: str = "") -> list[Trajectory]:
-    """Return trajectories with unique ids: with several runs or a `prefix`, ids begin with prefix and run number."""
+    """Return all trajectories; for several groups, or with a `prefix`, prepend prefix and group number to their ids."""
     alone = len(groups) == 1 and not prefix
     return [
         each if alone else replace(each, id=f"{prefix}{number}:{each.id}")
@@ -151,7 +151,7 @@ def _run(folder: str) -> Source:
 
 
 def _run_digest(rollouts: Path) -> str:
-    """Return the digest of a run: of its rollouts, and of the part of its record that determines the agent's prompt."""
+    """Return the digest of a run's rollouts and of the part of the run's record that determines the agent's prompt."""
     record = RunFolder(rollouts.parent).record()
     return digest([_digest(rollouts), record.config.max_turns, record.pins.get("agent")])
 

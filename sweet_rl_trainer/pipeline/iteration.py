@@ -37,8 +37,8 @@ class Iteration:
     def inputs(self) -> Inputs:
         """The model and the dialogues.
 
-        Raises UserError if the recipe neither names nor collects dialogues. Offline, it does not raise, and the
-        dialogues are a source without a path.
+        Raises UserError if the recipe neither names nor collects dialogues. If offline, no error is raised; the
+        dialogues are then a source without a path.
         """
         recipe = self.recipe
         named = inputs.sources(recipe.data)
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def truncated(self) -> Inputs:
-        """Stages that collect dialogues for rejected examples: those dialogues that reach the turn limit."""
+        """Stages that collect dialogues of which those that reach the turn limit become rejected examples."""
         return self._collected(inputs.TRUNCATED, self.recipe.negatives)
 
     def _collected(self, name: str, configs: Sequence[RunConfig]) -> Inputs:
@@ -137,7 +137,7 @@ class Iteration:
     ) -> Stage:
         """Return a training stage on the examples of another stage.
 
-        Pairs train a policy by DPO, which needs a reference model, or a value model. Single examples are imitated.
+        Pairs train either a value model, or a policy by DPO with a reference model. Single examples are imitated.
 
         Args:
             name: The stage's name.

@@ -50,7 +50,7 @@ class Method(ABC):
     """Stages at which a run can end (`--until`), each with a description. The last one trains the policy."""
 
     def paper(self, table: str, domain: str, train: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the paper's values of a table, where they differ from the defaults of its type.
+        """Return the paper's settings for one of the recipe's tables, where they differ from the table's defaults.
 
         Args:
             table: One of `tables`.
@@ -71,9 +71,10 @@ class Method(ABC):
 
     @abstractmethod
     def stages(self, iteration: Iteration, goal: str) -> Sequence[Stage]:
-        """Return the last stages for a goal; earlier stages are not listed, but found as inputs of later ones.
+        """Return the final stages for a goal. Do not list earlier stages: they are found as inputs of the final ones.
 
-        For the goal that trains the policy, the last stages must end with its export, `iteration.exported(TRAINING)`.
+        For the goal that trains the policy, the last stage returned must be `iteration.exported(TRAINING)`, the export
+        of the policy.
 
         Args:
             iteration: The initial model and dialogues; it creates the stages that all methods share.
@@ -82,7 +83,7 @@ class Method(ABC):
 
     @property
     def policy(self) -> str:
-        """The goal that trains the policy."""
+        """The name of the goal that trains the policy."""
         return list(self.goals)[-1]
 
 
@@ -92,7 +93,7 @@ def paper_epochs(domain: str) -> int:
 
 
 def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
-    """Yield a problem if a policy would be trained as a value model."""
+    """Yield a problem if the settings would train a policy as a value model."""
     if settings.score != "log-ratio":
         yield f"{table}.train.score: only the critic can be a value model (critic.train.score)"
 
@@ -101,7 +102,7 @@ def only_log_ratios(table: str, settings: TrainSettings) -> Iterator[str]:
 def methods() -> tuple[Method, ...]:
     """Return the installed methods, sorted by name.
 
-    Raises UserError if one cannot be loaded, is incomplete, or has the same table or goal as another.
+    Raises UserError if a method cannot be loaded, is incomplete, or has the same table or goal as another method.
     """
     found = tuple(_load(point) for point in sorted(entry_points(group=GROUP), key=lambda p: p.name))
     _refuse_shared(found)
@@ -130,7 +131,7 @@ def _flaws(method: object, name: str) -> Iterator[str]:
 
 
 def _refuse_shared(found: Sequence[Method]) -> None:
-    """Raise UserError if methods share a name, table or goal, or if a table has the name of a key of all recipes."""
+    """Raise UserError if two methods share a name, table or goal, or if a table has the name of a common recipe key."""
     every = dict.fromkeys((*Recipe.__struct_fields__, COMMON), "by every recipe")
     for kind, owners, names in (
         ("name", dict[str, str](), [(each.name,) for each in found]),
@@ -159,7 +160,7 @@ def find_method(name: str) -> Method:
 
 
 def method_of(goal: str) -> Method:
-    """Return the method that has a goal. Raises UserError if none has it."""
+    """Return the method that defines a goal. Raises UserError if no method defines it."""
     for method in methods():
         if goal in method.goals:
             return method

@@ -64,9 +64,9 @@ def no_dialogues(recipe: Recipe) -> str:
 
 
 def unfit_dialogues(cause: DataError, runs: Iterable[Path]) -> str:
-    """Return the message and the fixes of an error that the dialogues of these runs yield no examples.
+    """Return the message of `cause` and the fixes, if `cause` says that the dialogues of these runs yield no examples.
 
-    Raises `cause` if it is any other error, such as for a malformed file.
+    Raises `cause` if it is any other error, such as one about a malformed file.
     """
     if not isinstance(cause, NoPairsError | NothingLeftError | NoRewardsError | TasksMissingError):
         raise cause

@@ -18,7 +18,7 @@ UNIT, COUNTED = "unit", ("taken", "held_out")
 
 
 def numbers(stage: Stage, report: Report) -> Iterator[tuple[str, str]]:
-    """Yield the plain values of a stage's summary, each with its name in words."""
+    """Yield the single values of a stage's summary (no lists or tables), each as its name in words and its text."""
     unit = report.said.get(UNIT)
     for name in report.said if stage.shows is None else stage.shows:
         value = report.said.get(name)
@@ -45,7 +45,7 @@ def alarms(report: Report) -> list[str]:
 
 
 def peak(report: Report) -> str:
-    """Return a stage's peak memory: that of its first training process or, without training, of the program."""
+    """Return the peak memory of a stage's first training process or, for a stage without training, of the program."""
     return memory(report.said.get(MEMORY, report.memory))
 
 

@@ -60,7 +60,7 @@ def _tables(recipe: Recipe) -> dict[str, Any]:
 
 
 def _beyond(recipe: Recipe, stages: Collection[str]) -> Iterator[tuple[str, object, object]]:
-    """Yield `data.held_out` if tasks are held out, as by default; the paper holds out none."""
+    """Yield `data.held_out` if the recipe holds out tasks (the default); the paper holds out none."""
     if recipe.data.held_out and not {*STAGES}.isdisjoint(stages):
         yield "data.held_out", recipe.data.held_out, 0.0
 

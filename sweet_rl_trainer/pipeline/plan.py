@@ -40,7 +40,7 @@ def plan(recipe: Recipe, goal: str | None = None, *, offline: bool = False) -> l
 
 
 def _evaluations(recipe: Recipe, last: Stage) -> list[Stage]:
-    """Return the evaluations of the policy, if the last stage exports one."""
+    """Return the evaluations of the policy; empty unless the last stage exports a policy."""
     runs = recipe.evaluate if last.name == EXPORT else ()
     return [
         Stage(

@@ -33,7 +33,7 @@ SHARED = tuple(name for name in Recipe.__struct_fields__ if name != "tables")
 
 
 def read(name: str, changes: Sequence[str] = (), values: Mapping[str, Any] | None = None) -> Recipe:
-    """Return a shipped recipe by its name, or one from a file, with changes.
+    """Return a shipped recipe, or a recipe from a file, with changes applied; `name` is the recipe's name or the file.
 
     `changes` are strings such as `critic.train.beta=0.2`, and `values` maps keys to values. Raises UserError if the
     recipe or a change is wrong; the message names the key.

@@ -75,7 +75,7 @@ class LaunchSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ExportSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the exported checkpoint, which is the one that is served."""
+    """Settings of the checkpoint that is exported to be served."""
 
     dtype: Literal["bfloat16", "float32"] = "bfloat16"
 

@@ -20,7 +20,7 @@ def describe(name: str) -> str:
 
 
 def text(name: str) -> tuple[str, str]:
-    """Return the TOML of a recipe and its name in messages. Raises UserError if it does not exist."""
+    """Return a recipe's TOML, and its name for messages. Raises UserError if the recipe does not exist."""
     if name in shipped():
         resource = files("sweet_rl_trainer").joinpath("recipes", f"{name}.toml")
         return resource.read_text("utf-8"), f"recipe {name}"

@@ -86,7 +86,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
     @property
     def waits(self) -> bool:
-        """True if an input that another stage creates, other than the model, does not exist yet."""
+        """True if an input other than the model must still be created by another stage."""
         return not self.amounts.keys() <= {*self.inputs, "model"}
 
 
@@ -132,7 +132,7 @@ class Stage:
 
     @cached_property
     def planned_only(self) -> bool:
-        """True if a direct or indirect input is not on this machine; the key is then preliminary."""
+        """True if a direct or indirect input is not on this machine; the stage's key is then preliminary."""
         return any(
             each.path is None if isinstance(each, Source) else each.planned_only
             for each in self.inputs.values()
@@ -140,7 +140,7 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """The key that identifies the output."""
+        """The key that identifies the stage's output."""
         inputs = {name: each.key for name, each in self.inputs.items()}
         return digest([FORMAT, self.name, msgspec.to_builtins(self.settings), inputs])
 
@@ -149,9 +149,9 @@ class Stage:
         return root / f"{self.name}-{self.key[:12]}"
 
     def report(self, root: Path) -> Report | None:
-        """Return the report of a finished stage; None if it is not finished.
+        """Return the report of the stage; None if the stage is not finished.
 
-        Raises DataError if the file is damaged.
+        Raises DataError if the report's file is damaged.
         """
         path = self.folder(root) / DONE
         if not path.is_file():
@@ -194,9 +194,9 @@ class Stage:
 
 
 def refuse_foreign_folder(root: Path, *, mark: str | None = None) -> None:
-    """Refuse an output folder that contains other files than a study's or pipeline's.
+    """Refuse an output folder whose files belong to neither a study nor a pipeline.
 
-    Raises UserError, which names `--out`, if the folder contains files, but no folder of a stage and no file `mark`.
+    Raises UserError, which names `--out`, if the folder has files, but neither a stage's folder nor the file `mark`.
     Hidden files do not count.
     """
     stages = any(FOLDER.fullmatch(lock.parent.name) for lock in root.glob(f"*/{LOCK}"))
@@ -218,9 +218,9 @@ def rerun_advice(folder: Path) -> str:
 
 
 def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list[Stage]:
-    """Return the stage and everything it needs, each once, dependencies first.
+    """Return the stage `last` and all stages that it needs, each once, dependencies first.
 
-    Stages for which `unless` is true are left out, along with dependencies that only they need.
+    Stages for which `unless` is true are left out, and so are stages that only those stages need.
     """
     found: dict[str, Stage] = {}
 
@@ -237,5 +237,5 @@ def order(last: Stage, *, unless: Callable[[Stage], bool] | None = None) -> list
 
 
 def unfinished(last: Stage, root: Path) -> list[Stage]:
-    """Return the unfinished stages among `last` and its inputs, in order; a finished stage needs no inputs."""
+    """Return `last` and its dependencies in order, without finished stages and stages that only those depend on."""
     return order(last, unless=lambda stage: stage.report(root) is not None)

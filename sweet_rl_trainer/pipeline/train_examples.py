@@ -16,7 +16,7 @@ from sweet_rl_trainer.train.run import train
 
 
 def train_examples(folder: Path) -> None:
-    """Train according to the task in a stage's folder."""
+    """Train as the task file in a stage's folder specifies."""
     task = msgspec.json.decode((folder / TASK).read_bytes(), type=Task)
     base, examples = Path(task.base), Path(task.examples)
     how = loading(task.settings.precision, task.adapters)

@@ -127,7 +127,7 @@ def finish(folder: Path) -> dict[str, Any]:
 
 
 def view(folder: Path) -> View:
-    """Return the table and picture of a training run; empty for a run of an older version, which wrote no summary."""
+    """Return the table and picture of a training run; empty if the run wrote no summary, as in older versions."""
     if not (folder / SUMMARY).is_file():
         return View()
     summary = read(folder / SUMMARY, Summary)

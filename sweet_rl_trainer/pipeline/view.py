@@ -34,7 +34,7 @@ class ShownSide(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ShownPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A pair, or a success; a success has only the chosen side."""
+    """A training example on the page: a pair or, with only the chosen side, a success."""
 
     chosen: ShownSide
     rejected: ShownSide | None = None
@@ -60,7 +60,7 @@ def write_examples(folder: Path, pairs: Iterable[ShownPair]) -> None:
 
 
 def examples(folder: Path, measure: str = "reward") -> View:
-    """Return the examples in a stage's folder; empty if the folder, of an older version, has no file of them."""
+    """Return the examples in a stage's folder; empty if an older version wrote no file of examples."""
     path = folder / EXAMPLES
     if not path.is_file():
         return View()
@@ -69,7 +69,7 @@ def examples(folder: Path, measure: str = "reward") -> View:
 
 
 def spread(things: Sequence[T], count: int = COUNT) -> list[T]:
-    """Return at most `count` of the items, spread evenly over them."""
+    """Return at most `count` of the items, taken at even intervals."""
     if len(things) <= count:
         return list(things)
     return [things[number * len(things) // count] for number in range(count)]

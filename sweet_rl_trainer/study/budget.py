@@ -21,7 +21,7 @@ LENGTHS = ("length", "length_chosen", "length_rejected", "completions/mean_lengt
 
 
 def counted(policy: Stage, base: Stage, goal: str, out: Path, *, evaluations: int) -> Budget:
-    """Return the budget of a finished policy. `goal` is also the name of its training stages."""
+    """Return the budget of a finished policy, without the stages of `base`. `goal` names its training stages."""
     before = {stage.key for stage in order(base)}
     stages = [stage for stage in order(policy) if stage.key not in before]
     reports = [(stage, report) for stage in stages if (report := stage.report(out))]
@@ -58,7 +58,7 @@ def _steps(report: Report) -> int:
 
 
 def _supervised(folder: Path, report: Report) -> float | None:
-    """Return the number of reply tokens in the loss of a step, on average over the logged steps; None without a log."""
+    """Return the mean number of reply tokens in the loss per step, over the logged steps; None without a log."""
     batch, before, total = report.settings["train"]["batch_size"], 0, 0.0
     for line in _logged(folder):
         length = sum(line.get(name, 0.0) for name in LENGTHS)

@@ -21,7 +21,7 @@ def quality(outcomes: Sequence[Outcome]) -> tuple[float, float]:
 
 
 def by_rate(tries: Iterable[Try]) -> dict[float, tuple[Outcome, ...]]:
-    """Return the outcomes of all seeds by rate, the lowest rate first."""
+    """Return the validation outcomes of all seeds, grouped by learning rate, the lowest rate first."""
     found: dict[float, tuple[Outcome, ...]] = {}
     for each in sorted(tries, key=lambda each: (each.rate, each.seed)):
         found[each.rate] = found.get(each.rate, ()) + each.validation

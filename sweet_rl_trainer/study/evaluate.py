@@ -81,7 +81,7 @@ def _write(folder: Path) -> None:
 
 
 def written(folder: Path) -> tuple[Outcome, ...]:
-    """Return the outcomes of a finished stage. Raises DataError if their file is damaged."""
+    """Return the outcomes of a finished stage. Raises DataError if the file of outcomes is damaged."""
     return read(folder / OUTCOMES, tuple[Outcome, ...])
 
 

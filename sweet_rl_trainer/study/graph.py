@@ -37,7 +37,7 @@ AT_ONCE = 256
 
 
 class Graph:
-    """The stages of a study in one world.
+    """The stages of the study that `world` defines.
 
     `prompt` is an empty file: agents with this system prompt see only the human's messages.
     """
@@ -55,14 +55,14 @@ class Graph:
 
     @property
     def _own(self) -> Recipe:
-        """The recipe for training the base on its own dialogues, whose agents have the policies' empty prompt."""
+        """The recipe for training the base on its own dialogues, with the policies' empty prompt as system prompt."""
         tables = self._of_base(self.world.own)
         for run in tables.get("collect", ()):
             run["agent_prompt"] = self._prompt
         return convert(tables, "[own]")
 
     def recipe(self, arm: Arm, seed: int, rate: float, number: int = 0) -> Recipe:
-        """Return the recipe of an arm's iteration, counted from 0."""
+        """Return an arm's recipe for the iteration `number`, counted from 0."""
         tables = self._of_base(self.world.recipe)
         seed += APART * number
         run = self.run(self.world.train, self.world.trials * arm.dialogues, seed)
@@ -103,11 +103,11 @@ class Graph:
         return evaluation(policy, self.run(self.world.test, 1, seed))
 
     def exchange(self, asker: Speaker, writer: Speaker, seed: int) -> Stage:
-        """Return the evaluation on the test tasks of one model's questions with another one's answers."""
+        """Return the stage that evaluates one model's questions with another model's answers, on the test tasks."""
         return exchange(asker, writer, self.run(self.world.test, 1, seed))
 
     def run(self, tasks: str, trials: int, seed: int) -> RunConfig:
-        """Return the configuration of a run of a policy on tasks."""
+        """Return the configuration with which a policy is run on tasks."""
         return RunConfig(
             agent=AGENT,
             agent_args={"max_tokens": self.world.max_tokens, "rows": AT_ONCE},
@@ -120,7 +120,7 @@ class Graph:
         )
 
     def _of_base(self, tables: dict[str, Any]) -> dict[str, Any]:
-        """Return a recipe's tables that name the model "base"; a stage supplies the model itself."""
+        """Return a recipe's tables with "base" as the model's name; a stage supplies the actual model."""
         return self._tables(tables) | {"model": {"name": "base"}}
 
     def _tables(self, tables: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def answered(outcome: Outcome) -> float:
 
 
 def told(outcome: Outcome) -> float | None:
-    """Return the share of the hidden decisions revealed before the answer; None if the task hides none."""
+    """Return the share of hidden decisions that were revealed before the answer; None if the task hides no decision."""
     return outcome.told / outcome.hidden if outcome.hidden else None
 
 
@@ -81,12 +81,12 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 def summary(by_seed: BySeed, measure: Measure) -> Summary | None:
-    """Return a measure's mean over tasks, with interval, and its mean for each seed; None if no dialogue counts."""
+    """Return a measure's mean over tasks, with its interval, and the mean for each seed; None without any value."""
     return _summary({seed: _by_task(each, measure) for seed, each in by_seed.items()})
 
 
 def difference(mine: BySeed, theirs: BySeed, measure: Measure) -> Summary | None:
-    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no pair exists."""
+    """Return how much `mine` exceeds `theirs`, paired by seed and task; None if no seed and task is in both."""
     ahead = {}
     for seed in sorted(mine.keys() & theirs.keys()):
         one, other = _by_task(mine[seed], measure), _by_task(theirs[seed], measure)
@@ -117,7 +117,7 @@ def _summary(
 
 
 def on_tests(results: Results, arm: str) -> dict[int, tuple[Outcome, ...]]:
-    """Return an arm's outcomes on the test tasks by seed."""
+    """Return an arm's outcomes on the test tasks, keyed by seed."""
     return {row.seed: row.test for row in results.rows if row.arm == arm}
 
 

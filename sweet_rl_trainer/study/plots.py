@@ -20,7 +20,7 @@ WIDTH, LINE = 8.2, 0.34
 
 @figures.style()
 def draw(results: Results) -> Figure:
-    """Draw each arm's mean, its interval over seeds, and its seeds, one arm below another."""
+    """Draw each arm in its own row: the mean, its interval over seeds, and the value of each seed."""
     found = [(arm, summary(on_tests(results, arm.name), success)) for arm in ARMS]
     known = [(arm, each) for arm, each in found if each]
     figure, ((axes,),) = figures.panels(1, 1, size=(WIDTH, LINE * len(known) + 1.0))
@@ -36,7 +36,7 @@ def draw(results: Results) -> Figure:
 
 
 def draw_arm(axes: Axes, place: int, found: Summary) -> None:
-    """Draw an arm's mean, interval and seeds at a place of the vertical axis; a single seed has no interval."""
+    """Draw an arm's mean, interval and seeds at a position on the vertical axis; a single seed has no interval."""
     mean = found.tasks.mean or 0.0
     places = [place] * len(found.seeds)
     axes.plot(found.seeds, places, "o", color=MUTED, markersize=3.5, label="a seed")

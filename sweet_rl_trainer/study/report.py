@@ -54,7 +54,7 @@ def write(results: Results, folder: Path) -> Path:
 
 
 def markdown(results: Results) -> str:
-    """Return the report."""
+    """Return the study's report as Markdown."""
     head = f"# Study in world `{results.name}`\n\n{escape(results.world['what'])}."
     sections: dict[str, Callable[[Results], str]] = {
         "The base": based,
@@ -102,7 +102,7 @@ def _mean(found: Summary) -> float:
 
 
 def described(results: Results) -> str:
-    """Return the table that describes each arm."""
+    """Return a table with a row for each arm: iterations and training."""
     most = results.world["iterations"]
     return table(
         ("arm", "iterations ", "training"),
@@ -140,7 +140,7 @@ def _stopped(results: Results) -> Iterator[str]:
 
 
 def compared(results: Results) -> str:
-    """Return the table of differences to the rival, paired by seed and task."""
+    """Return the table of each arm's difference from the arm `RIVAL`, paired by seed and task."""
     lines = []
     for arm in _arms(results):
         found = difference(on_tests(results, arm.name), on_tests(results, RIVAL), success)
@@ -155,7 +155,7 @@ def compared(results: Results) -> str:
 
 
 def separated(results: Results) -> str:
-    """Return the table of success by pairs of speakers: one asks, and the other writes the answer."""
+    """Return the table of success by who asks the questions and who writes the answer."""
     names = [arm.name for arm in ARMS if exchanged(results, arm.name, ORACLE)]
     lines = []
     for name in names:

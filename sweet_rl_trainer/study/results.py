@@ -120,6 +120,6 @@ class Results(Struct, frozen=True, kw_only=True):
 
     @property
     def parts(self) -> dict[str, Part]:
-        """All parts by their keys."""
+        """All parts, keyed by `Part.key`."""
         every: list[Part] = [*self.rows, *self.tries, *self.exchanges]
         return {each.key: each for each in every}

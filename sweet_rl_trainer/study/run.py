@@ -65,7 +65,7 @@ class Runner:
         return last.folder(self.out)
 
     def made_alone(self, last: Stage) -> Path:
-        """Run a stage as `made` does. Raises NotMadeError if another process is running the stage or a dependency."""
+        """Run a stage as `made` does, but raise NotMadeError if another process is running a stage that is needed."""
         for stage in unfinished(last, self.out):
             if stage.report(self.out) is None:
                 if self._is_held(stage):
@@ -74,7 +74,7 @@ class Runner:
         return last.folder(self.out)
 
     def found(self, last: Stage) -> Path:
-        """Return the folder of a finished stage. Raises NotMadeError if it is not finished."""
+        """Return the folder of a finished stage. Raises NotMadeError if the stage is not finished."""
         if last.report(self.out) is None:
             raise NotMadeError
         return last.folder(self.out)
@@ -92,8 +92,8 @@ def run(
 ) -> Iterator[Results]:
     """Run a study with `seeds` seeds, of all arms or those in `only`; yield the results after each part and at the end.
 
-    The results also contain the finished parts of other arms, and of more seeds if an earlier call had more. Raises
-    UserError if the folder's results belong to a base with other weights.
+    The results also contain parts that earlier calls finished, for other arms or further seeds. Raises UserError if the
+    folder's results belong to a base with other weights.
     """
     arms, every = chosen(world.arms, tuple(only)), chosen(world.arms)
     out.mkdir(parents=True, exist_ok=True)
@@ -136,9 +136,9 @@ def read_results(path: Path) -> Results | None:
 
 
 def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
-    """Create the base, link to it, and return its digest.
+    """Create the base model, link to its folder, and return its digest.
 
-    Raises UserError if the digest is not `wanted`, the recorded one; if `wanted` is "", every digest is accepted.
+    `wanted`: the recorded digest; "" accepts every digest. Raises UserError if the new digest differs from `wanted`.
     """
     runner.part = BASE
     folder = model_in(runner.made(graph.base))
@@ -154,7 +154,7 @@ def _made_base(graph: Graph, runner: Runner, wanted: str) -> str:
 
 
 def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
-    """Run all parts, starting with those that no other process is running; yield each."""
+    """Run all parts, and yield each one when it is done. Parts that another process is running come last."""
     while left:
         done = next((part for part in left if _is_made(part, runner)), None)
         if done is None:
@@ -166,7 +166,7 @@ def each_made(left: list[Part], runner: Runner) -> Iterator[Part]:
 
 
 def _is_made(part: Part, runner: Runner) -> bool:
-    """Run a part, and return False if another process is running one of its stages."""
+    """Run a part. Return False if another process is running one of its stages, else True."""
     runner.part = part.name
     try:
         part.make(runner.made_alone)

@@ -41,7 +41,7 @@ class NotMadeError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A part of a study, which makes one entry of the results."""
+    """A piece of a study's work that produces one entry of the results."""
 
     name: str
     """Name in words, for the console."""
@@ -49,7 +49,7 @@ class Part:
 
 
 class Study:
-    """The parts of a study in the world of `graph`. The results in `recorded`, by key, are not recomputed."""
+    """The parts of a study in the world of `graph`. A stage whose key is in `recorded` keeps its recorded result."""
 
     def __init__(
         self, graph: Graph, out: Path, *, seeds: int, recorded: Mapping[str, Result] | None = None
@@ -58,10 +58,10 @@ class Study:
         self._recorded = recorded or {}
 
     def parts(self, arms: list[Arm]) -> Iterator[Part]:
-        """Yield all parts in their order.
+        """Yield all parts in the order in which they run.
 
-        Untrained arms come first, because `report.based` needs them. All tries of learning rates follow, then the rows
-        and exchanges of trained arms.
+        The rows and exchanges of untrained arms come first, because `report.based` needs them. The tries of all
+        learning rates come next, and the rows and exchanges of trained arms last.
         """
         world = self._graph.world
         bases, trained = ([arm for arm in arms if bool(arm.goal) == goal] for goal in (False, True))
@@ -87,7 +87,7 @@ class Study:
             )
 
     def _pairs(self, arms: list[Arm]) -> Iterator[tuple[str, str]]:
-        """Yield (asker, writer) for each exchanged arm: it takes both roles with the oracle, and asks for the base."""
+        """Yield (asker, writer) for each exchanged arm: either role with the oracle, and the asker for the base."""
         for name in (arm.name for arm in arms if arm.name in self._graph.world.exchanged):
             yield name, ORACLE
             yield ORACLE, name
@@ -95,7 +95,7 @@ class Study:
                 yield name, BASE
 
     def _rates(self, arm: Arm) -> tuple[float, ...]:
-        """Return the learning rates to try for an arm; empty for the base, or if the arm uses another arm's rate."""
+        """Return the learning rates to try for an arm; empty if the arm is untrained or uses another arm's rate."""
         return self._graph.world.rates[arm.goal] if arm.goal and not arm.rate_of else ()
 
     def _try(self, arm: Arm, rate: float, seed: int, made: Made) -> Try:
@@ -131,7 +131,7 @@ class Study:
         return pairs[-1]
 
     def _rate(self, arm: Arm, made: Made) -> float:
-        """Return the best learning rate in the tries of an arm, or of the arm `rate_of`; 0 for the base (no tries)."""
+        """Return the best learning rate tried for an arm, or for the arm `rate_of` if set; 0 if no rate was tried."""
         if arm.rate_of:
             return self._rate(NAMED[arm.rate_of], made)
         seeds = range(self._graph.world.chosen_on)

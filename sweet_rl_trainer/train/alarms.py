@@ -29,7 +29,7 @@ UNANSWERED, MORE_UNANSWERED = 0.25, 0.1
 
 
 class Watch:
-    """A watch over logged values, which stores the first value of each name and returns each alarm once."""
+    """A monitor of logged values, which stores the first value of each name and returns each alarm once."""
 
     def __init__(self) -> None:
         self._first: dict[str, float] = {}
@@ -38,7 +38,7 @@ class Watch:
         self._lines = 0
 
     def see(self, values: Mapping[str, Any]) -> list[str]:
-        """Return the alarms of a line of the log, except those of a kind that an earlier line raised."""
+        """Return the alarms that a line of the log raises; leave out kinds of alarms that an earlier line raised."""
         numbers = {name: each for name, each in values.items() if isinstance(each, int | float)}
         self._first = {**numbers, **self._first}
         found = dict(alarms({**numbers, **self._mean_lengths(numbers)}, self._first))
@@ -47,7 +47,7 @@ class Watch:
         return new
 
     def _mean_lengths(self, numbers: Mapping[str, float]) -> dict[str, float]:
-        """Add a log line, and return each side's mean length; 0 for fewer than `LINES` lines, which are too noisy."""
+        """Add a log line, and return each side's mean length; 0 while the mean is noisy (fewer than `LINES` lines)."""
         self._lines += LENGTHS[0] in numbers
         for name in LENGTHS:
             self._lengths[name] += numbers.get(name, 0.0)
@@ -59,7 +59,7 @@ class Watch:
 def alarms(
     values: Mapping[str, float], first: Mapping[str, float] | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of each alarm for logged values; `first` contains the run's first values."""
+    """Yield the kind and the text of each alarm that logged values raise; `first` has the run's first values."""
     before = first or {}
     for name, value in values.items():
         plain = name.removeprefix("eval_")

@@ -77,7 +77,7 @@ def tracked_as(folder: Path) -> dict[str, Any]:
 
 
 def enable_checkpointing(model: nn.Module) -> None:
-    """Recompute activations in the backward pass; the name of transformers' method for this depends on its version."""
+    """Make the model recompute activations in the backward pass. The method's name depends on transformers' version."""
     given: Any = model
     enable = getattr(given, "activation_checkpointing_enable", None)
     (enable or given.gradient_checkpointing_enable)({"use_reentrant": False})

@@ -20,9 +20,9 @@ SHOWN = ("loss", "reward", "nll", "accuracy", "margin", "eval_loss", "eval_nll",
 
 
 class Alarms(TrainerCallback):
-    """A callback that adds new alarms to the log line that raised them, and prints them.
+    """A callback that adds new alarms to the log line that caused them, and prints the alarms.
 
-    It must run before the other callbacks, so that they log the alarms, too.
+    It must run before the other callbacks, because these also log the line with its alarms.
     """
 
     def __init__(self) -> None:
@@ -52,13 +52,13 @@ class LogLastStep(TrainerCallback):
 
 
 class LogFile(TrainerCallback):
-    """A callback that writes logged values to a file; a resumed run restores the file from its checkpoint."""
+    """A callback that writes logged values to a file; a resumed run restores the file from the checkpoint."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
-        """Write the values that were logged before the checkpoint, in place of the file's content."""
+        """Replace the file's content with the values that were logged before the checkpoint."""
         if state.is_world_process_zero:
             self._path.write_bytes(b"".join(map(_line, state.log_history)))
 

@@ -30,7 +30,7 @@ from sweet_rl_trainer.train.reference_cache import ReferenceCache
 
 
 class Packed(Struct, frozen=True, kw_only=True):
-    """A row of the batch, with what the loss needs."""
+    """A row of the batch, with the other data that the row's loss needs."""
 
     row: Row
     reference: Tensor
@@ -42,7 +42,7 @@ class Packed(Struct, frozen=True, kw_only=True):
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The work of one process in an optimizer step."""
+    """The part of an optimizer step that one process computes."""
 
     rows: list[Packed]
     size: int
@@ -54,7 +54,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 def group(example: PairExample | Side) -> Group:
-    """Return the sequences of an example, which stay in one row; in a pair, the chosen ones come first."""
+    """Return the sequences of an example, to be kept in one row; in a pair, the chosen sequences come first."""
     if isinstance(example, PairExample):
         return [example.chosen.examples, example.rejected.examples]
     return [example.examples]
@@ -66,7 +66,7 @@ def imitated(example: PairExample | Side) -> bool:
 
 
 def name(example: PairExample | Side) -> str:
-    """Return the name of an example in messages: its trajectories."""
+    """Return the name of an example for messages, made of the names of its trajectories."""
     if isinstance(example, PairExample):
         return f"{example.chosen.trajectory} over {example.rejected.trajectory}"
     return example.trajectory
@@ -75,8 +75,8 @@ def name(example: PairExample | Side) -> str:
 class Packer:
     """A packer of examples into rows.
 
-    `reference` must contain the values of all examples. It is None for training on successes, and for training a value
-    model. This process is number `rank` of `world` processes.
+    `reference` must contain the values of all examples. When training on successes, or when training a value model,
+    `reference` is None. This process is number `rank` of `world` processes.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class Packer:
         self._budget = row_budget(groups, settings.row_tokens)
 
     def tokens(self, numbers: Sequence[int]) -> int:
-        """Return the number of tokens of the examples with these numbers, after packing."""
+        """Return the number of tokens that the examples with these numbers occupy once they are packed."""
         return sum(self._lengths[number] for number in numbers)
 
     def bins(self, numbers: Sequence[int], *, seed: int) -> list[tuple[list[int], bool]]:
-        """Return this process's rows, each as the numbers of its examples and True if it counts (`Packed.counts`)."""
+        """Return, for each row of this process, its example numbers and True if it counts (`Packed.counts`)."""
         packed = pack([self._lengths[number] for number in numbers], self._budget, seed=seed)
         rows = [[numbers[place] for place in each] for each in packed]
         self._split(rows)
@@ -155,7 +155,7 @@ class Plan(Dataset[Step]):
         return self._steps
 
     def numbers(self, step: int) -> list[int]:
-        """Return the numbers of the examples in a step; the first step is 0."""
+        """Return the indices of the examples in a step; steps count from 0."""
         epoch, place = divmod(step, self.per_epoch)
         order = list(range(len(self._packer.examples)))
         random.Random(derive_seed("order", self._settings.seed, epoch)).shuffle(order)  # noqa: S311 - no secret

@@ -30,7 +30,7 @@ Reader = Callable[[nn.Module, Any, Row], Tensor]
 
 
 def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
-    """Return log π of the N tokens of a row that count, [N] in float32.
+    """Return log π of a row's N target tokens, [N] in float32.
 
     `config` is the model's configuration; the model and the row must be on the same device.
     """
@@ -38,7 +38,7 @@ def row_logprobs(model: nn.Module, config: Any, row: Row) -> Tensor:
 
 
 def row_statistics(model: nn.Module, config: Any, row: Row) -> tuple[Tensor, Tensor]:
-    """Return log π of the N tokens of a row that count, and the entropies there, [N] each, without gradients."""
+    """Return log π and the entropy at each of a row's N target tokens, [N] each, without gradients."""
     return token_statistics(model, model_inputs(row, config), row.predictors, row.targets)
 
 
@@ -100,8 +100,8 @@ def pair_losses(
 ) -> PairLosses:
     """Return the loss of each pair; scores are in the order chosen, rejected, chosen, rejected and so on.
 
-    `likelihoods` are the `negative_log_likelihoods` in the same order; only the chosen sides' are used. Value models
-    have None. `likelihood_weight` is λ.
+    `likelihoods` are the `negative_log_likelihoods` in the same order, or None for a value model; those of rejected
+    sides are ignored. `likelihood_weight` is λ.
     """
     chosen, rejected = (beta * scores).view(-1, 2).unbind(1)
     losses = preference = softplus(rejected - chosen)

@@ -19,10 +19,10 @@ def length_metrics(row: Row) -> dict[str, Tensor]:
 def pair_metrics(
     row: Row, chosen: Tensor, rejected: Tensor, *, referred: bool
 ) -> dict[str, Tensor]:
-    """Return the number of reply tokens of both sides of each pair, [P], and `kl` if there is a reference.
+    """Return the reply tokens of each pair's chosen and rejected side, [P] each, and with `referred` also `kl`, [P].
 
     `kl` is the weighted mean of log π_ref − log π_θ over the tokens of a pair: −(S⁺ + S⁻) / (W⁺ + W⁻), where W is the
-    sum of a side's token weights. If the reference wrote the replies, this estimates KL(π_ref‖π_θ) per token. `chosen`
+    sum of a side's token weights. If the reference wrote the replies, `kl` estimates KL(π_ref‖π_θ) per token. `chosen`
     and `rejected` are the scores S, [P].
     """
     first, second = _lengths(row).view(-1, 2).unbind(1)
@@ -40,7 +40,7 @@ def _lengths(row: Row) -> Tensor:
 def turn_numbers(row: Row) -> Tensor:
     """Return the turn, from 0, of each of the N tokens that count: [N].
 
-    A turn is a run of adjacent tokens that count. The human's message, or the start of another sequence, ends it.
+    A turn is a run of adjacent tokens that count; it ends at the human's message or at the end of the sequence.
     """
     positions, owners = row.positions[row.places], row.owners
     begins = torch.ones_like(owners, dtype=torch.bool)

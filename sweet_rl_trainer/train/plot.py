@@ -27,7 +27,7 @@ WINDOW = 20
 
 
 class Line(Struct, frozen=True):
-    """A value of the log and its name in the legend."""
+    """A plotted line: the name of a logged value, and its label in the legend."""
 
     name: str
     label: str

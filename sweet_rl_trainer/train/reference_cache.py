@@ -61,8 +61,8 @@ def content_key(parts: Parts, kind: Kind) -> str:
 def arithmetic(settings: TrainSettings, adapters: LoraSettings | None, config: Any) -> str:
     """Return a name for the arithmetic that a model's values depend on, in addition to its weights.
 
-    It names the precision of products and of frozen weights, and the attention implementation unless that is `sdpa`.
-    `config` is the model's configuration.
+    The name contains the precision of products and of frozen weights and, unless it is `sdpa`, the attention
+    implementation. `config` is the model's configuration.
     """
     kept = (adapters.quantize or "frozen") if adapters else ""
     attention = implementation(config)
@@ -77,7 +77,7 @@ class _Entry(Struct, frozen=True):
 
 
 class ReferenceCache:
-    """The cached values of one model, computed in one arithmetic."""
+    """A cache of the values of one model, all computed with the same `arithmetic`."""
 
     def __init__(self, folder: Path, *, model: str, precision: str, writer: int = 0) -> None:
         """Open the cache.
@@ -97,8 +97,9 @@ class ReferenceCache:
             self._values |= {entry.key: entry.values for entry in _read(path)}
 
     def get(self, parts: Parts, kind: Kind = "sum") -> Tensor:
-        """Return the value, float32: [N] for the kind `tokens`, one per weighted token; [1] for the other kinds.
+        """Return a cached value in float32.
 
+        For the kind `tokens`, the shape is [N]: one number for each weighted token. For the other kinds it is [1].
         Raises UserError if the cache lacks the value.
         """
         found = self._values.get(content_key(parts, kind))
@@ -141,7 +142,7 @@ class ReferenceCache:
                         advance()
 
     def _missing(self, groups: Sequence[Group], kind: Kind) -> list[list[Parts]]:
-        """Return, by group, the sequences whose values are missing; repeat no sequence, and omit empty groups."""
+        """Return, by group, the sequences whose values are missing, each sequence only once; leave out empty groups."""
         seen = set(self._values)
         missing = []
         for group in groups:

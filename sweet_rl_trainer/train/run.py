@@ -62,8 +62,8 @@ def train(
 ) -> Path:
     """Train a model, or `adapters` for it, and return the folder of the result.
 
-    `model` is the initial model, even when a run resumes, and `origin` is its `model.digest.model_digest`. For pairs,
-    the initial model is also the reference, and the folder `references` caches its values. For successes and value
+    `model` is the initial model, even when a run resumes; `origin` is its digest (`model.digest.model_digest`). For
+    pairs, the initial model is also the reference, whose values the folder `references` caches. For successes and value
     models, `references` must be None. The other arguments are as in `Trainer`. Under `accelerate launch`, each process
     calls this function. Raises UserError if `folder` contains another run, or if the loss or a gradient is not finite,
     and ValueError if `references` does not fit the examples.
@@ -143,7 +143,7 @@ def digest(examples: Examples) -> str:
 
 
 def open_folder(folder: Path, record: Struct) -> Path | None:
-    """Write the record of a new run, or compare it with the run in the folder; return the last checkpoint, if any.
+    """Compare the record with that of the folder's run, or write it for a new run. Return the last checkpoint, if any.
 
     Raises UserError if the folder contains a run with another record, or other files but no run.
     """

@@ -33,7 +33,7 @@ def group_values(
 ) -> list[list[float]]:
     """Return the value of each trajectory (`Parts`), by group: Σ w log π, or Σ w v for a value model.
 
-    A group is kept in one row only if the model shares prefixes. `name` is shown on the console.
+    If the model shares prefixes, the trajectories of a group are computed in one row. `name` is shown on the console.
     """
     kind: Kind = "value" if model.score == "value" else "sum"
     together = groups if model.share else [[parts] for group in groups for parts in group]

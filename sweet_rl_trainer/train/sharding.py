@@ -25,7 +25,7 @@ def backend() -> str | None:
 
 
 def share_on_cpu(accelerator: Any) -> None:
-    """Turn on FSDP2 if it was requested on CPUs, where accelerate would silently train a whole copy in each process."""
+    """Turn on FSDP2 on CPUs if requested; otherwise accelerate would silently train a whole copy in each process."""
     from accelerate import PartialState
     from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
 

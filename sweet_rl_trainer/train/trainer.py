@@ -51,9 +51,10 @@ STEP = "step"
 class Trainer(BaseTrainer):
     """A trainer of a causal language model or of a value model.
 
-    It trains on pairs; without `reference`, it trains a causal language model on successes. `held_out` examples are
-    evaluated before each checkpoint, and the best checkpoint becomes the final model. For pairs, the best one has the
-    highest accuracy, then the lowest loss; for successes, the lowest NLL. Only accuracy and NLL count for `patience`.
+    A value model is trained on pairs; a causal language model on pairs with `reference`, and on successes without.
+    `held_out` examples are evaluated before each checkpoint. The best checkpoint becomes the final model: for pairs,
+    the one with the highest accuracy, then the lowest loss; for successes, the one with the lowest NLL. `patience`
+    considers only accuracy and NLL.
     The tokenizer is saved with each checkpoint. `pixels` provides the features of the examples' pictures. Raises
     UserError if the model or the settings would give wrong values.
     """
@@ -191,7 +192,7 @@ class Trainer(BaseTrainer):
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Return the values to log for each example, and the sum of the examples' losses.
 
-        If `entropies` is given, the row's entropies are added to it, and the loss has no gradient.
+        If `entropies` is given, it receives the entropies of the row's tokens, and the loss has no gradient.
         """
         row = self._pixels.of(packed.row) if self._pixels else packed.row
         row = row.to(self.args.device)
@@ -244,7 +245,7 @@ class Trainer(BaseTrainer):
         )
 
     def _means(self, sums: dict[str, Tensor]) -> dict[str, float]:
-        """Return the means over the examples of all processes."""
+        """Return the sums as means over the examples of all processes."""
         if not sums:
             return {}
         total = self.accelerator.reduce(torch.stack(list(sums.values()))).tolist()

@@ -113,7 +113,7 @@ def _sha256(path: Path) -> str:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write a file atomically. Raises OSError if it cannot be written."""
+    """Write a file atomically. Raises OSError if the file cannot be written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -25,7 +25,7 @@ class FamilyDesign(Struct, frozen=True, kw_only=True):
 
     @property
     def questions(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the family's plain questions about each decision, in the words of the theme."""
+        """The family's plain questions about each decision, by decision name, with the theme's words filled in."""
         return {
             decision.name: tuple(fill(question, self.theme) for question in decision.asks)
             for decision in self.family.decisions

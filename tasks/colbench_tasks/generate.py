@@ -80,9 +80,10 @@ def stream(
 ) -> Iterator[Task]:
     """Yield the first `number` tasks of a family for a seed; no two have the same request or design.
 
-    `difficulty` is the number of decisions to hide in each task (see `hide`); for None it is random, from 3 to all. A
-    design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the family has too few
-    designs, and later, with the last reason, if most attempts or the last `FRUITLESS` ones yield no new task.
+    `difficulty` is the number of decisions to hide in each task (see `hide`). By default, it is random for each task,
+    from 3 to all. A design is skipped if ten calls cannot verify it (`prove`). Raises GeneratorError at once if the
+    family has too few designs, or later, with the last reason, if most attempts, or the last `FRUITLESS` attempts,
+    yield no new task.
     """
     designs_there = prod(len(d.choices()) for d in family.decisions) * share(split_of(seed))
     if number > designs_there:
@@ -149,13 +150,13 @@ def _draft(random: Random, family: Family, split: Split, difficulty: int | None)
 
 
 def _says(random: Random, theme: Theme, choice: Choice, hidden: bool) -> str:
-    """Return the sentence that states a choice: in any wording if it is hidden, else in the first, the clearest one."""
+    """Return a sentence that states a choice: a random wording if `hidden`, else the first wording (the clearest)."""
     wordings = choice.option.says
     return statement(random.choice(wordings) if hidden else wordings[0], theme, choice)
 
 
 def _on_side(split: Split, draw: Callable[[], Drawn], written: Callable[[Drawn], str]) -> Drawn:
-    """Draw until the result's text (`written`) is in this split. Raises GeneratorError after `DRAWS` draws."""
+    """Draw until the draw's text, given by `written`, is in this split. Raises GeneratorError after `DRAWS` draws."""
     for _ in range(DRAWS):
         drawn = draw()
         if side(written(drawn)) == split:
@@ -175,7 +176,7 @@ def _key(family: Family, design: Design) -> str:
 
 
 def hide(random: Random, family: Family, number: int) -> frozenset[str]:
-    """Draw `number` decisions to hide, or more (up to all) if guesses would be right too often (`GUESSED`)."""
+    """Draw `number` decisions to hide. Draw more, up to all, if guesses would be right too often (`GUESSED`)."""
     for size in range(number, len(family.decisions)):
         groups = [
             group
@@ -258,7 +259,7 @@ def _neighbours(choices: tuple[Choice, ...], chosen: Choice) -> list[Choice]:
 def prove(random: Random, family: Family, theme: Theme, design: Design) -> list[Arguments]:
     """Return the arguments of ten calls that together distinguish the design from each of its mutants.
 
-    Raises GeneratorError if no such calls are found; if a decision changes no output, the error names it.
+    Raises GeneratorError if no such calls are found; if a decision changes no output, the error names that decision.
     """
     reference = family.function(theme, design)
     values = {name: choice.value for name, choice in design.items()}

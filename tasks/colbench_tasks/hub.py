@@ -111,7 +111,7 @@ def _snapshots(repository: str) -> Path:
 
 
 def _cached(repository: str, commit: str, file: str) -> Path | None:
-    """Return the cached file of the pinned commit or, when offline, of `BRANCH`; None if it is not cached."""
+    """Return the cached file of the pinned commit or, offline, of the branch `BRANCH`; None if it is not cached."""
     found = sorted(_snapshots(repository).glob(f"{commit}*/{file}"))
     if found or not _offline():
         return found[0] if found else None

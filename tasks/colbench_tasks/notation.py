@@ -37,7 +37,7 @@ def themes(text: str) -> tuple[Theme, ...]:
 
 
 def requests(text: str) -> tuple[tuple[str, ...], ...]:
-    """Read the sentences of a request: one block for each sentence, one wording on each line."""
+    """Read the sentences of a request. A blank line separates sentences; each line is one wording of its sentence."""
     return tuple(tuple(block.splitlines()) for block in _blocks(text))
 
 

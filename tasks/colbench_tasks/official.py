@@ -91,7 +91,7 @@ def task_of(fields: dict[str, Any], schema: type[BackendRow] | type[FrontendRow]
 def find(file: str) -> Path:
     """Return the path of an official file: in COLBENCH_OFFICIAL_DIR, else in the Hub's cache, downloaded if missing.
 
-    Raises UserError, which says how to get the file, if it is not available.
+    Raises UserError, which says how to get the file, if the file is not available.
     """
     path = local(file)
     if path is None and local_folder():

@@ -49,7 +49,7 @@ def generated(argument: str) -> Origin:
 
 
 def official(name: str) -> Origin:
-    """Return the origin of `official:NAME`; the frontend tasks are WebSight's."""
+    """Return the origin of the task source `official:NAME`; frontend tasks come from WebSight."""
     if name.startswith("frontend/"):
         return websight(name.removeprefix("frontend/"))
     return Origin(
@@ -63,7 +63,7 @@ def official(name: str) -> Origin:
 
 
 def websight(name: str) -> Origin:
-    """Return the origin of `websight:NAME`."""
+    """Return the origin of the tasks from the source `websight:NAME`."""
     return Origin(
         what="Web pages. A model wrote each page from a short text that describes an idea; this text is the "
         "request. The paper took its frontend tasks from the same dataset.",

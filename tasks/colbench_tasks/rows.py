@@ -59,7 +59,7 @@ def complain(flaw: str, malformed: list[str] | None, cause: Exception | None = N
 def convert_rows(
     rows: Iterable[Row], make: Callable[[Row], Made], malformed: list[str] | None
 ) -> Iterator[Made]:
-    """Yield `make(row)` for each row. If it raises DataError, pass the row's location and the message to `complain`."""
+    """Yield `make(row)` for each row. If `make` raises DataError, `complain` gets the message and the row's place."""
     for row in rows:
         try:
             made = make(row)
@@ -85,8 +85,8 @@ def read_rows(
 ) -> Iterator[Row]:
     """Yield the readable rows of a file, or of its first `limit` rows.
 
-    Raises DataError, which names file, row and fix, if the file is missing or wrong or if a row cannot be read. With a
-    list `malformed`, unreadable rows are added to it instead.
+    Raises DataError, which names the file, the row and a fix, if the file is missing or unsuitable, or if a row cannot
+    be read. If the list `malformed` is given, errors in rows are added to it instead of being raised.
     """
     try:
         with path.open("rb") as file:
@@ -167,7 +167,7 @@ def parquet_rows(
 def _between(
     path: File, columns: Sequence[str], start: int, limit: int | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows with their numbers; row groups that contain none of the requested rows are not read."""
+    """Yield the requested rows with their numbers; row groups without requested rows are not read."""
     from pyarrow.parquet import ParquetFile  # type: ignore[import-untyped, unused-ignore]
 
     with path.open("rb") as content, ParquetFile(content, pre_buffer=True) as file:

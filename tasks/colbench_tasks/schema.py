@@ -70,7 +70,7 @@ Schema = TypeVar("Schema", bound=Struct)
 
 
 def fit(fields: dict[str, Any], schema: type[Schema]) -> Schema:
-    """Convert the fields of a row to the schema. Raises DataError, which names all changes, if they do not fit."""
+    """Convert the fields of a row to the schema. Raises DataError, which names all changes, if a field does not fit."""
     known = {field.name for field in msgspec.structs.fields(schema)}
     new = tuple(name for name in fields if name not in known)
     try:

@@ -18,16 +18,16 @@ _TEST_SHARE = 11
 
 
 def split_of(seed: str) -> Split:
-    """Return the split that a seed draws from."""
+    """Return the split whose tasks a seed generates: `train` for `TRAIN`, `test` for any other seed."""
     return "train" if seed == TRAIN else "test"
 
 
 def share(split: Split) -> Fraction:
-    """Return the expected share of the designs that belong to a split; the share of requests is the same."""
+    """Return the expected share of all designs, and equally of all requests, that belong to a split."""
     test = Fraction(1, _TEST_SHARE)
     return test if split == "test" else 1 - test
 
 
 def side(text: str) -> Split:
-    """Return the split of a design or a request, given as text."""
+    """Return the split, `train` or `test`, of the design or request with this text."""
     return "test" if derive_seed("side", text) % _TEST_SHARE == 0 else "train"

@@ -62,9 +62,9 @@ LICENSE = f"{REPOSITORY} is licensed CC-BY-4.0: name its authors (Laurençon, Tr
 def load(name: str, malformed: list[str] | None = None) -> list[Task]:
     """Return the tasks of `train`, `test` or a local path.
 
-    Raises UserError if the path does not exist or the Hub cannot be reached. Raises DataError, which names file, row
-    and changes, if rows do not fit WebSight's schema. With a list `malformed`, such rows are reported there and
-    skipped; DataError is then raised only if no row is left.
+    Raises UserError if the path does not exist or the Hub cannot be reached. Raises DataError if rows do not fit
+    WebSight's schema; the error names the file, the row and what has changed. With a list `malformed`, such rows are
+    reported there and skipped; DataError is then raised only if no row is left.
     """
     start, size = SPLITS.get(name, (0, None))
     rows = _path(Path(name), malformed) if size is None else _split(name, start, size, malformed)

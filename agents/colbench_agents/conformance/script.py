@@ -60,7 +60,7 @@ class Findings:
 
     @contextmanager
     def about(self, rule: str) -> Iterator[None]:
-        """Record a failure in the `with` block as a broken rule; a broken rule stays broken."""
+        """Record a failure in the `with` block as a violation of `rule`; a later success does not undo it."""
         try:
             yield
         except (AgentError, EndpointError) as reason:
@@ -124,7 +124,10 @@ class Scripted(msgspec.Struct, frozen=True):
 
 
 def reply(line: bytes) -> Reply:
-    """Parse a message as a reply. Raises AgentError if it is not a reply, or the failure that it reports."""
+    """Parse a message as a reply.
+
+    Raises AgentError if the message is not a reply. If the message reports a failure, raises that failure.
+    """
     answer = read_answer(line)
     as_message(answer)
     if not isinstance(answer, Reply):
@@ -143,7 +146,7 @@ def named(answer: Reply, *asked: Scripted) -> None:
 
 
 def same(first: Ready, again: Ready) -> None:
-    """Raise AgentError if the two descriptions differ."""
+    """Raise AgentError if two of the agent's descriptions of itself differ."""
     for field in first.__struct_fields__:
         before, now = getattr(first, field), getattr(again, field)
         if before != now:

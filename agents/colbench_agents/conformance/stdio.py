@@ -114,7 +114,7 @@ class StdioRules:
                 await wire.silent("after its standard input was closed", or_end=True)
 
     async def _anew(self) -> None:
-        """Check a second process: its `ready`, its reply to unknown fields, and its exit during a dialogue."""
+        """Check that a second process sends the same `ready`, ignores unknown fields, and exits mid-dialogue."""
         about = self._findings.about
         async with self._running() as wire:
             again = None
@@ -176,7 +176,7 @@ class StdioRules:
                     ) from cause
 
     async def _begun(self, wire: Wire) -> Ready:
-        """Return the `ready` of a new process; then drop unasked messages if the program is known to send them."""
+        """Read and return a new process's `ready`; then skip unasked messages if the program is known to send them."""
         ready = await wire.ready(self._startup)
         if self._findings.broken(UNASKED):
             with suppress(AgentError):
@@ -217,7 +217,7 @@ class Wire(Program):
         await asyncio.wait([draining], timeout=LAST_WAIT)
 
     async def ready(self, within: float) -> Ready:
-        """Return the program's first message. Raises AgentError if it is not `ready`, or comes too late."""
+        """Return the program's first message. Raises AgentError if the message has another type or comes too late."""
         try:
             return read_ready(await self._next(within))
         except TimeoutError as cause:
@@ -238,7 +238,7 @@ class Wire(Program):
             raise AgentError("it closed its standard input") from cause
 
     async def silent(self, when: str, *, or_end: bool = False) -> None:
-        """Raise AgentError if the program writes something, or if it ends; with `or_end`, it may end."""
+        """Raise AgentError if the program writes something or ends; with `or_end`, the program may end."""
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(QUIET):
@@ -262,7 +262,7 @@ class Wire(Program):
             )
 
     async def _held_back(self) -> str:
-        """Close the program's input. Return a note if the missing message then arrives, else ""."""
+        """Close the program's input. If the message that was missing then arrives, return a note, else ""."""
         self.close()
         with suppress(TimeoutError, AgentError):
             await self._next(EXIT_GRACE)

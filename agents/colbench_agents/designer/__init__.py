@@ -26,7 +26,7 @@ CONTENT = "That is what I have in mind"
 
 
 class Designer:
-    """An agent that shows a page in each turn. Its answer is the first page that satisfies the human, or the last."""
+    """An agent that shows a page a turn. Its answer is the first page that satisfies the human, or the last page."""
 
     domains = (FRONTEND,)
 
@@ -70,7 +70,7 @@ def design(request: str, said: Sequence[str]) -> Page:
 
 
 def _same(wish: Missing, other: Wish) -> bool:
-    """Return True if an earlier comment already asked for the same missing thing, perhaps in another place."""
+    """Return True if both wishes ask for the same missing thing, perhaps in different places."""
     return isinstance(other, Missing) and wish == replace(other, place=wish.place)
 
 

@@ -31,7 +31,7 @@ SYNONYMS = {"gray": "grey", "violet": "purple", "navy": "dark blue", "cyan": "te
 
 
 def named(words: str) -> str | None:
-    """Return the `#rrggbb` value of a color name; None if it is unknown."""
+    """Return the `#rrggbb` value of a color name; None for an unknown name."""
     name = " ".join(SYNONYMS.get(word, word) for word in words.lower().split())
     return NAMES.get(name)
 
@@ -44,7 +44,7 @@ def on(background: str) -> str:
 
 
 def mixed(color: str, now: str) -> str:
-    """Return `color`, or one shade lighter or darker than `now` if `color` is `lighter` or `darker`."""
+    """Return `color`; for `lighter` or `darker`, return the color that is one shade lighter or darker than `now`."""
     if color not in ("lighter", "darker"):
         return color
     for scale in SCALES.values():

@@ -101,10 +101,10 @@ def _thing(wish: Missing, text: str) -> Thing:
 
 
 def _whole(text: str) -> str:
-    """Complete a text of which the human quoted only the beginning.
+    """Add words to a text if the human quoted only its beginning, which then ends in `…`.
 
-    The human will cut its next quotation of this text before the first added word, which is long enough for that. The
-    beginnings of the page's and the design's text are then equal, so the human quotes the part that differs instead.
+    The first added word is so long that the human's next quotation of this text is cut before that word. The page's
+    text and the design's text then begin with the same quotation, so the human quotes the part that differs instead.
     """
     if not text.endswith("…"):
         return text
@@ -114,9 +114,10 @@ def _whole(text: str) -> str:
 
 
 def withdraw(page: Page, wish: Missing) -> bool:
-    """Remove the texts that an earlier, equal wish inserted, so that the wish can be applied again.
+    """Remove the texts that an equal, earlier wish inserted, so that this wish can be applied again.
 
-    Return False if the page already fulfills the wish: it names no text, and a thing of its kind has the wished size.
+    Return False if the wish is already fulfilled: it names no text, and the page has a thing of the wished kind and
+    size.
     """
     for text in wish.texts:
         there = by_text(page, text, wish.kind)
@@ -224,7 +225,7 @@ def _(wish: Recolored, page: Page) -> None:
 
 
 def _alike(page: Page, thing: Thing) -> list[Thing]:
-    """Return the links in a link's row that have its color, including the link; empty for other things."""
+    """Return a link and all links of the same color in its row; an empty list if the thing is not a link."""
     return [
         one
         for one in page.contents
@@ -313,7 +314,7 @@ def _align(page: Page, thing: Thing, align: Align) -> None:
 
 
 def _lower(page: Page, thing: Thing, by: int) -> None:
-    """Move a thing down by `by` (up if negative), with the rest of its line and everything below."""
+    """Move a thing, the rest of its line and everything below them down by `by` (up if negative)."""
     if by:
         line = [o for o in page.contents if o.y < thing.bottom and thing.y < o.bottom]
         below = page.below(min(o.y for o in line))

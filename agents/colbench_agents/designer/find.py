@@ -58,7 +58,7 @@ def _plain(text: str) -> str:
 
 
 def _beside(thing: Thing, anchor: Thing, relation: str) -> float:
-    """Return the distance of a thing from an anchor, increased if it is on the wrong side."""
+    """Return the distance of a thing from an anchor, increased if the thing is on the wrong side."""
     (x, y), (anchor_x, anchor_y) = thing.middle, anchor.middle
     right = {
         "below": y > anchor_y,

@@ -18,7 +18,7 @@ WIDE = 1200
 
 
 def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = None) -> None:
-    """Insert things side by side at a place; `ground` is the background color that they need, or None for any."""
+    """Insert things side by side at a place; `ground` is the background color that the things need (None: any)."""
     anchor = by_text(page, place.anchor) if place.anchor else None
     beside = anchor is not None and place.relation in ("left", "right")
     home = None if beside else _home(page, anchor, ground)
@@ -44,9 +44,9 @@ def insert(page: Page, new: Sequence[Thing], place: Place, ground: str | None = 
 
 
 def _home(page: Page, anchor: Thing | None, ground: str | None) -> Thing | None:
-    """Return the area in which new elements are placed: the lowest full-width area with the background color `ground`.
+    """Return the area for new elements: the lowest full-width area with the background color `ground`.
 
-    Returns None if `ground` is the color of the page or of what lies behind `anchor`, or no such area exists.
+    Return None if no such area exists, or if `ground` is None, the page's color, or the color behind `anchor`.
     """
     if ground in (None, page.background) or (anchor and page.ground(anchor) == ground):
         return None
@@ -97,7 +97,7 @@ def add_area(page: Page, area: Thing, place: Place) -> None:
 
 
 def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the y below an anchor, or below its area if that is small and its background is not `ground`."""
+    """Return the y below an anchor, or below the area behind it if that area is small and not in the color `ground`."""
     area = page.behind(anchor)
     if area and ground and area.background != ground and area.height < 400:
         return area.bottom + MARGIN
@@ -105,9 +105,9 @@ def _foot(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _head(page: Page, anchor: Thing, ground: str | None) -> float:
-    """Return the lower edge of things to be placed above an anchor.
+    """Return the height at which the lower edge of things above an anchor belongs.
 
-    This is the anchor's top, or the top of the anchor's area if the area is low and its color differs from `ground`.
+    This is the anchor's top. For an anchor in a low area whose color differs from `ground`, it is the top of the area.
     """
     area = page.behind(anchor)
     other = area and ground and area.background != ground and area.height < 400
@@ -115,7 +115,7 @@ def _head(page: Page, anchor: Thing, ground: str | None) -> float:
 
 
 def _line(new: Sequence[Thing], anchor: Thing, y: float) -> None:
-    """Arrange things side by side at the height `y`: in the column of a wide text or heading, otherwise page-wide."""
+    """Arrange things in a row at the height `y`: as wide as the anchor for a wide text or heading, else page-wide."""
     left, width, align = anchor.x, anchor.width, anchor.align
     if anchor.kind not in ("heading", "text") or width < COLUMN:
         left, width, align = MARGIN, WIDTH - 2 * MARGIN, "left"
@@ -221,7 +221,7 @@ def _at_spot(page: Page, new: Sequence[Thing], words: str, ground: str | None) -
 
 
 def _make_room(page: Page, thing: Thing) -> None:
-    """Move a new thing below any higher ones that it overlaps; then move down the things from there on.
+    """Move a new thing below any higher things that it overlaps; then move down everything from its place on.
 
     A new link stays where it is and moves nothing.
     """

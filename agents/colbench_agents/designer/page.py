@@ -55,7 +55,7 @@ class Thing(Struct, kw_only=True, eq=False):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The visible left and right edges; for text, the edges of the words, not of the frame."""
+        """The visible left and right edges; for text, these are the edges of the words, not of the frame."""
         if self.kind not in ("heading", "text", "link"):
             return self.x, self.x + self.width
         own = min(self.width, text_width(self.text, self.size, bold=self.bold))
@@ -85,7 +85,7 @@ class Page(Struct, kw_only=True):
 
     @property
     def areas(self) -> list[Thing]:
-        """The areas, the hindmost first."""
+        """The areas, from back to front."""
         return [thing for thing in self.things if thing.kind == "box"]
 
     @property
@@ -120,7 +120,7 @@ class Page(Struct, kw_only=True):
     def shift(self, things: Iterable[Thing], by: float) -> None:
         """Move things down, or up if `by` is negative.
 
-        An area that contains one of these things, but is not moved itself, becomes taller or shorter by as much.
+        If an area contains one of these things, but is not moved itself, its height changes by the same amount.
         """
         moved = list(things)
         ids = set(map(id, moved))

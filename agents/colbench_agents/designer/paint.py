@@ -34,13 +34,13 @@ def paint(page: Page, thing: Thing, color: str, *, card: bool = False) -> None:
 
 
 def _disputed(page: Page, area: Thing, thing: Thing) -> bool:
-    """Return True if the human chose the area's color, and `thing` is a link whose line also has non-links."""
+    """Return True if the human chose the area's color, and `thing` is a link in a line with other kinds of things."""
     line = [one for one in page.contents if one.y < thing.bottom and thing.y < one.bottom]
     return area.asked and thing.kind == "link" and any(one.kind != "link" for one in line)
 
 
 def _next_line(page: Page, area: Thing, thing: Thing) -> None:
-    """Move the links on a thing's line to a line below the area, which can have another background."""
+    """Move the links on a thing's line to a new line below `area`, where their background can differ."""
     row = [one for one in page.contents if one.kind == "link" and abs(one.y - thing.y) < 12]
     page.shift([one for one in page.below(area.bottom) if one not in row], BAR)
     left = min(one.x for one in row)

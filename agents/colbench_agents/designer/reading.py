@@ -69,7 +69,7 @@ def read(said: str) -> list[Wish]:
 
 
 def place(words: str) -> Place:
-    """Parse the position that words state; return an empty place if they state none."""
+    """Parse the position stated in `words`; return an empty place if `words` states no position."""
     beside = RELATIVE.search(words)
     if beside:
         relation = beside[1].removeprefix("to the ").removesuffix(" of")
@@ -201,7 +201,7 @@ def _moved(found: Found, _: str) -> Moved | None:
 
 
 def _which(found: Found) -> dict[str, Any]:
-    """Return the field that identifies the thing to move: its text or, if no text is given, its current position."""
+    """Return the field that identifies the thing to move: its text or, without a text, its current position."""
     return {"text": found["text"]} if found["text"] is not None else {"now": place(found["now"])}
 
 

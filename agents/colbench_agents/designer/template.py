@@ -37,7 +37,7 @@ HUES = "red|orange|yellow|green|teal|blue|indigo|purple|pink|brown"
 
 
 def first_page(request: str) -> Page:
-    """Build a page with navigation, opening, the sections that the request names, and a footer."""
+    """Build a page with a navigation bar, an opening section, the sections that the request names, and a footer."""
     words = {name for name, pattern in WORDS.items() if re.search(pattern, request, re.I)}
     name = subject(request)
     hue = re.search(rf"\b({HUES})s?\b", request, re.I)

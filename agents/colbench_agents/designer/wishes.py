@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
 
 
 class Missing(Struct, frozen=True, kw_only=True):
-    """A wish to add one missing thing, or several of a kind side by side."""
+    """A wish to add one thing that the page lacks, or several things of one kind side by side."""
 
     kind: BlockKind
     texts: tuple[str, ...]
@@ -43,9 +43,9 @@ class Surplus(Struct, frozen=True, kw_only=True):
 
 
 class Reworded(Struct, frozen=True, kw_only=True):
-    """A wish to change the text `mine` to `theirs`.
+    """A wish to replace the text `mine` with the text `theirs`.
 
-    If `theirs` begins with …, it replaces only the end of `mine`, from where the first two words of `theirs` occur.
+    If `theirs` begins with …, only the end of `mine` is replaced, starting where the first two words of `theirs` occur.
     """
 
     kind: BlockKind

@@ -21,7 +21,7 @@ class OpenAIAgentsAgent(Adapter):
     """
 
     def converse(self, episode: Episode) -> Agent:
-        """Return an agent with a history of its own."""
+        """Return an agent with a separate history for this dialogue."""
         return _Conversation(self.own, episode)
 
 

@@ -52,7 +52,7 @@ class Checking:
         return sum(rule.replies for rule in (*self.own, *self.general))
 
     def run(self) -> bool:
-        """Check every rule. Return False if the agent hangs; its thread is then still running.
+        """Check every rule. Return False if the agent hangs; the checking thread is then still running.
 
         Raises UserError if the agent cannot be started.
         """

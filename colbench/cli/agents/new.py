@@ -138,7 +138,7 @@ def _as_module(name: str) -> str:
 
 
 def _write(folder: Path, kind: str, words: dict[str, str]) -> list[Path]:
-    """Write the files of a kind, with `words` in place of the variables; return their paths, relative to the folder."""
+    """Write the files from the templates of `kind`, filled with `words`; return their paths, relative to `folder`."""
     files = []
     for top in (TEMPLATES / kind, TEMPLATES / "every"):
         for template in top.rglob(f"*{SUFFIX}"):

@@ -52,7 +52,7 @@ class AgentRules:
         return [*own, *self._of_one_dialogue(), *self._of_several()]
 
     def _of_this_process(self) -> list[Rule]:
-        """Return the rules for a Python agent; agents over stdin and stdout or HTTP have their own rules instead."""
+        """Return the rules for agents in Python; agents over stdin and stdout or over HTTP have their own rules."""
         return [
             _rule(
                 "Names installed domains",
@@ -198,7 +198,7 @@ class AgentRules:
                 )
 
     async def _descriptions(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return two descriptions of the agent; an agent with its own process gives the second in a new process."""
+        """Return two descriptions of the agent; if the agent has its own process, the second is from a new process."""
         if isinstance(self._agent, PythonAgent):
             return self._agent.describe(), (await self._agent.introduce()).description
         first = describe_for(self._agent, self._known_domains)

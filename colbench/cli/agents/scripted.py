@@ -36,14 +36,14 @@ class Played(Struct, frozen=True, kw_only=True):
     failure: AgentError | None
 
     def passed(self) -> Played:
-        """Return this dialogue, or raise its failure."""
+        """Return this dialogue or, if the dialogue failed, raise its error."""
         if self.failure:
             raise self.failure
         return self
 
 
 class Script(Struct, kw_only=True):
-    """A scripted human, whose request is `before` plus the domain's example for `name`; all replies are the same."""
+    """A scripted human: the request is `before` plus the domain's example request; all replies are the same."""
 
     domain: str
     name: str = "add_up"

@@ -39,7 +39,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """The shares of questions that the human answered correctly, for plain and unrelated questions."""
+    """The shares of plain and of unrelated questions that the human answered correctly."""
 
     told: Share
     """Plain questions about a decision that were answered with the fact of that decision."""
@@ -61,7 +61,7 @@ def ask_all(known: Sequence[Known]) -> Answers:
 
 
 def _plain(known: Known) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield, for each plain question, its decision and the set of decisions whose facts the human's reply contains."""
+    """Yield, for each plain question, the decision asked for, and the decisions whose facts the reply contains."""
     task, design = known
     for name in hidden(task):
         for question in design.questions[name]:

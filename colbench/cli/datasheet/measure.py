@@ -41,7 +41,10 @@ class Measured(Struct, frozen=True, kw_only=True):
 async def measure(
     tasks: Sequence[Task], config: RunConfig, sample: int, malformed: int
 ) -> Measured:
-    """Measure a set. Its first `sample` tasks are played. Domains with slow references run only the first `sample`."""
+    """Measure a task set.
+
+    Only the first `sample` tasks are played. Domains with slow references run only the references of these tasks.
+    """
     by_domain = group_by_domain(tasks)
     with steps() as bar:
         known = list(_known(tasks, bar))

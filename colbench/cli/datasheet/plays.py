@@ -47,7 +47,7 @@ class Forbidden(Struct, frozen=True, kw_only=True):
 
 
 class Played(Struct, frozen=True, kw_only=True):
-    """The plays of one task."""
+    """The results of playing one task."""
 
     family: str
     constant: bool | None
@@ -62,7 +62,7 @@ class Played(Struct, frozen=True, kw_only=True):
 async def play_all(
     sample: Sequence[Known], known: Sequence[Known], config: RunConfig, bar: Bar
 ) -> list[Played]:
-    """Play the tasks of `sample`. The constant policy uses the most frequent choices by family in `known`."""
+    """Play the tasks of `sample`. The constant policy makes each family's most frequent choices in `known`."""
     if not sample:
         return []
     frequent = most_frequent(known)
@@ -82,7 +82,7 @@ async def play_all(
 
 
 def most_frequent(every: Sequence[Known]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the most frequent choice by family and decision in tasks that hide the decision; the first wins a tie."""
+    """Return, by family and decision, the most frequent choice in tasks that hide the decision; the first if tied."""
     counts: dict[str, dict[str, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
     for task, design in every:
         for name in hidden(task):

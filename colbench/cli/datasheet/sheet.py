@@ -17,7 +17,7 @@ from colbench.version import __version__
 
 
 def markdown(source: str, origin: Origin, found: Measured, flags: str = "") -> str:
-    """Return the datasheet of a source, or of the part of it that flags such as `--limit 60` select."""
+    """Return the datasheet of a source, or of the part that `flags` such as `--limit 60` select."""
     of = f": {count(found.tasks, 'task')} (`{flags}`)" if flags else ""
     parts = [f"# `{_title(source)}`{of}", origin.what, _facts(source, origin, found, flags)]
     parts += ["## Statistics", *_numbers(found.numbers)]

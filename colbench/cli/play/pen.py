@@ -38,7 +38,7 @@ class QuitError(ColBenchError):
 
 
 class Pen:
-    """A reader of the person's messages; `own` maps the names of additional commands to their functions."""
+    """A reader of the person's messages and commands; `own` maps the name of each additional command to a function."""
 
     def __init__(self, keyboard: Keyboard, own: Mapping[str, Callable[[], None]]) -> None:
         self._keyboard = keyboard
@@ -130,7 +130,7 @@ class Pen:
 
 
 def is_code(text: str) -> bool:
-    """Return True if an empty line may occur in the text: it has an answer marker, or an open code fence or page."""
+    """Return True if an empty line does not end the text: it has an answer marker, or an open code fence or page."""
     begins = [found.start() for found in PAGE.finditer(text)]
     open_page = bool(begins) and not PAGE_END.search(text, begins[-1])
     return ANSWER_MARKER in text or len(FENCE.findall(text)) % 2 == 1 or open_page

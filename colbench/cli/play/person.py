@@ -27,7 +27,7 @@ HUMAN = (
 
 
 class Desk:
-    """The person's tools in either role: the keyboard, a sign that the other side is working, a folder for pictures."""
+    """The tools of a person in either role: keyboard, waiting indicator, and folder for pictures."""
 
     def __init__(self, keyboard: Keyboard) -> None:
         self.keyboard = keyboard
@@ -97,7 +97,7 @@ class _Asking:
 
 
 class PersonHuman:
-    """A human played by the person, who sees the hidden information and answers questions."""
+    """The person at the terminal as the human, who sees the hidden information and answers questions."""
 
     spec = "person"
 
@@ -132,7 +132,7 @@ class PersonHuman:
         self._desk.waiting.start("the agent writes …")
 
     async def respond(self, task: Task, dialogue: Sequence[Message]) -> Message:
-        """Return the person's reply, with a picture of the page in the agent's last message if it contains one."""
+        """Show the agent's last message, and a picture of the page that it may contain; return the person's reply."""
         self._desk.waiting.stop()
         turn, said = len(dialogue) // 2, dialogue[-1].content
         page = extract_page(said) if get_domain(task.domain).pictured else None

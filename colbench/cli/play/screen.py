@@ -55,7 +55,7 @@ def your_turn(turn: int, most: int, domain: str) -> None:
 
 
 def hidden(task: Task, *, reference: bool = True) -> None:
-    """Print the hidden decisions or, without any, the hidden information; then the reference, if asked for."""
+    """Print the hidden decisions or, without any, the hidden information; with `reference`, also the reference."""
     facts = [fact.statement for fact in task.hidden.facts if not fact.stated]
     if facts:
         say("hidden from the agent", "\n".join(facts))
@@ -85,13 +85,13 @@ def end(rollout: Rollout, mode: str, *, answer: bool) -> None:
 
 
 class Waiting:
-    """A sign that the other side is working. In a terminal it is shown from `start` to `stop`, elsewhere never."""
+    """A sign that the other side is working, shown from `start` to `stop`, but only in a terminal."""
 
     def __init__(self) -> None:
         self._status: Status | None = None
 
     def start(self, text: str) -> None:
-        """Show the sign."""
+        """Show the sign with this text, if the output is a terminal."""
         if console().is_terminal:
             self._status = console().status(text)
             self._status.start()

@@ -69,7 +69,7 @@ def _require_tables(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _name(table: Mapping[str, Any], own: Mapping[str, Any], place: str) -> str:
-    """Return the name of a run's folder: the key `name`, or a name made from the run's own settings."""
+    """Return the name of a run's folder: `name` in the table, or else a name made from the run's own settings."""
     name = table.get("name")
     if name is None:
         return "-".join(_words(own))[:LONGEST].strip("-.") or "base"

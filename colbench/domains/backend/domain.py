@@ -78,7 +78,7 @@ class BackendDomain(Domain):
         return UnitTestScorer(resources.sandbox)
 
     def keyless_human(self, resources: Resources | None) -> HumanSimulator:  # noqa: ARG002
-        """Return the human who answers from a task's facts or, if it has none, from the reference code."""
+        """Return the human who answers from a task's facts or, for a task without facts, from the reference code."""
         from colbench.domains.backend.human.keyless import BackendHuman
 
         return BackendHuman()
@@ -104,7 +104,7 @@ class BackendDomain(Domain):
         return extract_code(answer, "default") if len(answer) <= MAX_ANSWER else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a program has nearly the syntax of the reference, regardless of names."""
+        """Return True if a program and the reference have nearly the same syntax, regardless of names."""
         return copies(task.hidden.reference, source)
 
     def shape(self, source: str) -> Sequence[str]:
@@ -112,7 +112,7 @@ class BackendDomain(Domain):
         return shape(source)
 
     def floors_of(self, score: Score) -> Mapping[str, Mapping[str, float]]:
-        """Return the scores of always returning the most frequent expected value; empty if no test counts."""
+        """Return the scores of always answering with the most frequent expected value; empty if no test counts."""
         expected = Counter(each.expected for each in score.checks if each.outcome not in LEFT_OUT)
         if not expected:
             return {}
@@ -141,7 +141,7 @@ class BackendDomain(Domain):
         await vet(task, resources.sandbox)
 
     def sizes(self, tasks: Sequence[Task]) -> Mapping[str, Sequence[int]]:
-        """Return the number of lines of each reference, and the number and the lengths of the hidden calls."""
+        """Return, by label, each reference's lines, each task's number of hidden calls, and each call's characters."""
         return {
             "reference, lines": [len(task.hidden.reference.splitlines()) for task in tasks],
             "calls, number": [len(task.hidden.tests) for task in tasks],
@@ -155,7 +155,7 @@ class BackendDomain(Domain):
         sample: int,  # noqa: ARG002
         bar: Bar,
     ) -> Examination:
-        """Run all references, and return the types of their values and the flaws found."""
+        """Run all reference functions; return the types of the values that they return, and the flaws found."""
         from colbench.domains.backend.examine import examine_functions
 
         async with self.resources(config, tasks) as resources:

@@ -49,7 +49,7 @@ async def examine_functions(
 
 
 def _notes(values: Sequence[Sequence[bytes]]) -> Iterator[str]:
-    """Yield the share of each type of value, and a table that counts tasks by their number of different values."""
+    """Yield the share of each type of value, and a table of how many tasks have 1, 2, … different values."""
     kinds = Counter(kind(value) for each in values for value in each)
     shares = (f"{name} {percent(each / kinds.total())}" for name, each in kinds.most_common())
     yield f"Types of the values that the references return: {', '.join(shares)}."

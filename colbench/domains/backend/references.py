@@ -41,9 +41,9 @@ class References:
         self._known: dict[str, asyncio.Task[tuple[Expected, ...]]] = {}
 
     async def of(self, task: Task) -> tuple[Expected, ...]:
-        """Return one entry for each hidden test, in order.
+        """Return the expected result of each hidden test, in order.
 
-        Raises SandboxError if the sandbox fails; the next call then tries again.
+        Raises SandboxError if the sandbox fails; the next call then runs the tests again.
         """
         running = self._known.get(task.hash)
         if running is None:

@@ -123,7 +123,7 @@ class UnitTestScorer:
 
 
 def _refusal(answer: str) -> dict[ScoringMode, str]:
-    """Explain, by mode, why an answer is not run at all; "" if it is run."""
+    """Return, for each mode, the reason why an answer is not run, or "" if the answer is run."""
     if not answer.strip():
         return dict.fromkeys(_NAMESPACE, "the answer is empty")
     if len(answer) > MAX_ANSWER:

@@ -33,7 +33,7 @@ UNSTEADY = "two renders differ in picture or blocks"
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """A hash of a reference's pictures and blocks as rendered in both modes, or the reason why rendering failed."""
+    """A hash of a reference's pictures and blocks in both scoring modes, or the reason why rendering failed."""
 
     digest: str = ""
     flaw: str = ""
@@ -47,7 +47,7 @@ async def check_pages(
     clip: ClipEncoder | None,
     done: Callable[[], None],
 ) -> list[TaskCheck]:
-    """Check frontend design tasks; `done` is called after each task. If `clip` is None, the cosine is left out."""
+    """Check frontend design tasks; `done` is called after each task. Without `clip`, CLIP's cosine is left out."""
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         async with make_renderer(config, Path(first)) as renderer:
             before = await asyncio.gather(*(_look(renderer, task) for task in tasks))
@@ -63,7 +63,7 @@ async def check_pages(
 
 
 async def examine_pages(tasks: Sequence[Task], config: RunConfig, bar: Bar) -> Examination:
-    """Check the tasks' pages, without CLIP's cosine, and return their flaws for the datasheet of the tasks."""
+    """Check the tasks' pages, without computing CLIP's cosine, and return the pages' flaws for the datasheet."""
     if not tasks:
         return Examination()
     checks = await check_pages(tasks, config, None, bar("pages", len(tasks)))
@@ -125,7 +125,7 @@ def _unscored(task: Task, flaw: str, steady: bool = True) -> TaskCheck:
 
 
 def _worth(score: Score) -> float | None:
-    """Return the lowest measure of a score. A page compared with itself scores 1 on every measure, a missing page 0."""
+    """Return the lowest metric of a score: 1 for a page compared with itself, and 0 for a missing page."""
     return min(score.metrics.values()) if score.metrics else score.value
 
 

@@ -48,7 +48,7 @@ class DeviceError(UserError):
 def find_clip(
     weights: str | Path | None = None, *, device: str = "auto", allow_unpinned: bool = False
 ) -> ClipEncoder | None:
-    """Return the encoder; None, with a warning in the log, if the weights are missing; see `ClipEncoder`."""
+    """Return the encoder (`ClipEncoder`). If the weights are missing, log a warning and return None."""
     try:
         return ClipEncoder(weights, device=device, allow_unpinned=allow_unpinned)
     except MissingWeightsError as error:

@@ -174,18 +174,18 @@ class FrontendDomain(Domain):
         return html_items(source)
 
     def source(self, answer: str) -> str:
-        """Return the page that is scored; empty if it is too long."""
+        """Return the page that is scored; "" if the answer contains no page or the page is too long."""
         page = extract_page(answer) or ""
         return page if len(page) <= LONGEST_PAGE else ""
 
     def copied(self, task: Task, source: str) -> bool:
-        """Return True if a page contains nearly all hidden token sequences: the design's, without the request's."""
+        """Return True if a page contains nearly all of the design's token sequences that are not in the request."""
         whole = hidden_items(task).ngrams
         used = used_items(task, source).ngrams
         return len(whole) >= LEAST_RUNS and len(used) >= COPIED * len(whole)
 
     def committed(self, text: str, said: Sequence[str]) -> str:
-        """Return the text if it contains a page, else the last message with a page; if no message has one, the text."""
+        """Return `text` if it contains a page, else the last message with a page; without any page, return `text`."""
         shown = (each for each in (text, *reversed(said)) if extract_page(each))
         return next(shown, text)
 
@@ -195,12 +195,12 @@ class FrontendDomain(Domain):
         return FENCE.sub("", said.replace(page, "")) if page else said
 
     def draft(self, dialogue: Sequence[str]) -> Draft:
-        """Return the page that the agent showed last, or an empty one."""
+        """Return the agent's most recent page, or an empty page, as a draft."""
         page = next(filter(None, map(extract_page, reversed(dialogue[1::2]))), None)
         return Draft(text=page or EMPTY_PAGE, suffix=".html", required=page is None)
 
     def agent_prompt(self, *, single_turn: bool, pictures: bool) -> str:
-        """Return the built-in system prompt, with a sentence on pictures for an agent that is shown them."""
+        """Return the built-in system prompt; for an agent that is shown `pictures`, add a sentence about them."""
         prompt = super().agent_prompt(single_turn=single_turn, pictures=pictures)
         return f"{prompt}\n\n{OWN_PAGE}" if pictures else prompt
 

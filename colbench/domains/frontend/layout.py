@@ -55,7 +55,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
     @property
     def layout(self) -> float:
-        """The mean of the four measures."""
+        """The mean of `block`, `text`, `position` and `color`."""
         return (self.block + self.text + self.position + self.color) / 4
 
 
@@ -71,7 +71,7 @@ class Pair(NamedTuple):
 
 
 def compare_layout(mine: Render, theirs: Render) -> Agreement:
-    """Return the agreement of two rendered pages; their order does not matter."""
+    """Return the agreement of two rendered pages; the order of the pages does not matter."""
     blocks = (*mine.blocks[:MOST_BLOCKS], *theirs.blocks[:MOST_BLOCKS])
     pairs = pair_blocks(mine, theirs)
     block = _share(pairs, blocks, _size_agreement)
@@ -91,7 +91,7 @@ def _share(
     agreement: Callable[[Pair], float],
     otherwise: float = 1.0,
 ) -> float:
-    """Return the sum of agreement x size over the pairs, divided by the size of all blocks (`otherwise` if 0)."""
+    """Return the sum of agreement x size over the pairs, divided by the total block size; `otherwise` if that is 0."""
     total = sum(map(_size, blocks))
     agreed = sum(agreement(pair) * (_size(pair.mine) + _size(pair.theirs)) for pair in pairs)
     return agreed / total if total else otherwise
@@ -170,7 +170,7 @@ def _pair(
 
 
 def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -> Floats:
-    """Return the nearness of blocks; shape (len(mine), len(theirs))."""
+    """Return the nearness, 0 to 1, of every two blocks of different pages; shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (
@@ -183,7 +183,7 @@ def _nearness(mine: list[Block], theirs: list[Block], extent: tuple[int, int]) -
 
 
 def _shape(mine: list[Block], theirs: list[Block]) -> Floats:
-    """Return the width ratio times the height ratio (each at most 1) of all pairs; shape (len(mine), len(theirs))."""
+    """Return, for each pair, width ratio times height ratio (both at most 1); shape (len(mine), len(theirs))."""
     import numpy as np
 
     first, second = (

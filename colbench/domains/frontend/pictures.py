@@ -21,7 +21,7 @@ View = Literal["crop", "page"]
 
 
 def frame(picture: bytes, views: Sequence[View], size: int) -> NDArray[np.uint8]:
-    """Return the views of a PNG picture; shape (len(views), size, size, 3). Raises OSError for invalid bytes."""
+    """Return the given views of a PNG picture; shape (len(views), size, size, 3). Raises OSError for invalid bytes."""
     import numpy as np
     from PIL import Image
 

@@ -53,7 +53,7 @@ class FrontendResources(Resources):
 
     @property
     def isolation(self) -> str:
-        """Description of how the browser is isolated; known once it has started."""
+        """Description of the browser's isolation; available once the browser has started."""
         return f"browser: {self.renderer.cage}"
 
     async def __aenter__(self) -> FrontendResources:
@@ -78,7 +78,7 @@ def make_renderer(config: RunConfig, store: Path | None = None) -> Renderer:
 
 
 def make_clip(config: RunConfig) -> ClipEncoder | None:
-    """Build the encoder for the cosine; None, with a warning, if there are no weights.
+    """Build CLIP's encoder; if CLIP's weights are not found, warn and return None.
 
     Raises UserError if the weights or the device cannot be used; the message begins with the flag to change.
     """

@@ -44,8 +44,8 @@ Metrics = dict[str, float]
 class FrontendScorer:
     """A scorer of pages that uses a given renderer, which must have been started.
 
-    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; a task's floor `other` is the
-    agreement of its target with another task's. `modes`: the modes to score in.
+    `clip`: the encoder; if None, the cosine is left out. `targets`: the tasks of the run; they give each task its
+    floor `other`, the metrics of another task's target page. `modes`: the modes to score in.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FrontendScorer:
         return {mode: await self._score(task, answer, mode) for mode in self._modes}
 
     async def score_turn(self, task: Task, said: str) -> Score | None:
-        """Return the `default` verdict, without floors, on the page that a turn shows; None if it shows no page."""
+        """Return the `default` verdict, without `floors`, on the page in a turn's message; None without a page."""
         return await self._default(task, said) if extract_page(said) else None
 
     async def score_replies(
@@ -77,8 +77,8 @@ class FrontendScorer:
     ) -> list[Followed | None]:
         """Return, for each turn, how the agent's next page treats the differences that the human named.
 
-        A difference counts only if the human names it in the exact words of the rule-based human. Raises
-        RenderError if the browser fails, ScorerError if the target cannot be rendered.
+        Only differences named in the exact words of the rule-based human count. Raises RenderError if the browser
+        fails, ScorerError if the target cannot be rendered.
         """
         pages = [extract_page(text) for text in shown]
         target, *made = await asyncio.gather(
@@ -160,7 +160,7 @@ class FrontendScorer:
         return {name: await self._compare(page, target) for name, page in pages.items() if page}
 
     async def _other(self, task: Task) -> Render | None:
-        """Return the render of a different target: the run's next one that can be rendered; None if all fail."""
+        """Return the render of the run's next different target that can be rendered; None if no such target exists."""
         hashes = [each.hash for each in self._targets]
         after = hashes.index(task.hash) + 1 if task.hash in hashes else 0
         for other in (*self._targets[after:], *self._targets[:after]):

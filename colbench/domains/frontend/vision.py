@@ -96,7 +96,7 @@ def history(dialogue: Sequence[Message]) -> str:
 
 
 def words(content: str) -> str:
-    """Return the text of a message, with a placeholder for its page and cut to `QUOTED_CHARS`."""
+    """Return a message's text, cut to `QUOTED_CHARS` characters. A placeholder replaces the page."""
     page = extract_page(content)
     said = content.replace(page, PAGE) if page else content
     said = FENCE_LINE.sub("", said).strip()

@@ -37,7 +37,7 @@ VISUAL = "visual."
 
 
 class MissingWeightsError(UserError):
-    """No weights are on this machine, and none could be fetched. Scoring can continue without the cosine."""
+    """No CLIP weights are on this machine, and none could be fetched. Scoring can continue without the CLIP cosine."""
 
 
 class OtherWeightsError(UserError):

@@ -103,7 +103,7 @@ class RayExecutor(RemoteExecutor):
         self._starts[place] = asyncio.create_task(self._start(place))
 
     async def _start(self, place: Place) -> Worker | None:
-        """Start a worker at a place and return it once it is ready; None if its node is lost while it starts.
+        """Start a worker at a place and return it once it is ready; None if the worker's node is lost first.
 
         Raises UserError if the worker cannot be started, or if the node cannot take part.
         """
@@ -122,7 +122,7 @@ class RayExecutor(RemoteExecutor):
         return worker
 
     def _admit(self, node: Node, ready: Ready) -> None:
-        """Raise UserError if a node would give other results than this machine, or than the first node."""
+        """Raise UserError if a node's results would differ from those of this machine or of the first node."""
         first = self._ready or ready
         theirs = ready.pins | {
             "sandbox": {"isolation": ready.isolation},
@@ -144,7 +144,7 @@ class RayExecutor(RemoteExecutor):
         self.isolation, self.environments = first.isolation, first.environments
 
     async def run(self, queue: CellQueue) -> None:
-        """Run and score the cells of a queue until it is empty. Raises the errors that the queue raises."""
+        """Run and score the cells of a queue until the queue is empty. Raises the errors that the queue raises."""
         try:
             async with asyncio.TaskGroup() as group:
                 await self._divide(queue, group)
@@ -165,7 +165,7 @@ class RayExecutor(RemoteExecutor):
             start.cancel()  # those that wait for a CPU; the others have finished
 
     def _tell_alone(self, queue: CellQueue, since: float) -> None:
-        """If no node takes part, report the wait, and stop the run if it exceeds `endpoint_patience`."""
+        """Report the wait for a node if no node takes part; stop the run if the wait exceeds `endpoint_patience`."""
         waits, patience = current_servers().waits_elsewhere, self._plan.config.endpoint_patience
         if self._serving:
             waits.pop(self, None)
@@ -175,7 +175,7 @@ class RayExecutor(RemoteExecutor):
             queue.stop(EndpointError(f"{NO_NODE} for {patience:g} s (--endpoint-patience)"))
 
     async def _serve(self, place: Place, queue: CellQueue) -> None:
-        """Let the worker of a place run the queue's cells; if the worker is lost, start another one at that place."""
+        """Let the worker at `place` run the queue's dialogues; if the worker is lost, start another one at `place`."""
         while worker := await self._started(place, queue):
             lost = await self._served(worker, queue)
             if lost is None:
@@ -189,7 +189,7 @@ class RayExecutor(RemoteExecutor):
             self._begin(place)
 
     async def _started(self, place: Place, queue: CellQueue) -> Worker | None:
-        """Return the worker of a place once it is ready; None if its node is lost or cannot take part."""
+        """Return the worker at `place` once the worker is ready; None if its node is lost or cannot take part."""
         try:
             return await self._starts[place]
         except UserError as error:

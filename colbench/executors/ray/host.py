@@ -33,7 +33,7 @@ class NodeHost:
         self._carriers: list[asyncio.Task[None]] = []
 
     async def start(self, end: socket.socket) -> None:
-        """Start the process, and relay messages between it and this end of the link.
+        """Start the process on the node, and relay messages between the process and the socket `end`.
 
         Raises UserError if the node lacks the run's version of ColBench, or is lost.
         """

@@ -49,7 +49,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def _plan(self) -> dict[str, Any]:
-        """Return the part of the plan for `inside.agent` that depends on the kind of sandbox."""
+        """Return the entries that this kind of sandbox adds to the plan for `inside.agent`."""
 
     def _rules(self) -> dict[str, str]:
         """Return the rule of each path. HIDE takes precedence, then the rules of `_own_rules`, then SHOW."""
@@ -80,8 +80,8 @@ class Sandbox(ABC):
 class AgentSandbox(Sandbox):
     """A sandbox with no network except one endpoint, and no files except the system's and the command's own.
 
-    `environment`: names of variables that the agent gets in addition to the usual ones. `named`: further words. Files
-    are visible if the command, the value of such a variable or a further word names them.
+    `environment`: names of variables that the agent gets in addition to the usual ones. `named`: further words. The
+    command's own files are those named by the command, by the value of such a variable, or by a word in `named`.
     """
 
     def __init__(

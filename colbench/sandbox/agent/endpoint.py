@@ -25,7 +25,7 @@ class Endpoint(Struct, frozen=True):
 
 
 def read_endpoint(text: str) -> Endpoint:
-    """Parse HOST:PORT or a URL, of which only host and port count. Raises UserError if the text is neither."""
+    """Parse HOST:PORT, or a URL for its host and port. Raises UserError if the text is in neither form."""
     address = text if "://" in text else f"//{text}"
     try:
         parts = urlsplit(address)

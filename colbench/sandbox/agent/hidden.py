@@ -71,7 +71,7 @@ def find_hidden(config: RunConfig, out: Path | None) -> Hidden:
 def find_copies(hidden: Hidden, folders: Sequence[str]) -> list[str]:
     """Return further paths to hide: hard links to hidden files, and installed copies of hidden packages.
 
-    Both are searched for in these folders, and the copies also in /usr.
+    Hard links are searched for in `folders`; installed copies in `folders` and in /usr.
     """
     installed = [f"{each}lib*/python*/*-packages" for each in ("", "local/", "envs/*/")]
     patterns = [f"{place}/{name}" for place in installed for name in hidden.packages]
@@ -97,7 +97,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _packages() -> Iterator[Path]:
-    """Yield every copy on `sys.path` of each package that provides tasks, without importing it."""
+    """Yield the path of every copy on `sys.path` of each package that provides tasks; import no package."""
     points = chain.from_iterable(entry_points(group=group) for group in _GROUPS)
     for name in sorted({point.module.partition(".")[0] for point in points}):
         spec = find_spec(name)

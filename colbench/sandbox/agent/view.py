@@ -38,7 +38,7 @@ _SCRIPTS = 4
 
 
 class View(Struct, frozen=True):
-    """The files and folders to show to an agent. Hidden files in them are left out when the agent starts."""
+    """The files and folders to show to an agent. When the agent starts, hidden files in these folders are left out."""
 
     system: tuple[str, ...]
     own: tuple[str, ...]
@@ -48,9 +48,9 @@ class View(Struct, frozen=True):
 
 
 def find_view(command: Sequence[str], named: Sequence[str], hidden: Hidden) -> View:
-    """Return the files to show to an agent that `command` starts; `named` has more words that may be file names.
+    """Return the files to show to an agent that `command` starts; `named` contains further possible file names.
 
-    A file is visible together with its folder. If the folder is shared (such as /tmp and the home folder) or is a
+    A file is visible together with its folder. If the folder is shared (such as /tmp or the home folder) or is a
     checkout with tasks, only the file is visible. Nothing inside hidden paths is visible.
     """
     programs = [program for word in command for program in _programs(word)]
@@ -137,7 +137,7 @@ def _places(words: Sequence[str]) -> Iterator[Path]:
 def _shown_with(path: Path, hidden: Hidden) -> Iterator[Path]:
     """Yield the paths to show for a file or folder.
 
-    A file is shown with its folder, unless that folder is shared by all or is a checkout; then the file is shown alone.
+    A file is shown with its folder. If this folder is shared by all or is a checkout, only the file is shown.
     The Node.js packages in the folders above a file are also shown.
     """
     real = path.resolve()

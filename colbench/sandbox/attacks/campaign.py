@@ -50,7 +50,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def late(self) -> bool:
-        """True if the only fault is that an honest answer ran out of time."""
+        """True if there are faults, and each of them is that an honest answer ran out of time."""
         return bool(self.faults) and all(fault.endswith(_LATE) for fault in self.faults)
 
     @property
@@ -67,12 +67,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def successes(self) -> tuple[Finding, ...]:
-        """The attacks with a fault."""
+        """The attacks with at least one fault, without the controls."""
         return tuple(found for found in self.findings if found.faults and not found.control)
 
     @property
     def failed_controls(self) -> tuple[Finding, ...]:
-        """The controls (honest answers or pages) with a fault."""
+        """The findings of a fault in a control (an honest answer or page)."""
         return tuple(found for found in self.findings if found.faults and found.control)
 
     @property
@@ -194,7 +194,7 @@ def _is_late(score: Score) -> bool:
 
 
 class _Footprint:
-    """The child processes and peak memory of the harness before the first attack, to compare with those at the end."""
+    """The harness's child processes and peak memory before the first attack, to compare with the state at the end."""
 
     def __init__(self) -> None:
         self._processes = descendants(os.getpid())

@@ -46,7 +46,7 @@ class Canary:
         }
 
     def traces(self) -> list[str]:
-        """Return a description of each contact with the targets since the last call, and restore the folder."""
+        """Return a description of each access to a target since the last call, and restore the changed files."""
         found = [what for what, server in self._sockets.items() if _visited(server)]
         if self._state() != self._seen:
             found.append("a change of files")

@@ -51,7 +51,7 @@ def attacks() -> tuple[Attack, ...]:
 
 @cache
 def controls() -> tuple[Attack, ...]:
-    """Return honest answers to the task under attack. The first one uses everything that known attacks change."""
+    """Return honest answers to the task under attack. The first answer uses everything that known attacks change."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -26,7 +26,7 @@ _WATCH_SECONDS = 0.5
 class Chromium:
     """A running browser, with the driver that controls it.
 
-    The browser is killed if its processes use more than `most_memory` bytes; users of its pages then see the crash.
+    The browser is killed if its processes use more than `most_memory` bytes; its pages then fail as after a crash.
     """
 
     def __init__(

@@ -141,6 +141,6 @@ def caged(cage: Cage, pid_file: Path, program: Path) -> list[str]:
 
 
 def _gist(error: Exception) -> str:
-    """Return the last line of an error that the browser itself wrote, or else the error's first line."""
+    """Return the last line in an error that came from the browser itself, or else the error's first line."""
     said = [line.split("[err]")[-1].strip() for line in str(error).splitlines() if "[err]" in line]
     return said[-1] if said else str(error).split("\n", 1)[0]

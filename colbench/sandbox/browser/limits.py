@@ -37,9 +37,9 @@ class Limits(Struct, frozen=True, kw_only=True):
         return self.memory_bytes + (pages - 1) * _MEMORY_EACH
 
     def replaced_beyond(self, pages: int) -> int:
-        """Return the bytes of memory beyond which a browser is replaced as soon as its pages are closed.
+        """Return the bytes of memory beyond which a browser for this many pages is replaced once all pages are closed.
 
-        `killed_beyond` is higher, unless `memory_bytes` is too small for any browser.
+        The result of `killed_beyond` is higher, unless `memory_bytes` is too small for any browser.
         """
         return self.memory_bytes // 4 + pages * _MEMORY_EACH
 

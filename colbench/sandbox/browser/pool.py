@@ -34,7 +34,7 @@ class Pool:
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[Chromium]:
-        """Yield the shared browser; callers wait in order of arrival. Raises RenderError if no browser can start."""
+        """Yield the shared browser to callers in order of arrival. Raises RenderError if no browser can start."""
         async with self._free:
             async with self._replacing:
                 chromium = await self._sound()
@@ -46,7 +46,7 @@ class Pool:
 
     @asynccontextmanager
     async def own(self) -> AsyncIterator[Chromium]:
-        """Yield a new browser for one page, one browser at a time. Raises RenderError if it cannot be started."""
+        """Yield a new browser for one page, one browser at a time. Raises RenderError if the browser does not start."""
         async with self._alone:
             chromium = await self._start(1)
             try:
@@ -64,7 +64,7 @@ class Pool:
                 await self._end(chromium)
 
     async def _sound(self) -> Chromium:
-        """Return the shared browser. If it is worn out, replace it once its pages are closed."""
+        """Return the shared browser; a worn-out browser (`_worn`) is first replaced, after its pages are closed."""
         if self._shared and self._worn(self._shared):
             worn, self._shared = self._shared, None
             await self._end(worn)

@@ -69,7 +69,7 @@ class Renderer:
 
     @property
     def slowness(self) -> str:
-        """A warning that this browser is slower than the headless shell; "" if it is a headless shell."""
+        """A warning that a full browser is slower than the headless shell; "" for a headless shell."""
         return slowness(self._executable)
 
     @property
@@ -107,7 +107,7 @@ class Renderer:
         await complete(self._stack.aclose())
 
     async def render(self, page: str | None, mode: ScoringMode = "default") -> Render:
-        """Return a page's render, from the store if present. For None, the outcome of the render is "no page".
+        """Render a page, or read its render from the store. The render of None has the outcome "no page".
 
         Raises RenderError if the browser fails; a failure of the page is an outcome.
         """
@@ -148,9 +148,9 @@ class Renderer:
         return Render(key=key, outcome="rendered", mode=mode, **fields)
 
     async def _see(self, page: str, mode: ScoringMode) -> Sight | None:
-        """Return the page as seen in two loads; None if it crashes even a dedicated browser.
+        """Return the page as seen in two loads; None if the page crashes even a dedicated browser.
 
-        Raises TooBigError if the page exceeds a size limit. Raises TimeoutError or VariesError only if it occurs in
+        Raises TooBigError if the page exceeds a size limit. Raises TimeoutError or VariesError only for an attempt in
         a dedicated browser.
         """
         from playwright.async_api import Error
@@ -170,12 +170,12 @@ class Renderer:
         return None
 
     async def _visit_alone(self, chromium: Chromium, page: Prepared, window: Window) -> Sight:
-        """Return the page as seen in two loads in a dedicated browser; if they differ, load it again with `patient`."""
+        """Return a page as seen in two loads in a dedicated browser; if the loads differ, load it with `patient`."""
         with suppress(VariesError):
             return await visit(chromium, page, window, self._limits)
         return await visit(chromium, page, window, self._limits, patient=True)
 
 
 def _said(limits: Limits) -> str:
-    """Return the limits as a suffix of the environment's description; "" if all are the defaults."""
+    """Return the limits as a suffix of the environment's description; "" for the default limits."""
     return "" if limits == Limits() else f"; limits {msgspec.json.encode(limits).decode()}"

@@ -74,7 +74,7 @@ async def visit(
 async def _bounded(
     chromium: Chromium, visitor: _Visitor, look: Callable[[Browser], Coroutine[Any, Any, T]]
 ) -> T:
-    """Return the result of `look`, run within the limits of one load; in any case, close the visitor's context."""
+    """Run `look` within the limits of one load, and return its result; always close the visitor's context."""
     looking = asyncio.create_task(look(chromium.browser))
     try:
         await asyncio.wait({looking}, timeout=visitor.limits.wall_seconds)
@@ -144,7 +144,7 @@ class _Visitor:
                 await self._context.close()
 
     async def _open(self, browser: Browser) -> tuple[CDPSession, int, int]:
-        """Load and freeze the page. Return the session for reading it, the picture's width, and the page's height."""
+        """Load and freeze the page. Return the CDP session, the width of the picture, and the height of the page."""
         width, height = self._window.width, self._window.height
         self._context = await browser.new_context(
             viewport={"width": width, "height": height},
@@ -175,7 +175,7 @@ class _Visitor:
         return session, *await self._settle(page, session)
 
     async def _settle(self, page: Page, session: CDPSession) -> tuple[int, int]:
-        """Freeze the page until its height stays the same, or `_MOST_LOOKS` times; return its width and height."""
+        """Freeze the page until its height is stable, at most `_MOST_LOOKS` times; return its width and height."""
         shadows = "shadowrootmode" in self._page.page.lower()
         await hold_still(page, session, shadows=shadows)
         width = await fit(page, session, self._window)
@@ -190,7 +190,7 @@ class _Visitor:
     async def _picture(
         self, session: CDPSession, width: int, height: int, expected: bytes = b""
     ) -> bytes:
-        """Take pictures until one equals `expected` or the previous picture, at most `_MOST_LOOKS`; return the last.
+        """Take up to `_MOST_LOOKS` pictures until one equals `expected` or the previous picture; return the last.
 
         On a busy machine, the first picture may be incomplete.
         """
@@ -248,7 +248,7 @@ class _Visitor:
             )
 
     def _blocked(self, event: dict[str, Any]) -> None:
-        """Record a URL that the page's security policy blocked before the URL was requested."""
+        """Record a URL whose request the page's security policy prevented."""
         details = event["issue"]["details"].get("contentSecurityPolicyIssueDetails", {})
         if "blockedURL" in details:
             self._refuse(details["blockedURL"])

@@ -79,7 +79,7 @@ class _Launch:
         return code if code >= 0 else 128 - code
 
     def _open_the_door(self, said: int) -> None:
-        """Make the endpoint reachable from the sandbox, after its namespaces exist and before the agent starts."""
+        """Make the endpoint reachable from the sandbox when the sandbox's namespaces exist, before the agent starts."""
         with open(said, "rb") as file:
             words = file.read()
         if not words:
@@ -122,7 +122,7 @@ class _Launch:
         ]
 
     def _file(self, content: bytes) -> str:
-        """Return the number of a new descriptor from which bubblewrap reads this content."""
+        """Return the number of a new file descriptor from which bubblewrap can read `content`."""
         file = os.memfd_create("colbench")
         os.write(file, content)
         os.lseek(file, 0, os.SEEK_SET)
@@ -130,7 +130,7 @@ class _Launch:
         return str(file)
 
     def _pass_on(self, number: int, _: object) -> None:
-        """Pass SIGTERM on to the agent, which then has time to end; the sandbox's process 1 would ignore the signal."""
+        """Pass SIGTERM on to the agent, so that it has time to end. The sandbox's process 1 would ignore the signal."""
         if os.getppid() != self._parent:
             os._exit(128 + number)
         try:
@@ -152,7 +152,7 @@ def _environment(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def _let_go(*files: int) -> None:
-    """Close these pipe ends in this process, so that the other side notices when the agent closes its copies."""
+    """Point these descriptors at the null device, so that only the agent holds the pipes open."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         os.dup2(nothing, file)

@@ -24,10 +24,10 @@ _NO_NAMES = "passwd: files\ngroup: files\nhosts: files\n"
 
 
 def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Return two lists of options: one applies the rules, the other write-protects the empty folders at hidden paths.
+    """Return bubblewrap options: a list that applies the rules, and one that write-protects folders at hidden paths.
 
-    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. The caller puts
-    options that create further files in the view between the two lists.
+    `shown`: the rule of each path. `links`: symbolic links on these paths, each as path and target. Options that create
+    further files in the view belong between the two lists.
     """
     wanted = dict(shown)
     apart, found = _take_apart(wanted)
@@ -48,10 +48,10 @@ def view(shown: Mapping[str, str], links: Sequence[tuple[str, str]]) -> tuple[li
 
 
 def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Change the rules of each visible folder with a hidden file: hide the folder, and show its other entries.
+    """Hide each visible folder that contains a hidden file, and show the folder's other entries, by changing `wanted`.
 
-    Return these folders, and the symbolic links in them with their targets. A rule for the file alone would not hide a
-    new file that replaces it.
+    Return these folders, and the symbolic links in them with their targets. If only the file were hidden, a new file in
+    its place would be visible.
     """
     links = []
     folders = {
@@ -70,7 +70,7 @@ def _take_apart(wanted: dict[str, str]) -> tuple[list[str], list[tuple[str, str]
 
 
 def settings(host: str, number: str) -> dict[str, str]:
-    """Return the generated files of /etc by path. They set one user, no name servers, and the endpoint's address."""
+    """Return the contents of generated files of /etc by path: one user, no name servers, and the endpoint's address."""
     names = " ".join(dict.fromkeys(["localhost", *([host] if not _is_address(host) else [])]))
     return {
         "/etc/passwd": f"agent:x:{number}:{number}:agent:{HOME}:/bin/sh\n",

@@ -20,7 +20,10 @@ _INNER_ID = 65534
 
 
 def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
-    """Become the browser. If `cage` is "namespaces", a child becomes it, and this process exits when the child does."""
+    """Become the browser.
+
+    If `cage` is "namespaces", a child becomes the browser, and this process exits when the child does.
+    """
     parent = os.getppid()
     _die_with_parent()
     _write(pid_file, str(os.getpid()))
@@ -33,10 +36,10 @@ def main(cage: str, pid_file: str, program: str, *arguments: str) -> None:
 
 
 def _enter_namespaces(parent: int) -> None:
-    """Return only in a child, which is process 1 of new namespaces; this process waits for it and exits with its code.
+    """Fork a child as process 1 of new namespaces, and return only in the child.
 
-    The child cannot see its parent. A pipe, whose other end only the parent holds, tells the child if the parent died
-    before the child set up its death signal.
+    The calling process waits for the child, and exits with the child's code. The child cannot see its parent. A pipe,
+    whose other end only the parent holds, tells the child if the parent died before the child set up its death signal.
     """
     user, group = os.getuid(), os.getgid()
     unshare(_NEW_USER | _NEW_PIDS | _NEW_NET)

@@ -92,7 +92,7 @@ def _module() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _split() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return separate globals and locals, so that functions in the code cannot see its top-level names.
+    """Return separate globals and locals, so that the code's functions cannot see the code's top-level names.
 
     This is what `exec` does when it is called inside a function.
     """

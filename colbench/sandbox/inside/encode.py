@@ -54,7 +54,7 @@ class UnsupportedValueError(Exception):
 
 
 def encode(value: object) -> str:
-    """Encode the value as ASCII JSON on one line. Raises UnsupportedValueError if it exceeds a limit."""
+    """Encode the value as ASCII JSON on one line. Raises UnsupportedValueError if the value exceeds a limit."""
     text = _dumps(_Encoder().tree(value, 0))
     if len(text) > MAX_BYTES:
         raise UnsupportedValueError("the value is larger than 1 MiB")

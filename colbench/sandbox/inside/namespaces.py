@@ -79,7 +79,7 @@ def _bind(source: int, target: str) -> None:
 
 
 def _make_read_only(path: str) -> None:
-    """Make everything mounted below a path read-only, without devices and set-user-ID (Linux 5.12 and later)."""
+    """Make a mount and all mounts below it read-only, without devices and set-user-ID (Linux 5.12 and later)."""
     attributes = ctypes.create_string_buffer(struct.pack("=QQQQ", 1 | 2 | 4, 0, 0, 0))
     size = ctypes.c_size_t(32)
     syscall(

@@ -20,7 +20,7 @@ class ShownPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a top-level module if its name is on the list, else None."""
+        """Return the spec of a top-level module whose name is in `names`; None for any other module."""
         found = path is None and fullname in self.names
         return PathFinder.find_spec(fullname, self.folders, target) if found else None
 
@@ -33,5 +33,5 @@ class ShownPackages(MetaPathFinder):
 
 
 def show_packages(names: Iterable[str], folders: Sequence[str]) -> None:
-    """Make these modules importable."""
+    """Make the top-level modules `names` importable from `folders`."""
     sys.meta_path.append(ShownPackages(names, folders))

@@ -28,8 +28,9 @@ _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes] | int
 class Scratch:
     """The files in memory, by path, and replacements for functions in `os` and `io` that use these files.
 
-    Of the host's files, only those under the paths in `visible` can be read. `held` contains host files by path, for a
-    tier that cannot open files. Opening a file in memory for reading gives a copy of its content at that time.
+    Of the host's files, only those under the paths in `visible` can be read. `held` has the content of host files by
+    path, for a sandbox tier in which files cannot be opened. Opening a file in memory for reading gives a copy of its
+    content at that time.
     """
 
     def __init__(self, visible: list[str], held: Mapping[str, bytes]) -> None:
@@ -39,7 +40,7 @@ class Scratch:
         """The descriptor of each file by path; None for a folder."""
 
     def install(self) -> None:
-        """Replace the functions in this process."""
+        """Replace the file functions of `os`, `io` and the built-ins in this process."""
         self._on_host = {name: getattr(os, name) for name in _REPLACED}
         self._open_on_host = io.open
         for name in _REPLACED:
@@ -249,7 +250,7 @@ class Scratch:
         return descriptor
 
     def _open_visible(self, full: str, flags: int) -> int:
-        """Open a host file to read. Raises PermissionError for flags that write, FileNotFoundError if unreadable."""
+        """Open a host file to read. Raises PermissionError for write flags, FileNotFoundError if it is unreadable."""
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             raise _error(errno.EACCES, full)
         try:

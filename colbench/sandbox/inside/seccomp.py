@@ -115,7 +115,7 @@ def _intervals(actions: dict[int, list[Instruction]]) -> list[tuple[int, list[In
 
 
 def _search(intervals: list[tuple[int, list[Instruction]]]) -> list[Instruction]:
-    """Return a program that finds a call number's interval by binary search and performs the interval's action."""
+    """Return a program that finds the interval of a system call's number by binary search, and performs its action."""
     if len(intervals) == 1:
         return intervals[0][1]
     middle = len(intervals) // 2

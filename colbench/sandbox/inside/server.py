@@ -40,7 +40,7 @@ _FORK_SECONDS = 10.0
 
 
 def main(control_descriptor: int) -> None:
-    """Set up as the harness specifies, then serve until it closes the control socket."""
+    """Set up as the harness specifies, then serve until the harness closes the control socket."""
     control = socket.socket(fileno=control_descriptor)
     control.set_inheritable(False)
     setup = json.loads(control.recv(1 << 16))
@@ -123,7 +123,7 @@ class Server:
     def watch(self, child: int, connection: int) -> str:
         """Wait for the child to end; kill it if it uses up its budget or the harness hangs up.
 
-        Return the reason why it was killed; "" if it ended by itself.
+        Return the reason why the child was killed; "" if the child ended by itself.
         """
         descriptor = os.pidfd_open(child)
         poll = select.poll()
@@ -160,13 +160,13 @@ class Server:
         return "hung-up" if ready else ""
 
     def spent(self, child: int, started: float) -> str:
-        """Return the time budget that the child has used up, `cpu` or `wall`; "" while it is within both."""
+        """Return the time limit that the child has reached, `cpu` or `wall`; "" if it has reached neither."""
         if _cpu_seconds(child) >= self.cpu:
             return "cpu"
         return "wall" if time.monotonic() - started >= self.wall else ""
 
     def patience(self, child: int, started: float) -> float:
-        """Return the seconds (at least `_SHORTEST_WAIT`) in which a child on all cores could use up a budget."""
+        """Return the seconds until a child on all cores could use up a time budget; at least `_SHORTEST_WAIT`."""
         cpu = (self.cpu - _cpu_seconds(child)) / _CORES
         return max(min(cpu, started + self.wall - time.monotonic()), _SHORTEST_WAIT)
 

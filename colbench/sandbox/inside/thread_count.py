@@ -55,7 +55,7 @@ class ThreadCount:
             fcntl.ioctl(self.descriptor, _SET_FLAGS, _SYNCHRONOUS)
 
     def restart(self) -> None:
-        """Count from 0, for the next child."""
+        """Reset the count of started threads to 0, for the next child."""
         self.started = 0
 
     def allow_next(self) -> None:
@@ -70,7 +70,7 @@ class ThreadCount:
         self.started += 1
 
     def forget(self) -> None:
-        """Close the child's copy of the descriptor, so that the child cannot allow its own threads."""
+        """Close the child's copy of the descriptor, with which the child could let its own threads start."""
         os.close(self.descriptor)
 
 

@@ -31,7 +31,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 class Wins(Struct, frozen=True, kw_only=True):
-    """Numbers of tasks of which this entry wins more than, less than or exactly half of the pairs of trials."""
+    """Numbers of tasks won, lost and tied, by winning more than, less than or exactly half of the pairs of trials."""
 
     won: int
     lost: int
@@ -161,7 +161,7 @@ class Comparisons:
 
 
 def _only(mine: Floats, theirs: Floats) -> tuple[int, int] | None:
-    """Return how many tasks only this entry solved, and how many only the other; None unless both had one trial."""
+    """Return how many tasks only `mine` solved, and how many only `theirs`; None unless both entries had one trial."""
     if mine.shape[1] != 1 or theirs.shape[1] != 1:
         return None
     return int((mine > theirs).sum()), int((mine < theirs).sum())

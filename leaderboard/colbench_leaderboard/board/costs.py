@@ -26,7 +26,7 @@ class _Trajectory(Struct):
 
 
 def mean_tokens(results: Results, bundle: str) -> float | None:
-    """Return the prompt and completion tokens per dialogue, averaged over tasks; None unless all are known."""
+    """Return the number of tokens per dialogue (prompt and completion), averaged over tasks; None if any is unknown."""
     import numpy as np
 
     tokens = results.tokens(bundle)
@@ -56,7 +56,7 @@ def _price(lock: Lock) -> Price | None:
 
 
 def _usages(folder: Path) -> Iterator[Usage | None]:
-    """Yield the agent's usage in each dialogue; None if the usage of any reply is unknown."""
+    """Yield the agent's usage in each dialogue; None for a dialogue in which the usage of any reply is unknown."""
     decoder = msgspec.json.Decoder(_Trajectory)
     for path in sorted((folder / TRAJECTORIES).iterdir()):
         with path.open("rb") as lines:

@@ -16,7 +16,7 @@ from colbench_leaderboard.verify.receipt import Finding, Receipt, Summary, Tier
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """An entry's place on a board, which is ranked by mean value, with the interval of the place."""
+    """An entry's place on a board, with the interval of the place. Boards are ranked by mean value."""
 
     place: int
     """The place, counted from 1; entries with the same mean share a place."""
@@ -28,7 +28,7 @@ class Rank(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """An entry on its board."""
+    """An entry, as one row of a leaderboard."""
 
     bundle: str
     name: str

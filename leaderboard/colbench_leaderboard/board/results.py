@@ -72,11 +72,11 @@ class Results:
 
     @property
     def bundles(self) -> tuple[str, ...]:
-        """The digests of the entries."""
+        """The digests of the entries' bundles."""
         return tuple(self._cells)
 
     def add(self, bundle: str, scores: Iterable[CellScore]) -> None:
-        """Add an entry. Raises DataError unless it has the board's tasks and the same number of cells for each task."""
+        """Add an entry. Raises DataError unless it has the board's tasks, each with the same number of dialogues."""
         import numpy as np
 
         rows: list[list[CellScore]] = [[] for _ in self.tasks]
@@ -95,18 +95,21 @@ class Results:
         }
 
     def values(self, bundle: str) -> Floats:
-        """Return the values of an entry's cells, shape (tasks, trials)."""
+        """Return the value of each dialogue of an entry, shape (tasks, trials)."""
         return self._cells[bundle]["value"]
 
     def successes(self, bundle: str) -> Floats | None:
-        """Return 1 for successful cells and 0 for others, shape (tasks, trials); None without a success metric."""
+        """Return 1 for each successful dialogue and 0 for every other, shape (tasks, trials).
+
+        Return None if the domain has no success metric.
+        """
         import numpy as np
 
         found = self._cells[bundle]["success"]
         return None if np.isnan(found).any() else found
 
     def tokens(self, bundle: str) -> Floats:
-        """Return the agent's tokens in each cell, shape (tasks, trials); NaN if unknown."""
+        """Return the agent's token count in each dialogue, shape (tasks, trials); NaN for an unknown count."""
         import numpy as np
 
         cells = self._cells[bundle]
@@ -161,7 +164,7 @@ def make_results(domain: str, entries: Iterable[tuple[str, Iterable[CellScore]]]
 
 
 def read_results(store: Path, domain: str, named: Iterable[tuple[Record, Receipt]]) -> Results:
-    """Read the results of the entries of a board; `named`: each receipt with the record that names it.
+    """Read the results of a board's entries; `named` has the log record and the receipt of each entry.
 
     Raises DataError if scores are missing, do not match the receipt, or are for other tasks.
     """

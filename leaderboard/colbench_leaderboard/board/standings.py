@@ -101,7 +101,7 @@ def _entry(store: Path, accepted: Record, current: Record) -> Entry:
 
 
 def _board(store: Path, entries: Sequence[Entry]) -> Board:
-    """Return the board of these entries, which are of one track and on the same tasks."""
+    """Return the board of these entries, which must all have the same track and the same tasks."""
     first, domain = entries[0], entries[0].summary.domain
     results = read_results(store, domain, [(each.current, each.receipt) for each in entries])
     reruns = {each.accepted.reruns: each for each in entries if each.accepted.reruns}
@@ -174,7 +174,7 @@ def _order(row: Row) -> tuple[float, ...]:
 
 
 def _ranks(results: Results, bundles: Sequence[str]) -> tuple[list[Rank], float | None]:
-    """Return the ranks of these entries, and `Board.least_detectable`."""
+    """Return the ranks of these entries, and the value of `Board.least_detectable`."""
     import numpy as np
 
     from colbench.stats import rounded

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 @cache
 def prototypes() -> Mapping[int, str]:
-    """Return a table for `str.translate` that replaces each confusable character by those it looks like."""
+    """Return a table for `str.translate` that maps each confusable character to the characters that it looks like."""
     table = files("colbench_leaderboard.bundle").joinpath("unicode", "confusables.txt.xz")
     lines = lzma.decompress(table.read_bytes()).decode("utf-8").splitlines()
     rows = (line.split(";") for line in lines if line and not line.startswith("#"))

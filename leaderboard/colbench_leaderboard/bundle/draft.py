@@ -33,7 +33,7 @@ NAMED = 5
 
 
 class Draft(NamedTuple):
-    """A bundle's contents, and the parts of the run that are left out."""
+    """The contents of a bundle, and what the bundle leaves out of the run."""
 
     submission: Submission
     lock: Lock
@@ -92,7 +92,11 @@ def _keys(tasks: Sequence[Task], record: RunRecord) -> Iterator[str]:
 
 
 class _Held:
-    """The dialogues in a run's folder: positions by key, keys of unfinished ones, number with other configurations."""
+    """The dialogues in a run's folder.
+
+    `places`: positions by key. `unfinished`: keys of unfinished dialogues. `foreign`: number of dialogues with another
+    configuration.
+    """
 
     def __init__(self) -> None:
         self.places: dict[str, int] = {}

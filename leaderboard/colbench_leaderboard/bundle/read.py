@@ -55,7 +55,7 @@ MOST_COUNTED = 1 << 40
 
 
 class Cell(NamedTuple):
-    """A dialogue of the bundle before scoring, with the file and the line that contain it."""
+    """An unscored dialogue of the bundle, with its file and line."""
 
     file: str
     line: int
@@ -115,7 +115,7 @@ class Bundle:
                 raise Refused("blob.unused", "no trajectory refers to it", file=name)
 
     def check_cells(self) -> None:
-        """Check every dialogue. Raises Refused, as `cells` does, if one breaks a rule."""
+        """Check every dialogue. Raises Refused, as `cells` does, if a dialogue breaks a rule."""
         for _ in self.cells():
             pass
 
@@ -143,9 +143,9 @@ class Bundle:
 
 
 def read_bundle(path: Path) -> Bundle:
-    """Open the bundle in a folder or a `.tar.gz`, which is unpacked into a new temporary folder.
+    """Open a bundle: a folder, or a `.tar.gz`, which is unpacked into a new temporary folder.
 
-    Raises Refused if the bundle is not well-formed, DataError if the archive cannot be read.
+    Raises Refused if the bundle is malformed, and DataError if the archive cannot be read.
     """
     if path.is_symlink():
         raise Refused("archive.link", f"{path} is a symbolic link; use its target")

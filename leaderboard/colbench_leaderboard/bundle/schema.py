@@ -139,7 +139,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Trajectory(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One dialogue, which fills a cell of the grid."""
+    """One dialogue: the only one for its task and trial."""
 
     task_id: str
     task_hash: Digest

@@ -85,7 +85,7 @@ def read_submission(path: Path) -> Submission:
     """Read the submission in a TOML file.
 
     Raises DataError, which names file and key, if the file is not TOML, has a key for a score or an unknown key, or
-    leaves a question unanswered. Raises Refused if a text could deceive.
+    leaves a question unanswered. Raises Refused if a text contains characters that could deceive a reader.
     """
     try:
         values = tomllib.loads(path.read_text("utf-8"))

@@ -127,7 +127,7 @@ class BlobReader:
             raise refused("words.size", f"all dialogues: more than {MOST_SAID} bytes")
 
     def text(self, blob: Blob) -> str:
-        """Return the text of a blob. Raises Refused (`blob.text`) if it is not UTF-8."""
+        """Return the text of a blob. Raises Refused (`blob.text`) if the blob is not UTF-8."""
         if self._latest[0] != blob.blob:
             name = f"{BLOBS}/{blob.blob}"
             try:

@@ -107,7 +107,7 @@ def _serve(site: Path, port: int | None) -> int:
 
 
 def _browser(standings: Standings, args: argparse.Namespace) -> str:
-    """Return the environment where this machine renders pictures; "" if no board has pictures or no browser works."""
+    """Return the versions with which this machine renders pictures; "" if no board has pictures or no browser works."""
     from colbench.registry import get_domain
 
     boards = (get_domain(board.domain) for board in standings.boards)
@@ -124,9 +124,9 @@ def _browser(standings: Standings, args: argparse.Namespace) -> str:
 
 
 def _tasks(standings: Standings, sources: list[str]) -> list[Task]:
-    """Return the tasks of the boards' sources that installed domains provide, and of `sources`.
+    """Return the tasks of `sources`, after those of the boards' sources that installed domains provide.
 
-    Other sources of boards are not read, because strangers named them.
+    Other boards' sources are not read, because strangers named them.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.tracks import own_sources

@@ -64,7 +64,7 @@ def say_objections(receipt: Receipt) -> None:
 
 
 def say_pending(store: str, receipt: Receipt) -> None:
-    """If an entry is not ranked because of its flags, print how to decide about them."""
+    """If flags keep an entry from being ranked, print the command that decides about the flags."""
     from colbench_leaderboard.verify.findings import awaits_decision
 
     if any(map(awaits_decision, receipt.findings)):
@@ -134,7 +134,7 @@ def _by_rule(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]
 
 
 def _shortened(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield a line for each of the first findings of a rule, and one with the number of the others."""
+    """Yield a line for each of a rule's first findings, then a line with the number of remaining findings."""
     yield from map(_located, findings[:SHOWN])
     if len(findings) > SHOWN:
         yield f"and {len(findings) - SHOWN:,} more in the receipt"

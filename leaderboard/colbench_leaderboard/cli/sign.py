@@ -51,7 +51,7 @@ def sign(args: argparse.Namespace) -> int:
 
 
 def sign_with(store: Path, key: str) -> None:
-    """Sign a store with a key, and print what the signature covers."""
+    """Sign a store with the key file `key`, and print which records the signature covers."""
     from colbench_leaderboard.store.signatures import sign_store
 
     signed = sign_store(store, Path(key).expanduser())

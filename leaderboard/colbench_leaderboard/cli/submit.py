@@ -107,7 +107,7 @@ def _write_template(file: str) -> int:
 
 
 def _meta(args: argparse.Namespace, folder: Path) -> Path:
-    """Return the path of the submission's file; with `--interactive`, first ask its questions and write the file."""
+    """Return the path of the submission's file. With `--interactive`, first write it from the user's answers."""
     if args.interactive:
         meta = Path(args.meta or folder / "submission.toml")
         _ask(folder, meta)

@@ -98,10 +98,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def own_tasks(bundle: Bundle, source: str | None) -> list[Task]:
-    """Return the tasks of `source` or, if it is None, of the source that the bundle names.
+    """Return the tasks of `source` or, if `source` is None, of the source that the bundle names.
 
-    A stranger wrote the bundle, so its source is read only if an installed domain provides it. Raises UserError
-    otherwise.
+    Raises UserError if `source` is None and no installed domain provides the bundle's source. Such a source is not
+    read, because a stranger wrote the bundle.
     """
     from colbench.plugins import resolve_tasks
     from colbench_leaderboard.bundle.refused import shown
@@ -132,7 +132,10 @@ def _share(text: str) -> float:
 
 
 def _unread(path: Path, refused: Refused, *, as_json: bool) -> int:
-    """Print why a bundle could not be read; return the exit code. No receipt is written: the digest may be unknown."""
+    """Print why a bundle could not be read, and return the exit code.
+
+    No receipt is written, because the digest of the bundle may be unknown.
+    """
     if as_json:
         sys.stdout.write(output.refusal_as_json(refused))
     else:

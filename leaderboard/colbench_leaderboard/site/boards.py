@@ -63,7 +63,10 @@ def board_trail(view: BoardView) -> Trail:
 
 
 def board_page(board: Board, name: str, title: str, **data: object) -> Page:
-    """Return a page under a board's tabs. `name` names its file and template; `index` has the template `ranking`."""
+    """Return a page under a board's tabs.
+
+    `name` is the name of the page's file and template, but the page `index` has the template `ranking`.
+    """
     view = board_view(board)
     return Page(
         path=f"{view.folder}/{name}.html",
@@ -143,7 +146,7 @@ def ranking(board: Board) -> Page:
 
 
 def disclosures(row: Row) -> tuple[str, ...]:
-    """Return the marks that a reader must see next to an entry's name."""
+    """Return the labels that must be shown next to an entry's name."""
     known = {
         "trained on ColBench": row.trained_on_colbench,
         "the maintainers’ run": bool(row.reruns),

@@ -58,7 +58,7 @@ Scores = Sequence[tuple[Row, Sequence[CellScore]]]
 
 
 class Built(Struct, frozen=True, kw_only=True):
-    """Counts of what was written."""
+    """The numbers of files, bytes, entries and dialogues of a written site."""
 
     files: int
     bytes: int
@@ -152,7 +152,7 @@ class Builder:
         return read_scores(self._store, entry.current, entry.receipt)
 
     def _compare(self, board: Board, scores: Scores) -> list[Future[tuple[str, str]]]:
-        """Write the page for choosing entries. Return a future for each entry's comparison: its path and its HTML."""
+        """Write the page for choosing entries. Return a future for the path and HTML of each comparison page."""
         rows = {row.bundle: row for row, _ in scores}
         self._write(compare.choice(board, list(rows.values())))
         results = make_results(board.domain, ((row.bundle, cells) for row, cells in scores))
@@ -208,7 +208,7 @@ class Builder:
 
 
 class _SeenTasks:
-    """The request and hash of each task by id, from its first dialogue. They are the same in all entries."""
+    """The request and the hash of each task by task ID, from its first dialogue; the same in all entries."""
 
     def __init__(self) -> None:
         self.requests: dict[str, str] = {}

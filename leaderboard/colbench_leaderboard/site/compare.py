@@ -59,7 +59,7 @@ class DiffLine(NamedTuple):
 
 
 class Opponent(Struct, frozen=True, kw_only=True):
-    """Another entry, with which the page's entry is compared, and the comparison."""
+    """An entry with which the page's own entry is compared, and the comparison of the two."""
 
     row: Row
     found: Comparison
@@ -98,7 +98,7 @@ def page(
 
 
 def differing(results: Results, mine: str, others: Sequence[str]) -> dict[str, Diff]:
-    """Return, for each of the others, the tasks that differ most from `mine`, and the number of tasks that differ."""
+    """Compare `mine` with each other entry; return the tasks that differ most, and the number of tasks that differ."""
     most = max(LEAST, MOST // max(1, len(others)))
     own = results.values(mine).mean(axis=1)
     return {other: _diff(own, results.values(other).mean(axis=1), most) for other in others}
@@ -134,5 +134,5 @@ def _opponent(
 
 
 def _dialogue(row: Row, place: int, names: Sequence[str]) -> str:
-    """Return the URL, relative to the site's root, of the first dialogue on the task with this index."""
+    """Return the URL, relative to the site's root, of an entry's first dialogue on the task with the index `place`."""
     return f"{entry_folder(row.bundle)}/{dialogue_link(place * row.trials, names[place], 0)}"

@@ -55,7 +55,7 @@ class Message(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """A dialogue on its page."""
+    """A dialogue as shown on a page of the site."""
 
     anchor: str
     task_id: str
@@ -80,7 +80,7 @@ class Listed(NamedTuple):
 
 
 def joined(scores: Sequence[CellScore], rollouts: Iterator[Rollout]) -> Iterator[Cell]:
-    """Yield each score with its dialogue (None if the bundle lacks it); both inputs are sorted by task and trial."""
+    """Yield each score with its dialogue (None for one not in the bundle); both inputs are sorted by task and trial."""
     rollout = next(rollouts, None)
     for score in scores:
         while rollout and (rollout.task_id, rollout.trial) < (score.task_id, score.trial):
@@ -96,7 +96,10 @@ def leaves(
     tasks: Mapping[str, Task],
     pictures: AnswerPictures | None,
 ) -> Iterator[Page]:
-    """Yield the pages of an entry's dialogues. `cells` must be in the order of the scores; `tasks` are by hash."""
+    """Yield the pages of an entry's dialogues.
+
+    `cells` must be in the order of the scores; `tasks` is keyed by task hash.
+    """
     view, total = board_view(board), board.tasks * row.trials
     here = entry_folder(row.bundle)
     trail = (*_trail(row, view), (f"{here}/dialogues.html", "Dialogues"))

@@ -66,7 +66,7 @@ class Layout:
         )
 
     def _asset(self, stem: str, suffix: str, content: str) -> str:
-        """Keep an asset and return its path, which changes with its content."""
+        """Store an asset and return its path, which contains a hash of the content."""
         data = content.encode()
         path = f"assets/{stem}.{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
         self.assets[path] = data

@@ -48,7 +48,7 @@ def reproduction(entry: Entry, standing: Collection[str]) -> Reproduction:
 
 
 def command(entry: Entry, standing: Collection[str]) -> list[str]:
-    """Return the words of the command. It must be run in a folder that contains the bundles among its arguments."""
+    """Return the words of the `colbench verify` command, which must run in a folder with the bundles that it names."""
     config, source = entry.lock.config, entry.lock.tasks.source
     words = ["colbench", "verify", archive_name(entry.bundle)]
     if source not in own_sources():

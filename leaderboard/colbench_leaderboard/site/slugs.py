@@ -54,5 +54,5 @@ def leaf_name(number: int) -> str:
 
 
 def dialogue_link(place: int, task_id: str, trial: int) -> str:
-    """Return the link to a dialogue, relative to its entry's folder; `place` is its index in the entry, from 0."""
+    """Return the link from an entry's folder to one of its dialogues; `place` is the dialogue's index, from 0."""
     return f"{leaf_name(place // LEAF + 1)}#{dialogue_anchor(task_id, trial)}"

@@ -79,7 +79,7 @@ def attempts(scores: Sequence[tuple[Row, Sequence[CellScore]]]) -> dict[str, lis
 
 
 def listing(board: Board, found: Attempts, requests: Mapping[str, str]) -> Page:
-    """Return the page that lists all tasks of a board; `requests` contains their requests by task ID."""
+    """Return the page that lists all tasks of a board; `requests` maps task IDs to requests."""
     lines = [_line(task, each, requests.get(task, "")) for task, each in found.items()]
     return board_page(board, "tasks", "Tasks", lines=lines, ranked=len(board.rows))
 

@@ -23,7 +23,7 @@ def clean(value: object) -> object:
 
 
 def cut(text: str) -> str:
-    """Return a text or, if it is too long, its first `LONGEST` characters and the number of the others."""
+    """Return a text or, if it is too long, its first `LONGEST` characters and the number of characters left out."""
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}\n[{len(text) - LONGEST:,} more characters are in the bundle]"

@@ -130,7 +130,7 @@ def _check_record(store: Path, record: Record) -> None:
 
 
 def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
-    """Raise UserError unless an entry's numbers follow from its transcripts or, without a verifier, from its scores."""
+    """Raise UserError unless an entry's numbers follow from its transcripts (without a verifier, from its scores)."""
     if verifier:
         _verify(store, record, verifier)
     else:
@@ -138,7 +138,7 @@ def _recompute(store: Path, record: Record, verifier: Verifier | None) -> None:
 
 
 def _check_summary(store: Path, record: Record) -> None:
-    """Raise DataError unless the summary follows from the scores. `undisclosed` is not checked: scores lack it."""
+    """Raise DataError unless the scores give the same summary, apart from `undisclosed`, which scores do not hold."""
     receipt = read_receipt(store, record)
     summary, scores = read_summary(store, record, receipt), read_scores(store, record, receipt)
     recomputed = summarize(
@@ -156,9 +156,9 @@ def _check_summary(store: Path, record: Record) -> None:
 
 
 def _check_bundle(store: Path, record: Record) -> None:
-    """Raise DataError unless a record's bundle is intact, or is absent because the record marks it as deleted.
+    """Raise DataError if a record's bundle is damaged or missing, or exists although the record marks it as deleted.
 
-    `record` is the latest one about its bundle.
+    A refused bundle may be missing and is not checked. `record` is the latest record about its bundle.
     """
     folder = bundle_folder(store, record.bundle)
     gone = record.deleted
@@ -202,7 +202,7 @@ def _unexpected(folder: Path, names: set[str]) -> Iterator[str]:
 
 
 def verified_against(store: Path, record: Record) -> list[Path]:
-    """Return the existing folders of bundles with which a record's bundle shares transcripts, by its receipt."""
+    """Return the folders of the bundles with shared transcripts that a record's receipt lists; omit missing folders."""
     named = (bundle_folder(store, each) for each in duplicated(read_receipt(store, record)))
     return [folder for folder in named if folder.is_dir()]
 

@@ -30,9 +30,9 @@ def accept(
 ) -> Record:
     """Accept a bundle, with the result of its verification; `reference_line` and `reruns` are stored in its record.
 
-    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with its receipt. Raises UserError if the receipt refuses
-    the bundle or belongs to another bundle, if the store already has the bundle, or if the name of its system looks
-    like that of an entry on the same board.
+    `bundle`: a folder or a `.tar.gz`; `verified`: the folder with the bundle's receipt. Raises UserError if the receipt
+    refuses the bundle or belongs to another bundle, if the store already has the bundle, or if the name of the bundle's
+    system looks like the name of an entry on the same board.
     """
     with writing(store) as log, read_bundle(bundle) as found:
         require_latest(log.log, found.digest, "accepted")
@@ -81,7 +81,7 @@ def remove(store: Path, bundle: str, reason: str, *, delete: bool = False) -> Re
 
 
 def rescore(store: Path, bundle: str, verified: Path, reason: str) -> Record | None:
-    """Replace the scores of an entry after a change of the rules; if its receipt is unchanged, only return None."""
+    """Record new scores of an entry after a change of the rules; if the receipt is unchanged, only return None."""
     require_reason(reason)
     with writing(store) as log:
         require_latest(log.log, bundle, "rescored")
@@ -156,7 +156,7 @@ def _require_own_name(store: Path, log: Log, bundle: Bundle, receipt: Receipt) -
 
 
 def _keep_bundle(store: Path, bundle: Bundle) -> None:
-    """Copy the files of an opened bundle into the store, and check the copy; if the store has them, copy nothing."""
+    """Copy an opened bundle into the store, and check the copy; if the store has the bundle, copy nothing."""
     folder = bundle_folder(store, bundle.digest)
     if folder.exists():
         if (existing := read_bundle(folder).digest) != bundle.digest:
@@ -172,7 +172,7 @@ def _keep_bundle(store: Path, bundle: Bundle) -> None:
 
 
 def _keep_verified(store: Path, bundle: str, verified: Path) -> str:
-    """Copy a receipt and the files that it names into the store, and return its hash."""
+    """Copy a receipt and the files that it names into the store, and return the receipt's hash."""
     receipt = read_plain(verified / RECEIPT)
     digest = sha256(receipt)
     folder = verified_folder(store, bundle, digest)
@@ -213,9 +213,10 @@ def _sync(path: Path) -> None:
 
 
 def _whole(verified: Path, bundle: str) -> Receipt:
-    """Return the receipt in a folder, which must cover all dialogues of the bundle.
+    """Return the receipt in the folder `verified`; the receipt must cover all dialogues of the bundle.
 
-    Raises UserError if it is for another bundle or covers only a sample, DataError if a file is missing or invalid.
+    Raises UserError if the receipt is for another bundle or covers only a sample, and DataError if a file is missing or
+    invalid.
     """
     receipt = _receipt(verified)
     if receipt.bundle != bundle:
@@ -232,7 +233,7 @@ def _whole(verified: Path, bundle: str) -> Receipt:
 
 
 def _check(verified: Path) -> None:
-    """Raise DataError unless scores and summary match the receipt; a refused bundle may have neither."""
+    """Raise DataError unless scores and summary match the receipt; a refused bundle may lack both files."""
     receipt = _receipt(verified)
     for name, digest in ((SCORES, receipt.scores), (SUMMARY, receipt.summary)):
         if digest or receipt.tier is not None:

@@ -67,7 +67,7 @@ def read_named(path: Path, digest: str) -> bytes:
 
 
 def parse(content: bytes, kind: type[Kind], path: Path) -> Kind:
-    """Parse the content of a file. Raises DataError, which names the file, if it is not valid."""
+    """Parse the content of a file as `kind`. Raises DataError, which names the file, if the content is not valid."""
     try:
         return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

@@ -76,9 +76,9 @@ class Git:
 
 
 def half_at(address: str, half: Literal["upload-pack", "receive-pack"]) -> list[str]:
-    """Return the option that passes `QUIET` on to git's second process for a `file://` URL; [] for other URLs.
+    """Return the option that sets `QUIET` in the second process that git starts for a `file://` URL; [] for other URLs.
 
-    `half`: `upload-pack` for cloning and listing, `receive-pack` for pushing.
+    `half` is the command of that process: `upload-pack` for cloning and listing, `receive-pack` for pushing.
     """
     return [f"--{half}={shlex.join([*_git(), half])}"] if address.startswith("file://") else []
 

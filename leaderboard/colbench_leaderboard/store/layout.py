@@ -62,17 +62,17 @@ class Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 def entry_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry. Raises DataError if its path contains a symbolic link."""
+    """Return the folder of an entry. Raises DataError if the folder's path contains a symbolic link."""
     return _unlinked(store, store / ENTRIES / bundle)
 
 
 def bundle_folder(store: Path, bundle: str) -> Path:
-    """Return the folder of an entry's bundle; raises errors as `entry_folder` does."""
+    """Return the folder of an entry's bundle. Raises the same errors as `entry_folder`."""
     return _unlinked(store, store / ENTRIES / bundle / BUNDLE)
 
 
 def verified_folder(store: Path, bundle: str, receipt: str) -> Path:
-    """Return the folder of an entry's receipt, given the receipt's hash; raises errors as `entry_folder` does."""
+    """Return the folder of the entry's receipt whose hash is `receipt`. Raises errors as `entry_folder` does."""
     return _unlinked(store, store / ENTRIES / bundle / VERIFIED / receipt)
 
 

@@ -103,7 +103,7 @@ def parse_log(content: bytes) -> Log:
 
 
 def _check(record: Record, number: int, head: str, before: dict[str, Record]) -> None:
-    """Raise Refused if the record cannot come next in the log; else store it in `before` as its bundle's last one."""
+    """Raise Refused if the record cannot come next in the log; else store it in `before` under its bundle."""
 
     def require(condition: object, message: str) -> None:
         if not condition:

@@ -58,7 +58,7 @@ def make_store(store: Path, packages: Sequence[str] = (), signers: Path | None =
 
 
 def repository_files(packages: Sequence[str] = ()) -> dict[str, str]:
-    """Return the store's workflows and git settings: contents by path; `packages`: see `make_store`."""
+    """Return the contents of the store's workflows and git settings by path. For `packages`, see `make_store`."""
     workflows = {path: _workflow(path, packages) for path in (WORKFLOW, AUDIT_WORKFLOW)}
     return {**workflows, ATTRIBUTES: AS_THEY_ARE, IGNORED: f"/{LOCK}\n"}
 

@@ -112,7 +112,10 @@ def signed_records(store: Path) -> int:
 
 
 def newest_head(store: Path, log: Log) -> Head:
-    """Return the last head saved in the store, or else the log's. Raises DataError if the log lacks the saved head."""
+    """Return the last head saved in the store or, if no head is saved, the head of the log.
+
+    Raises DataError if the log lacks the saved head.
+    """
     if not (heads := read_heads(store)):
         return head_of(log)
     require_head(log, heads[-1], str(_head_file(store, heads[-1])))

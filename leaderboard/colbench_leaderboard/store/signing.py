@@ -75,7 +75,7 @@ def sign(content: bytes, key: Path, namespace: Namespace) -> str:
     """Return the signature of some content by a key.
 
     `key`: the file of the private key, or of the public key if an SSH agent holds the private one. Raises UserError if
-    ssh-keygen cannot sign with it.
+    ssh-keygen cannot sign with the key.
     """
     if not key.is_file():
         raise UserError(f"--key {key}: no such file; create a key with `ssh-keygen -t ed25519`")

@@ -40,7 +40,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float | None:
-        """Share of the hidden facts that were used although never told; None if nothing was hidden."""
+        """Share of the hidden facts that the answer used although never told; None if the task hid no fact."""
         return self.used / self.hidden if self.hidden else None
 
     @property
@@ -50,7 +50,7 @@ class Disclosure(Struct, frozen=True, kw_only=True):
 
     @property
     def chance(self) -> float:
-        """The highest probability of guessing all untold facts; choices are drawn independently."""
+        """The highest probability of guessing all facts that the human never told, if choices are independent."""
         return prod(self.rates)
 
 

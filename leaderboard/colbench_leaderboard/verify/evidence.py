@@ -43,7 +43,7 @@ class _Dialogues:
         """Numbers of answers for which `Disclosure.knew` and `Disclosure.copied` are true."""
 
     def add(self, told: Disclosure) -> None:
-        """Count a dialogue."""
+        """Add the counts of a dialogue."""
         self.chances.append(told.chance)
         self.knew += told.knew
         self.copied += told.copied
@@ -54,7 +54,7 @@ Shown = Callable[[_Dialogues], int]
 
 
 class Excess(Struct, frozen=True, kw_only=True):
-    """A count of right or copied answers in a group of dialogues with untold facts, and how many guessing explains."""
+    """The count of right or copied answers in dialogues with unrevealed facts, and the count that guessing explains."""
 
     count: int
     dialogues: int
@@ -107,7 +107,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the group that guessing explains least, with the lowest p-value; None without untold facts."""
+        """Return the result with the lowest p-value of all groups; None if there is no group."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)
@@ -116,10 +116,10 @@ class Evidence:
         return sorted(self._groups.items(), key=lambda item: item[0])
 
     def mean_excess(self) -> tuple[float, float]:
-        """Return the mean excess over the tasks, and an upper bound of its p-value.
+        """Return the mean excess over the tasks, and an upper bound of this mean's p-value.
 
-        A dialogue's excess is the share of the hidden facts that its answer uses although they were never told, minus
-        the share that guessing explains.
+        A dialogue's excess is the share of hidden facts that its answer uses although the human never revealed them,
+        minus the share that guessing explains.
         """
         tasks = [sum(trials) / len(trials) for _, trials in sorted(self._excess.items())]
         mean = sum(tasks) / len(tasks) if tasks else 0.0

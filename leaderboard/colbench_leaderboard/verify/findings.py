@@ -59,9 +59,9 @@ LONGEST = 400
 
 
 def awaits_decision(finding: Finding) -> bool:
-    """Return True if an entry with this finding has no rank until a keeper of the leaderboard has decided about it.
+    """Return True if a keeper of the leaderboard must decide about this finding before the entry is ranked.
 
-    Only the flags of the audits are such findings. Other flags concern versions, or cells that count as 0.
+    This holds only for flags of the audits, not for flags about versions or about cells that count as 0.
     """
     return finding.severity == "flag" and finding.rule.startswith(SUSPECT)
 
@@ -109,7 +109,7 @@ class Findings:
         return any(severity == "refusal" for _, severity in self._counts)
 
     def all(self) -> tuple[Finding, ...]:
-        """Return the findings and, for each rule with more than `MOST`, one that states how many were left out."""
+        """Return the findings. Each rule with more than `MOST` gets one more, with the number of findings left out."""
         more = (
             Finding(
                 rule=rule, severity=severity, file="", message=f"and {count - MOST:,} more of these"

@@ -22,7 +22,7 @@ def tasks_hash(tasks: Sequence[Task]) -> str:
 
 
 class Grid:
-    """The required cells, and the cells seen so far."""
+    """The required trials of each task, and the trials seen so far."""
 
     def __init__(self, tasks: Sequence[Task], trials: int, seed: int) -> None:
         self._tasks = {task.id: task for task in tasks}
@@ -31,7 +31,7 @@ class Grid:
         self._seen: dict[str, set[int]] = {name: set() for name in self._tasks}
 
     def task(self, cell: Cell, findings: Findings) -> Task | None:
-        """Return the receiver's task for a cell. If the cell does not fit the grid, add a finding and return None."""
+        """Return the receiver's task for a cell. If its task, trial or seed is wrong, add a finding and return None."""
         rollout = cell.rollout
         task = self._tasks.get(rollout.task_id)
         if task:
@@ -62,14 +62,14 @@ class Grid:
         return None
 
     def missing(self) -> Iterator[tuple[Task, int]]:
-        """Yield the cells that were not seen, by task and trial."""
+        """Yield (task, trial) for each required trial that was not seen."""
         for name, task in sorted(self._tasks.items()):
             for trial in range(self._trials):
                 if trial not in self._seen[name]:
                     yield task, trial
 
     def report_missing(self, findings: Findings) -> None:
-        """Add a finding for each cell that was not seen."""
+        """Add a finding for each planned task and trial that was not seen."""
         for task, trial in self.missing():
             findings.add(
                 "grid.missing-cell", f"{task.id}, trial {trial}: is not there and counts 0"
@@ -77,7 +77,7 @@ class Grid:
 
 
 def report_failure(cell: Cell, findings: Findings) -> None:
-    """Add a finding if a cell has no answer and attributes this to a failure outside the agent."""
+    """Add a finding if a dialogue has no answer and, according to the bundle, failed outside the agent."""
     failure = cell.rollout.failure
     if cell.rollout.answer is None and failure and failure.boundary != "agent":
         message = f"{cell.rollout.task_id}: failed at the {failure.boundary}, it says; counts 0 all the same"

@@ -19,7 +19,7 @@ HALF = 0.5
 
 
 class GuessRates:
-    """The probability of guessing each decision of the given tasks without asking about it."""
+    """The probabilities of guessing the decisions of the given tasks without asking."""
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         choices: defaultdict[tuple[str, str], Counter[Hashable]] = defaultdict(Counter)

@@ -57,7 +57,7 @@ class Judge:
     async def judged(self, cells: Iterable[tuple[Cell, Task, bool]]) -> AsyncIterator[Judged]:
         """Yield the result of each dialogue, in order.
 
-        Each item of `cells` has a cell, its task, and True if the human must be asked again for its replies. Raises
+        Each item of `cells` has a dialogue, the task, and True if the human must be asked again for the replies. Raises
         UserError if this machine cannot judge a dialogue.
         """
         waiting: deque[asyncio.Task[Judged]] = deque()

@@ -134,7 +134,7 @@ def _itself(lock: Lock, config: RunConfig) -> Iterator[tuple[str, str]]:
 
 
 def own_package(lock: Lock) -> str:
-    """Return the installed package of the run's domain; "" for ColBench's own domains and domains not installed."""
+    """Return the installed package of the run's domain; "" if the domain is ColBench's own or is not installed."""
     return package_of(lock.tasks.domain) if lock.tasks.domain in domain_names() else ""
 
 

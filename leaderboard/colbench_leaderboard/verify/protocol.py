@@ -21,7 +21,7 @@ Flaw = tuple[str, str]
 
 
 def check(cell: Cell, task: Task, max_turns: int, findings: Findings) -> None:
-    """Add a finding for each rule of the protocol that a cell breaks."""
+    """Add a finding for each rule of the protocol that the dialogue of a cell breaks."""
     for rule, message in flaws(cell.rollout, task, max_turns):
         findings.add(rule, f"{task.id}: {message}", cell.file, cell.line)
     if any(ANSWER_MARKER in (turn.human or "") for turn in cell.rollout.turns):

@@ -46,7 +46,7 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CellScore(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """The recomputed score and counts of a cell."""
+    """The recomputed score and counts of one dialogue."""
 
     task_id: str
     trial: int
@@ -128,7 +128,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> Mapping[str, Iterable[bytes]]:
-        """The lines of the files by name; for a refused bundle only the receipt."""
+        """The lines of each file, by file name. A refused bundle has only the receipt."""
         receipt = {RECEIPT: [canonical(self.receipt)]}
         if self.summary is None:
             return receipt
@@ -148,7 +148,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def refused(bundle: str, tasks: str, findings: tuple[Finding, ...], *, package: str) -> Outcome:
-    """Return the outcome of a refused bundle; `package`: see `Receipt.domain_package`."""
+    """Return the outcome of a refused bundle; `package` becomes `Receipt.domain_package`."""
     return Outcome(
         receipt=Receipt(
             bundle=bundle,

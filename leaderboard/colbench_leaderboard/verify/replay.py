@@ -31,7 +31,7 @@ def is_keyless(lock: Lock) -> bool:
 def sample(
     bundle: str, cells: Iterable[tuple[str, int]], share: float
 ) -> frozenset[tuple[str, int]]:
-    """Draw the cells (task and trial) whose human is asked again: `share` of them, rounded up.
+    """Draw the cells (task and trial) in which the human is asked again: the share `share` of all cells, rounded up.
 
     The draw depends only on the bundle's digest, so everyone draws the same cells.
     """

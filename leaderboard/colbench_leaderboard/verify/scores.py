@@ -29,7 +29,7 @@ Measure = Callable[[CellScore], float]
 
 
 def absent_cell(task: Task, trial: int) -> CellScore:
-    """Return the score of a cell that the bundle lacks; its value is 0."""
+    """Return the score of a trial that the bundle lacks; the value is 0."""
     domain = get_domain(task.domain)
     return CellScore(
         task_id=task.id,
@@ -76,7 +76,7 @@ def scored_cell(rollout: Rollout, *, judges_turns: bool) -> CellScore | None:
 
 
 def _asking(rollout: Rollout) -> dict[str, float]:
-    """Return the measures listed in `ASKING`, without those that are undefined for this dialogue."""
+    """Return the measures of a dialogue's questions that the constant `ASKING` lists, except undefined ones."""
     found = measured(rollout.asking)
     values = {name: found[name] for name in ASKING}
     return {name: round(value, DIGITS) for name, value in values.items() if value is not None}
@@ -104,7 +104,7 @@ def _by_turn(rollout: Rollout, domain: Domain) -> Iterator[float]:
 
 
 def _tokens(rollout: Rollout) -> int | None:
-    """Return the agent's prompt and completion tokens as stated in the bundle; None if a turn lacks them."""
+    """Return the agent's prompt and completion tokens in a dialogue; None unless the bundle gives every turn's."""
     usages = [turn.agent_usage for turn in rollout.turns]
     known = [usage for usage in usages if usage]
     if not known or len(known) < len(usages):
@@ -120,7 +120,7 @@ def summarize(
     max_turns: int,
     undisclosed: Iterable[Sequence[float]],
 ) -> Summary:
-    """Summarize cells that are sorted by task; `undisclosed` contains each task's shares (`Disclosure.share`)."""
+    """Summarize dialogue scores sorted by task; `undisclosed` contains each task's shares (`Disclosure.share`)."""
     rows = [list(row) for _, row in groupby(cells, key=lambda cell: cell.task_id)]
     primary, success = get_domain(domain).primary, get_domain(domain).success
     digits = DIGITS if primary.digits is None else primary.digits
@@ -164,7 +164,7 @@ def _success_by(turn: int) -> Measure:
 
 
 def _value_by(turn: int) -> Measure:
-    """Return the measure of the value that a cell would have if its dialogue had ended at `turn`."""
+    """Return a measure: the value that a trial would have if its dialogue had ended at `turn`."""
 
     def value(cell: CellScore) -> float:
         if cell.by_turn:

@@ -10,7 +10,7 @@ Shingles = frozenset[int]
 
 
 def runs(parts: Sequence[str], size: int) -> Shingles:
-    """Return the runs of `size` parts; if the sequence is shorter, return the whole sequence as a run."""
+    """Return all runs of `size` consecutive parts. A shorter sequence is itself the only run."""
     starts = range(max(1, len(parts) - size + 1)) if parts else ()
     return _shingles(parts[start : start + size] for start in starts)
 

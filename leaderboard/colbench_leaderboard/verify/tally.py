@@ -53,7 +53,7 @@ class Tally:
             self._compare(judged, judged.told)
 
     def _shared(self, score: CellScore) -> CellScore:
-        """Return an equal score that reuses the objects of earlier scores, so that equal values are stored once."""
+        """Return a copy of a score that reuses equal values of earlier scores, so that each value is stored once."""
         return replace(
             score,
             task_id=self._same(score.task_id),
@@ -92,15 +92,16 @@ class Tally:
 
     @property
     def scores(self) -> list[CellScore]:
-        """The scores of all cells, by task and trial, without the tasks that the scorer cannot judge."""
+        """The scores of all cells, sorted by task and trial, except those of tasks that the scorer cannot judge."""
         counting = (score for score in self._scores if score.task_id not in self._void)
         return sorted(counting, key=lambda score: (score.task_id, score.trial))
 
     @property
     def undisclosed(self) -> list[array[float]]:
-        """The shares of hidden facts that answers used without being told: an array per task, a value per dialogue.
+        """The share of hidden facts that each answer used although the human never revealed them.
 
-        Tasks that the scorer cannot judge are left out.
+        There is one array per task, by ascending ID, with one value per dialogue. Tasks that the scorer cannot judge
+        are left out.
         """
         return [
             shares for task_id, shares in sorted(self._shares.items()) if task_id not in self._void

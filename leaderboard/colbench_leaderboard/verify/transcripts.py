@@ -51,12 +51,12 @@ class Transcript(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def questions(self) -> Shingles:
-        """The pairs of nearby words in the messages."""
+        """The pairs of nearby words in the agent's messages."""
         return frozenset().union(*(pairs(each, REACH) for each in self.said))
 
     @cached_property
     def shape(self) -> Shingles:
-        """The runs of neighboring parts of the answer (`Domain.shape`)."""
+        """All runs of `RUN` consecutive parts in the answer's shape (`Domain.shape`)."""
         domain = get_domain(self.domain)
         return runs(domain.shape(domain.source(self.answer)), RUN)
 
@@ -81,12 +81,12 @@ def transcript(rollout: Rollout) -> Transcript | None:
 
 
 class Transcripts:
-    """A comparison of the transcripts of a bundle with each other and with those of other bundles."""
+    """A comparison of a bundle's transcripts with each other and with the transcripts of other bundles."""
 
     def __init__(self, own: str, others: Sequence[Path] = (), *, held: int = HELD) -> None:
-        """Compare the bundle whose digest is `own` with others.
+        """Prepare to compare a bundle, whose digest is `own`, with the bundles at `others`.
 
-        If the bundle is among the others, it is skipped there. At most `held` of its transcripts are in memory:
+        If `others` contains the same bundle, it is skipped. At most `held` transcripts of the own bundle are in memory;
         whenever this number is reached, all other bundles are read again.
         """
         self.count = 0
@@ -99,7 +99,7 @@ class Transcripts:
     def add(self, rollout: Rollout) -> None:
         """Add a dialogue, unless the agent says too little in it.
 
-        Raises UserError if one of the bundles to compare with cannot be read.
+        Raises UserError if another bundle, to compare with, cannot be read.
         """
         found = transcript(rollout)
         if found is None:
@@ -123,9 +123,9 @@ class Transcripts:
     def report_shared(self, findings: Findings) -> None:
         """Report transcripts that other bundles also contain.
 
-        A bundle that shares at least half of the transcripts gives a flag, at least a tenth gives a note, and less is
-        not reported. Only the `MOST` bundles that share most are named; verifying against these alone gives the same
-        findings.
+        A bundle that shares at least half of the transcripts is reported as a flag, and one that shares at least a
+        tenth as a note; less is not reported. Only the `MOST` bundles that share most are named. If this bundle is
+        verified against only the named bundles, the findings are the same.
         Raises UserError if a bundle cannot be read.
         """
         self._compare()
@@ -143,7 +143,7 @@ class Transcripts:
             )
 
     def _compare(self) -> None:
-        """Compare the transcripts in memory with the other bundles, and then remove these transcripts from memory."""
+        """Compare the transcripts in memory with the other bundles, then discard the transcripts."""
         found: dict[str, tuple[str, Shared]] = {}
         for path in self._others if self._held else ():
             try:

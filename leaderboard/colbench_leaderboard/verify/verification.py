@@ -42,9 +42,9 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 def verify(bundle: Bundle, own: Sequence[Task], settings: Settings, seen: Seen) -> Outcome:
-    """Verify a bundle with the receiver's `own` tasks.
+    """Verify a bundle on the receiver's own copy of the tasks, `own`.
 
-    Raises UserError if this machine cannot judge the bundle, which does not imply a fault in the bundle.
+    Raises UserError if this machine cannot judge the bundle; the bundle itself may be correct.
     """
     findings, package = Findings(), lock.own_package(bundle.lock)
     config = lock.run_config(bundle.lock, findings)
@@ -120,7 +120,7 @@ class _Verification:
         self._report_replay(number)
 
     def _again(self) -> Callable[[Cell], bool]:
-        """Return a function that is True for the cells in which the human is replayed."""
+        """Return a function that returns True for the cells whose human is replayed."""
         if not self.keyless or self.settings.replay in (0.0, 1.0):
             return lambda _: self.keyless and self.settings.replay == 1.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))

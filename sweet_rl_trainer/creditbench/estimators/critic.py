@@ -30,7 +30,7 @@ from sweet_rl_trainer.creditbench.states import Bench
 
 
 def mean(bench: Bench, critic: Reader, reference: Reader, *, told: bool = True) -> list[Scores]:
-    """Return, for each candidate, the mean log-ratio of its tokens; if `told`, both models read c."""
+    """Return, for each candidate, the mean log-ratio of its tokens; if `told`, both models read c, the reference."""
     examples = replies(bench, reference, told=told)
     return [
         tuple(one - other for one, other in zip(*both, strict=True))
@@ -49,7 +49,7 @@ def total(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
-    """Return the mean log-ratio of each candidate, over its own tokens and those of all earlier replies."""
+    """Return each candidate's mean log-ratio over the tokens of the candidate and of all earlier replies."""
     tokens = lengths(replies(bench, reference, told=True))
     sums = total(bench, critic, reference)
     found = list[Scores]()
@@ -69,7 +69,7 @@ def one_mean(bench: Bench, critic: Reader, reference: Reader) -> list[Scores]:
 
 
 def values(bench: Bench, critic: Reader) -> list[Scores]:
-    """Return, for each candidate, the mean value of its tokens."""
+    """Return the mean token value of each candidate."""
     return [tuple(each) for each in critic.sums(replies(bench, critic, told=True))]
 
 
@@ -85,7 +85,7 @@ READINGS: dict[str, tuple[str, Callable[..., list[Scores]]]] = {
 
 
 def estimators(name: str, critic: Reader, reference: Reader) -> Iterator[Estimator]:
-    """Yield the estimators that use a critic; a critic with a value head needs no reference."""
+    """Yield the estimators that use a critic; a critic with a value head needs no reference model."""
     key = f"{critic.key} {reference.key}"
     if critic.score == "value":
         yield Estimator(

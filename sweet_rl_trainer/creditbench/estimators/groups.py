@@ -63,7 +63,7 @@ def grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:  # noq
 
 
 def mt_grpo(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
-    """Return each candidate's GRPO advantage; to a question's, add the advantage of the reward for this turn alone."""
+    """Return each candidate's GRPO advantage. For a question, add the advantage of the reward for this turn alone."""
     asked = [
         [len(each.told[turn]) / hidden for each in group if turn < len(each.told)]
         for group in groups
@@ -98,7 +98,7 @@ def unbiased(groups: Sequence[Group], turn: int, hidden: int) -> list[float]:
 
 
 def advantages(bench: Bench, advantage: Advantage, name: str) -> list[Scores]:
-    """Return the advantage of each candidate, each in its own group."""
+    """Return the advantage of each candidate; a separate group is sampled for each candidate."""
     player = player_of(bench.task)
     hidden = max(1, len(player.open))
     return [

@@ -76,12 +76,12 @@ def _differences(bench: Bench, policy: Reader, informed: Examples) -> list[Score
 
 
 def gain(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the advantages computed from the potential `GainPotential`."""
+    """Return the advantages that follow from the unscaled gain potential (`GainPotential`)."""
     return _advantages(bench, policy, _potential(policy))
 
 
 def scaled_gain(bench: Bench, policy: Reader, benches: Sequence[Bench]) -> list[Scores]:
-    """Return the advantages that follow from the scaled gain potential, fitted to the answers of all states.
+    """Return the advantages that follow from the gain potential, scaled to fit the rewards of the answers in `benches`.
 
     Raises UserError if the reward of answers does not increase with the potential.
     """
@@ -120,7 +120,7 @@ def _advantage(candidate: Candidate, here: float | None, after: float | None) ->
 
 
 def igpo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Return the reward of each answer, and how much each question raises the reference's probability per token."""
+    """Score answers by their reward, and questions by how much they raise the reference's probability per token."""
     return [
         tuple(
             _gained(here, after) if each.reward is None else each.reward
@@ -145,7 +145,7 @@ def _state(task: Task, state: BenchState, policy: Reader) -> State:
 def _potentials(
     bench: Bench, policy: Reader, potential: Potential
 ) -> Iterator[tuple[BenchState, float | None, list[float | None]]]:
-    """Yield the potential Φ of each state, and Φ after each of its candidates; an answer leaves Φ unchanged."""
+    """Yield each state with its potential Φ, and Φ after each candidate of the state; an answer leaves Φ unchanged."""
     for state in bench.states:
         here = _state(bench.task, state, policy)
         later = [
@@ -157,7 +157,7 @@ def _potentials(
 
 
 def infopo(bench: Bench, policy: Reader) -> list[Scores]:
-    """Score a question by how much its reply raises the mean log π of the next answer, and an answer by its reward."""
+    """Score a question by how much the reply raises the mean log π of the next answer, and an answer by its reward."""
     groups = [
         [
             _next_answer(bench.task, state, each, policy, reply)
@@ -180,7 +180,10 @@ def infopo(bench: Bench, policy: Reader) -> list[Scores]:
 def _next_answer(
     task: Task, state: BenchState, candidate: Candidate, policy: Reader, reply: str
 ) -> Example:
-    """Return the answer after `reply`. Its choices follow the reply to the candidate, even if `reply` is another."""
+    """Return the agent's answer after the human's `reply` to the candidate.
+
+    The answer makes the choices that the recorded reply to the candidate reveals, even if `reply` is a different text.
+    """
     design = designs.of(task)
     assert design  # noqa: S101 - a state's task
     untold = {fact.name for fact in task.hidden.facts if not fact.stated}

@@ -93,7 +93,7 @@ class Reader:
 
     @cached_property
     def scorer(self) -> Scorer:
-        """The model as a scorer of the trainer."""
+        """The model, wrapped as the `Scorer` that the trainer uses."""
         config = AutoConfig.from_pretrained(self._base, attn_implementation=ATTENTION)
         cache = ReferenceCache(self._cache, model=self.digest, precision=PRECISION)
         return Scorer(cache=cache, logprobs=self._read, share=can_share(config), score=self.score)
@@ -110,7 +110,7 @@ class Reader:
         )
 
     def sums(self, groups: Sequence[Sequence[Example]]) -> list[list[float]]:
-        """Return each example's weighted sum of log-probabilities or values; a group's examples may share a prefix."""
+        """Return, by group, each example's weighted sum of log-probabilities or values; a group may share a prefix."""
         return group_values([[[each] for each in group] for group in groups], self.scorer, BUDGET)
 
 
@@ -119,12 +119,18 @@ Examples = list[list[Example]]
 
 
 def replies(bench: Bench, reader: Reader, *, told: bool) -> Examples:
-    """Return each state's candidates, weighted for a mean over tokens; if `told`, prompts begin with the reference."""
+    """Return each state's candidates, weighted for a mean over a reply's tokens.
+
+    If `told`, prompts begin with the reference.
+    """
     return _encoded(bench.task, bench.states, reader, "preamble" if told else None)
 
 
 def informed_replies(bench: Bench, reader: Reader, opening: str) -> Examples:
-    """Return the candidates of each state without the reference; `opening` replaces the human's first message."""
+    """Return each state's candidates as examples without the reference.
+
+    `opening` replaces the human's first message.
+    """
     states = [replace(each, heard=(opening, *each.heard[1:])) for each in bench.states]
     return _encoded(bench.task, states, reader, None)
 
@@ -140,7 +146,7 @@ def _encoded(
 
 
 def ranked(task: Task, state: BenchState, system: str) -> Candidates:
-    """Return a state's candidates in the form that the ranking scorers read; no system message if `system` is empty."""
+    """Return a state's candidates in the ranking scorers' format; an empty `system` means no system message."""
     trajectory = trajectory_of(task, state.id, state.heard, (*state.said, ""), system)
     turn = Turn(trajectory=trajectory, number=len(state.said))
     return Candidates(turn=turn, replies=tuple(Reply(text=each.text) for each in state.candidates))
@@ -169,7 +175,7 @@ def lengths(examples: Examples) -> list[tuple[int, ...]]:
 
 
 def earlier_replies(task: Task, state: BenchState, reader: Reader) -> Example | None:
-    """Return c and the dialogue before a state, with weight 1 for tokens of replies; None in the first turn."""
+    """Return c and the dialogue before a state, with weight 1 for tokens of replies; None if no reply came before."""
     if not state.said:
         return None
     dialogue = trajectory_of(task, state.id, state.heard[:-1], state.said, reader.system(task))

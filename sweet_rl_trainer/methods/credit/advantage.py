@@ -17,7 +17,7 @@ from itertools import pairwise
 
 
 def question_advantage(before: float, after: float, *, cost: float = 0.0) -> float:
-    """Return the credit of a question, from Φ before it and after the human's answer; `cost` is κ."""
+    """Return the credit of a question: Φ after the human's answer, minus Φ before the question, minus `cost` (κ)."""
     return after - before - cost
 
 

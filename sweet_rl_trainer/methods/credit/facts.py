@@ -46,7 +46,7 @@ class FactsPotential:
         self._told_later = told_later
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return the expected share of tests passed, 0 to 1, for each state; None if its decisions are unknown."""
+        """Return the expected share of tests passed, 0 to 1, by state; None for a state with unknown decisions."""
         return [self._of(state) for state in states]
 
     def _of(self, state: State) -> float | None:
@@ -84,7 +84,7 @@ class GuessTable:
         self._expected_shares: dict[tuple[Facts, float], float] = {}
 
     def share(self, known: Collection[str]) -> float:
-        """Return the share of tests passed if these decisions and those in the request are known."""
+        """Return the share of tests that a guess passes, given the decisions in `known` and in the request."""
         facts = frozenset(known).intersection(self._unusual)
         if facts not in self._shares:
             outcomes = self._outcomes(facts | self._stated)
@@ -93,7 +93,10 @@ class GuessTable:
         return self._shares[facts]
 
     def expected(self, known: Collection[str], told_later: float) -> float:
-        """Return Φ_p for these known decisions; each other decision is revealed later with probability `told_later`."""
+        """Return Φ_p for the decisions in `known`.
+
+        p is `told_later`, the probability with which each other decision is revealed later.
+        """
         facts = frozenset(known).intersection(self._unusual)
         if (facts, told_later) not in self._expected_shares:
             rest = [name for name in self._unusual if name not in facts]
@@ -105,11 +108,11 @@ class GuessTable:
         return self._expected_shares[facts, told_later]
 
     def all(self) -> Mapping[Facts, float]:
-        """Return the share of tests passed for each set of known decisions: the 2^n subsets of the n hidden ones."""
+        """Return the share of tests passed if a set of hidden decisions is known, for all 2^n sets of the n ones."""
         return {facts: self.share(facts) for facts in subsets(self.hidden)}
 
     def _outcomes(self, known: Facts) -> list[Any]:
-        """Return the value of each call, or the type of the error that it raises."""
+        """Return the value or error type of each call, with decisions in `known` as chosen and all others as usual."""
         chosen, usual = self._design.chosen, self._design.usual
         choices = {name: (chosen if name in known else usual)[name] for name in chosen}
         function = self._design.family.function(self._design.theme, choices)
@@ -117,7 +120,10 @@ class GuessTable:
 
 
 def _chance(told: int, of: int, each: float) -> float:
-    """Return the chance that exactly `told` given facts of `of` are revealed, if each is with probability `each`."""
+    """Return the probability that `told` given facts are revealed and the other `of - told` facts are not.
+
+    Each fact is revealed independently with probability `each`.
+    """
     chance: float = each**told * (1 - each) ** (of - told)
     return chance
 
@@ -136,7 +142,7 @@ def guess_table(task: Task) -> GuessTable | None:
 
 
 def _arguments(task: Task, call: str) -> CodeType:
-    """Compile a call's arguments; each evaluation creates new ones. Raises DataError unless they are literals."""
+    """Compile a call's arguments; each evaluation creates new values. Raises DataError unless all are literals."""
     try:
         body = ast.parse(call, mode="eval").body
         assert isinstance(body, ast.Call)  # noqa: S101 - caught below

@@ -29,7 +29,7 @@ MARKER = f"{ANSWER_MARKER}\n"
 
 
 class GainPotential:
-    """The potential Φ from a reference model; None for a state that, with c, has more than `max_length` tokens."""
+    """The potential Φ from a reference model; None if a state plus the reference c exceeds `max_length` tokens."""
 
     def __init__(self, reference: Scorer, chat: Chat, *, budget: int, max_length: int) -> None:
         """Create the potential.
@@ -38,7 +38,7 @@ class GainPotential:
             reference: π_ref, with the cache that stores its values by content.
             chat: The tokenizer and chat template of π_ref.
             budget: Maximum number of tokens in a row, which determines memory use.
-            max_length: Maximum number of tokens of a state and c together.
+            max_length: Maximum number of tokens of a state plus the privileged information c.
         """
         self._reference = reference
         self._chat = chat
@@ -82,7 +82,7 @@ def rows(examples: Sequence[Example], budget: int) -> Iterator[list[list[Example
 
 
 def told_example(state: State, chat: Chat) -> Example:
-    """Return the tokens of a state, followed by the reference as its answer; the weights average over the reference."""
+    """Return the tokens of a state and of the reference as its answer, with weights for a mean over the reference."""
     where = f"{state.task.id}, turn {len(state.said) + 1}"
     before = [*chat.prompt(state.messages, where=where), *chat.encode(MARKER)]
     reference = chat.encode(state.task.hidden.reference.strip("\n"))

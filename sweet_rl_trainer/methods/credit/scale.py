@@ -25,7 +25,7 @@ FEWEST = 10
 
 
 class NoScaleError(UserError):
-    """The error if too few dialogues have a potential, or the reward does not increase with the potential."""
+    """Too few dialogues have a potential, or the reward does not increase with the potential."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Scaled:
         self._line = line
 
     def __call__(self, states: Sequence[State]) -> list[float | None]:
-        """Return a + b Φ of each state; None where Φ is not defined."""
+        """Return a + b Φ for each state; None for a state without Φ."""
         a, b = self._line.intercept, self._line.slope
         return [None if each is None else a + b * each for each in self._potential(states)]
 
@@ -61,13 +61,13 @@ class _Relative:
 
 
 def fit(potential: Potential, ends: Sequence[tuple[State, float]], *, relative: bool) -> Line:
-    """Return the line fitted by least squares.
+    """Fit a line that gives a dialogue's reward from the potential before its answer, by least squares.
 
-    Raises NoScaleError if there are too few dialogues, or the reward does not increase with the potential.
+    Raises NoScaleError if too few answers have a potential, or the reward does not increase with the potential.
 
     Args:
         potential: Φ.
-        ends: For each dialogue, the state before its answer, and its reward.
+        ends: For each answer, the state before the answer, and the reward.
         relative: True to fit the reward to Φ(o) − Φ(o_1) instead of Φ(o).
     """
     read = _Relative(potential) if relative else potential

@@ -16,7 +16,7 @@ from sweet_rl_trainer.data.trajectories import Trajectory
 
 
 class BestOf(Struct, frozen=True, kw_only=True):
-    """The reward of the best-scored of n candidates: the mean over groups, with its interval."""
+    """The mean reward, over groups, of the best-scored of n candidates, with an interval."""
 
     count: int
     """Number n of candidates."""
@@ -28,10 +28,10 @@ def best_of_n(
     counts: Sequence[int],
     bounds: tuple[float, float] | None = (0.0, 1.0),
 ) -> list[BestOf]:
-    """Return the curve over `counts`, from the rewards and scores of each group's candidates, such as a task's answers.
+    """Return the best-of-N curve at `counts`; a group has rewards and scores of candidates, such as a task's answers.
 
-    The estimate is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None if they are unbounded.
-    Raises UserError if a count is below 1 or above the number of candidates of a group.
+    The estimate is unbiased (`expected_best`). `bounds` are the bounds of the rewards; None if the rewards are
+    unbounded. Raises UserError if a count is below 1 or above the number of candidates of a group.
     """
     fewest = min((len(rewards) for rewards, _ in groups), default=0)
     for count in counts:
@@ -72,7 +72,7 @@ def expected_best(rewards: Sequence[float], scores: Sequence[float], count: int)
 
 
 class DialogueCurve(Struct, frozen=True, kw_only=True):
-    """The expected reward of the highest-scored of n dialogues on a task; n = 1 is a random dialogue."""
+    """The expected reward of the highest-scored of n dialogues on a task; for n = 1, of a random dialogue."""
 
     curve: tuple[BestOf, ...]
     """Points for n = 1, 2, 4, … as long as each of the `tasks` has n dialogues."""
@@ -84,7 +84,7 @@ class DialogueCurve(Struct, frozen=True, kw_only=True):
 def of_dialogues(
     trajectories: Sequence[Trajectory], scores: Mapping[str, float]
 ) -> DialogueCurve | None:
-    """Return the curve over the tasks with at least two scored dialogues; None if no task has two.
+    """Return the best-of-n curve over the tasks with at least two scored dialogues; None if no such task exists.
 
     `scores` maps the ids of dialogues to their scores S, as computed by `ranking.score.score_sides`.
     """

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Correlation(Struct, frozen=True, kw_only=True):
-    """Correlations of `count` pairs of numbers; None if one variable is constant, or there are fewer than two pairs."""
+    """Correlations between two variables over `count` pairs of numbers.
+
+    A correlation is None if one variable is constant, or there are fewer than two pairs.
+    """
 
     pearson: float | None
     spearman: float | None
@@ -36,7 +39,7 @@ def correlation(scores: Sequence[float], sizes: Sequence[float]) -> Correlation:
 
 
 def within(groups: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Correlation:
-    """Return the correlation of scores with sizes within turns; a group is the candidates of one turn.
+    """Return the correlation of scores with sizes within turns; a group has the scores and sizes for one turn.
 
     Ranking compares only candidates of the same turn. So scores and sizes are centered by turn, and ranks are computed
     within a turn.

@@ -50,7 +50,7 @@ def pair_accuracy(pairs: Sequence[PairExample], scores: Sequence[tuple[float, fl
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """Measures of a critic on held-out dialogues and ranked candidates; None if not measured."""
+    """Measures of a critic on held-out dialogues and ranked candidates; a measure that was not taken is None."""
 
     accuracy: Interval
     pairs: int

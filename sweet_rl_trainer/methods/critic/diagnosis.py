@@ -135,7 +135,7 @@ def _continuations(
 ) -> Agreement | None:
     """Return the agreement of scores with Monte-Carlo returns.
 
-    If it is not measured, return None and write the reason to `missing`.
+    If the agreement is not measured, return None and write the reason to `missing`.
     """
     asked = recipe.table(DiagnoseSettings)
     if not (asked.continuations and ranked and inputs.run_folders(job.inputs)):

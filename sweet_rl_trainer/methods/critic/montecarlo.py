@@ -57,8 +57,10 @@ def sample_turns(
 ) -> list[tuple[Scored, list[int]]]:
     """Draw at most `turns` turns, and from each at most `candidates` scored candidates with different wordings.
 
-    The candidates are returned as indices. `tasks` is keyed by task hash; a turn of an unknown task, or with fewer than
-    two such candidates, is not drawn. Raises UserError if `turns` is below 1 or `candidates` below 2.
+    The candidates are returned as indices. `tasks` is keyed by task hash. A turn is drawn only if its task is in
+    `tasks` and at least two of its scored candidates differ in wording.
+
+    Raises UserError if `turns` is below 1 or `candidates` below 2.
     """
     if turns < 1 or candidates < 2:
         raise UserError(
@@ -83,10 +85,11 @@ def compare(
     count: int,
     dropped: Counter[str] | None = None,
 ) -> list[Returns]:
-    """Return the scores and returns of sampled candidates (`sample_turns`); a return averages `count` continuations.
+    """Return the score and the return of each sampled candidate; the return is the mean reward of its continuations.
 
-    A candidate whose continuations all lack a reward is left out and counted in `dropped`. Raises UserError if `count`
-    is below 1.
+    `sample` is the result of `sample_turns`, and `count` is the number of continuations of a candidate. A candidate
+    without a score, or without a continuation that has a reward, is left out and counted in `dropped`. Raises UserError
+    if `count` is below 1.
     """
     if count < 1:
         raise UserError(f"continuations: {count} per candidate; expected at least 1")
@@ -134,7 +137,7 @@ def agreement(found: Sequence[Returns]) -> Agreement | None:
 
 
 def _right(turn: Returns) -> Iterator[float]:
-    """Yield, for each pair of candidates with different returns, the agreement of scores and returns (`agree`)."""
+    """Yield the agreement (`agree`) of scores and returns for each pair of candidates with different returns."""
     for (score, value), (other, worse) in combinations(
         zip(turn.scores, turn.returns, strict=True), 2
     ):

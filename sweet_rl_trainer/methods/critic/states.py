@@ -36,9 +36,9 @@ QUESTIONS = 4
 
 
 class Preference(Struct, frozen=True, kw_only=True):
-    """A comparison of a critic's scores for questions and for the right answer where every decision is known.
+    """A comparison of a critic's scores of questions and of the right answer, in states where all decisions are known.
 
-    Each task counts the same.
+    Each task has the same weight.
     """
 
     mean: Interval
@@ -61,10 +61,10 @@ def known_states(
     seed: int = 0,
     dropped: Counter[str] | None = None,
 ) -> list[Candidates]:
-    """Return the states, each with the right answer as the first reply and up to `questions` questions as the others.
+    """Return the states, each with the right answer as the first reply, then up to `questions` questions.
 
     `tasks` is keyed by task hash. The answer is put into a code fence if most recorded answers are. Questions that the
-    dialogue has already asked are excluded. Dialogues without a state, and states without a further question, are
+    dialogue has already asked are excluded. Dialogues without a state, and states for which no question remains, are
     counted in `dropped`, by reason. Raises UserError if `questions` is below 1.
     """
     if questions < 1:
@@ -136,7 +136,7 @@ def still_hidden(trajectory: Trajectory, task: Task) -> Iterator[int]:
 
 
 def _known(trajectory: Trajectory, task: Task) -> Iterator[Turn]:
-    """Yield the turns before which every fact that the request leaves open was revealed."""
+    """Yield each turn at whose start all facts left open by the request had been revealed."""
     for number, hidden in enumerate(still_hidden(trajectory, task)):
         if not hidden:
             yield Turn(trajectory=trajectory, number=number)
@@ -175,7 +175,7 @@ def _further(
     count: int,
     seed: int,
 ) -> list[str]:
-    """Return at most `count` questions of other dialogues: first on its task, then on other tasks of its family."""
+    """Return at most `count` new questions from earlier turns of other dialogues: same task first, then same family."""
     mine = turn.trajectory
     family = tasks[mine.task_hash].family
     related = [

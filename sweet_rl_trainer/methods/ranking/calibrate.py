@@ -23,11 +23,11 @@ from sweet_rl_trainer.methods.ranking.turns import Scored
 def offset(turns: Iterable[Scored]) -> float | None:
     """Return the offset to add to the score of each answer.
 
-    The offset is fitted to the last turns of answered dialogues, if answers and other replies are among the turn's
-    scored candidates. A turn's gap is the mean score of its answers minus that of the other replies. The offset
-    maximizes the balanced accuracy: the share of successes where gap plus offset is above 0, plus the share of failures
-    where it is below. Among equally good offsets, the middle of the widest range is chosen. Return None if all
-    these dialogues succeeded or all failed, or if all gaps are equal.
+    The offset is fitted to the last turns of answered dialogues. A turn is used if its scored candidates include both
+    answers and other replies. The gap is the mean score of the answers minus the mean score of the other replies. The
+    offset maximizes the balanced accuracy: the share of successes with gap + offset above 0, plus the share of failures
+    with gap + offset below 0. Among equally good offsets, the middle of the widest range is chosen. Return None if all
+    these dialogues succeeded, if all failed, or if all gaps are equal.
     """
     known = sorted(_gaps(turns))
     successes = sum(success for _, success in known)
@@ -45,7 +45,7 @@ def offset(turns: Iterable[Scored]) -> float | None:
 
 
 def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
-    """Yield the same candidates, with the offset added to the score of each answer."""
+    """Yield the turns, with `by` added to the score of each candidate that is an answer."""
     for turn in turns:
         scores = tuple(
             score + by if score is not None and answers else score
@@ -55,9 +55,9 @@ def shifted(turns: Iterable[Scored], by: float) -> Iterator[Scored]:
 
 
 def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
-    """Yield the gap of each turn with the dialogue's answer, and True if the dialogue succeeded.
+    """Yield, for each turn that ends a dialogue with an answer, the gap, and True if the dialogue succeeded.
 
-    The gap is the mean score of the turn's candidates that answer, minus that of its other candidates.
+    The gap is the mean score of the turn's candidates that answer, minus the mean score of its other candidates.
     """
     for turn in turns:
         where = turn.candidates.turn
@@ -70,7 +70,7 @@ def _gaps(turns: Iterable[Scored]) -> Iterator[tuple[float, bool]]:
 
 
 def answers_and_others(turn: Scored) -> tuple[list[float], list[float]]:
-    """Return the scores of a turn's scored candidates that answer, and of those that do not."""
+    """Return the known scores of a turn's candidates in two lists: scores of answers, and scores of other replies."""
     known = [(answers, score) for answers, score in _marked(turn) if score is not None]
     return [score for answers, score in known if answers], [
         score for answers, score in known if not answers

@@ -50,7 +50,7 @@ class Sampler(Struct, frozen=True, kw_only=True):
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A line of the file."""
+    """A line of the candidate file."""
 
     key: str
     replies: tuple[Reply, ...]
@@ -97,13 +97,13 @@ class CandidateFile:
         self._starts[record.key] = start
 
     def collect(self, turns: Iterable[Turn], keys: Iterable[str]) -> Found:
-        """Return the candidates of these turns, without the turns that have none; `keys` has the key of each turn."""
+        """Return the candidates of these turns; leave out turns without candidates. `keys`: the key of each turn."""
         pairs = zip(turns, keys, strict=True)
         return Found(self, [(turn, key) for turn, key in pairs if key in self])
 
 
 class Found:
-    """Candidates of some turns, in order, each read on access."""
+    """The candidates of some turns, in order; each turn's candidates are read from the file when they are accessed."""
 
     def __init__(self, file: CandidateFile, turns: list[tuple[Turn, str]]) -> None:
         self._file = file

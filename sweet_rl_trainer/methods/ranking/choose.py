@@ -91,7 +91,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return an error that says that none of the `turns` ranked turns has a pair left, and why."""
+    """Return the error for the case that none of `turns` ranked turns has a pair left, with the reasons."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"
@@ -116,7 +116,7 @@ def turn_examples(
 
     The actor does not see c, the hidden information. With the loss "nll", return only the chosen replies, each once,
     with token weights that sum to 1. Pairs with a side longer than `max_length` tokens are left out. `dropped` counts
-    these pairs, and turns without a pair. See also `choose`.
+    the pairs left out, and turns without a pair. See also `choose`.
     """
     choices = choose(scored, rule, pairs_per_turn=pairs_per_turn, margin=margin, seed=seed)
     if not choices:

@@ -46,10 +46,10 @@ def score_by_consequences(
     cost: float,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the credit of each candidate; equal candidates of a turn are played only once.
+    """Return the credit of each candidate, by turn; equal candidates of a turn are played only once.
 
-    `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` gets None. A candidate without a
-    consequence or a potential has no score. `dropped` counts such turns and candidates.
+    `tasks` is keyed by task hash, and `cost` is κ. The result is None for a turn whose task is not in `tasks`. The
+    score is None for a candidate without a consequence or a potential. `dropped` counts such turns and candidates.
     """
     came = list(by_wording(turns, tasks, play))
     states = [
@@ -76,7 +76,7 @@ def before(turn: Turn, tasks: Mapping[str, Task]) -> State:
 
 
 def _states(state: State, outcomes: ByWording) -> Iterator[State]:
-    """Yield a turn's state, and the state after each candidate that the human answered."""
+    """Yield the state at a turn, then the state after each candidate to which the human replied."""
     yield state
     for came in outcomes.values():
         if came and came.heard is not None:
@@ -90,7 +90,7 @@ def _scores(
     cost: float,
     chat: Chat,
 ) -> Scores:
-    """Return a turn's scores. `values` continues with the potentials of the turn's `_states`, in their order."""
+    """Return a turn's scores. The next items of `values` are the potentials of the turn's `_states`, in order."""
     here = next(values)
     by_text = {text: _credit(here, came, values, cost) for text, came in outcomes.items()}
     return Scores(

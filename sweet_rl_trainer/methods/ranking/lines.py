@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def places(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the offset of each complete line of a file and the line without its end; nothing if there is no file."""
+    """Yield the offset and the text, without newline, of each complete line; yield nothing for a missing file."""
     if not path.exists():
         return
     start = 0

@@ -147,7 +147,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 class _Pairing:
-    """A writer of the pairs of turns, one turn after another, which also counts them."""
+    """A writer that writes and counts the pairs of one turn after another."""
 
     def __init__(self, recipe: Recipe, chat: Chat, inside: Collection[str], turns: int) -> None:
         self._chat = chat
@@ -299,7 +299,7 @@ def _by_consequences(
     *,
     inside: Collection[str],
 ) -> tuple[Sequence[Scores | None], dict[str, float]]:
-    """Return the scores from a potential, and the line that maps it to the reward ({} if no line is fitted)."""
+    """Return scores from a potential, and the line that maps the potential to the reward ({} without a fit)."""
     settings, tasks = recipe.table(RankSettings), tasks_of(recipe.data, job.inputs)
     play = continuations(job, recipe, SAY_ONCE).consequences
     with _potentials(job, recipe, chat) as (raw, now):
@@ -320,9 +320,9 @@ def _by_consequences(
 
 @contextmanager
 def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potential, Potential]]:
-    """Yield the potential that gives a recipe's scores, and the potential to which the line is fitted.
+    """Yield two potentials: one for a recipe's scores, and one for fitting the line from potential to reward.
 
-    For `facts`, the second potential assumes that the agent answers now. For `gain`, both are the same potential, whose
+    For `facts`, the second potential assumes that the agent answers now. For `gain`, both are the same potential; its
     reference is the model from which training starts.
     """
     settings = recipe.table(RankSettings)
@@ -344,7 +344,7 @@ def _potentials(job: Job, recipe: Recipe, chat: Chat) -> Iterator[tuple[Potentia
 def _ends(
     candidates: Iterable[Candidates], inside: Collection[str], tasks: Mapping[str, Task]
 ) -> list[tuple[State, float]]:
-    """Return the state before the answer and the reward, for each dialogue `inside` that ended with an answer."""
+    """Return the state before the answer, and the reward, of each answered dialogue whose ID is in `inside`."""
     dialogues = {each.turn.trajectory.id: each.turn.trajectory for each in candidates}
     return [
         (states_of(each, tasks[each.task_hash])[-1], each.reward)
@@ -354,7 +354,10 @@ def _ends(
 
 
 def _offset(scored: Iterable[Scored], inside: Collection[str]) -> float:
-    """Return the offset that calibrates answer scores, fitted on dialogues `inside`. Raises UserError on failure."""
+    """Return the offset that calibrates answer scores, fitted on the dialogues whose IDs are in `inside`.
+
+    Raises UserError if the scores cannot be calibrated.
+    """
     found = offset(each for each in scored if each.candidates.turn.trajectory.id in inside)
     if found is None:
         raise UserError(

@@ -34,8 +34,8 @@ def score_by_returns(
 ) -> list[Scores | None]:
     """Return the mean reward of `count` continuations after each candidate; equal candidates are continued only once.
 
-    `tasks` is keyed by task hash. Turns of other tasks get None. A candidate has no score if none of its continuations
-    has a reward. Both are counted in `dropped`.
+    `tasks` is keyed by task hash. A turn whose task is not in `tasks` gets None. A candidate without a rewarded
+    continuation has no score. `dropped` counts these turns and these candidates.
     """
 
     def play(openings: list[Opening]) -> Sequence[Sequence[float]]:

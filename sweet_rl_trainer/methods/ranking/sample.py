@@ -68,7 +68,7 @@ def problems(settings: SampleSettings) -> Iterator[str]:
 
 
 def sample(job: Job, recipe: Recipe, precision: Precision) -> dict[str, Any]:
-    """Sample replies at the chosen training and held-out turns (`turns`); `precision` is for in-process sampling."""
+    """Sample replies at the training and held-out turns that `turns` chooses. In-process sampling uses `precision`."""
     data = load(recipe.data, job.inputs)
     check_prompts(data, recipe)
     settings = recipe.table(SampleSettings)
@@ -82,7 +82,7 @@ def sample_at(
     settings: SampleSettings,
     precision: Precision,
 ) -> dict[str, Any]:
-    """Sample at these turns, write the candidates, and return a summary; the recipe's `[sample]` sets the server."""
+    """Sample candidates at these turns, write them, and return a summary; the table `[sample]` sets the server."""
     model = model_in(job.inputs["model"])
     sampler = Sampler(
         model=model_digest(model),
@@ -141,10 +141,10 @@ def estimate(known: Known, recipe: Recipe) -> Amount:
 
 
 def check_prompts(data: Data, recipe: Recipe) -> None:
-    """Raise UserError if a server must sample but the system prompt of official files is unknown.
+    """Raise UserError if a model server is to sample, but the system prompt of the official files is unknown.
 
-    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. This
-    is checked before the critic is trained, because another system prompt would require training it again.
+    A server builds prompts from messages, but official files contain the system prompt only within prompt strings. The
+    check precedes the training of the critic, because the critic would not fit another system prompt.
     """
     here = recipe.table(SampleSettings).server == IN_PROCESS
     if here or recipe.data.system is not None:
@@ -181,7 +181,7 @@ async def _from_server(
 
 
 def server_args(recipe: Recipe) -> dict[str, Any]:
-    """Return the flags for this stage's server; its chat template gets the same variables as in training."""
+    """Return the flags for this stage's server; the chat template gets the same variables as in training."""
     variables = recipe.model.template_args
     said = {"default_chat_template_kwargs": msgspec.json.encode(variables).decode()}
     return {**(said if variables else {}), **recipe.table(SampleSettings).server_args}

@@ -133,12 +133,13 @@ def score_turns(
     max_length: int,
     dropped: Counter[str] | None = None,
 ) -> list[Scores]:
-    """Return the scores of all candidates. `privileged` is the template that shows c to a model.
+    """Return the scores of all candidates.
 
-    c is the hidden information. The turns are read once for each term of the preset, in batches to save memory. A row
-    has at most `budget` tokens, unless a single turn has more. A reply that is longer than `max_length` tokens with its
-    prompt has no score and is counted in `dropped`. Raises UserError if the preset is unknown, if its model is missing,
-    if its model wrongly has or lacks a value head, or if a value is not finite.
+    `privileged`: the template that shows c, the hidden information, to a model. The turns are read once for each term
+    of the preset, in batches to save memory. A row has at most `budget` tokens, unless a single turn has more. If
+    prompt and reply exceed `max_length` tokens, the reply has no score and is counted in `dropped`. Raises UserError if
+    the preset is unknown, if its model is missing, if its model wrongly has or lacks a value head, or if a value is not
+    finite.
     """
     if not TERMS.get(preset):
         models_only = (name for name, terms in TERMS.items() if terms)
@@ -221,7 +222,7 @@ def sums(sides: Sequence[Side], scorer: Scorer, *, budget: int) -> list[float]:
 def _as_in_training(
     groups: Sequence[Group], critic: Scorer, reference: Scorer | None, budget: int
 ) -> list[list[float]]:
-    """Return the score S of each `Parts` of each group, computed as in training."""
+    """Return the score S of each trajectory (`Parts`), by group, computed as in training."""
     first = group_values(groups, critic, budget)
     if critic.score == "value":
         return first
@@ -257,7 +258,7 @@ def _with_header(example: Example, chat: Chat) -> Example:
 
 
 def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
-    """Return how many last tokens prompt and header share; the header's first tokens depend on the text before it."""
+    """Return the length of the common suffix; the header's first tokens vary with the text before the header."""
     pairs = zip(reversed(prompt), reversed(header), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -265,7 +266,7 @@ def _header_length(prompt: Sequence[int], header: Sequence[int]) -> int:
 def _fitting(
     turns: Sequence[Sequence[Example]], model: Scorer, budget: int, max_length: int, name: str
 ) -> list[list[float | None]]:
-    """Return Σ w log π, or Σ w v, of each reply by turn; None if prompt and reply are longer than `max_length`."""
+    """Return Σ w log π, or Σ w v, for each reply of each turn; None if prompt plus reply exceed `max_length` tokens."""
     fit = [[len(each.ids) <= max_length for each in examples] for examples in turns]
     groups = [
         [[each] for each, fits in zip(examples, fits_all, strict=True) if fits]

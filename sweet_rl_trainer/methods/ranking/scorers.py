@@ -40,10 +40,9 @@ ATTENTION = "sdpa"
 
 
 class Scorers:
-    """Two scorers, one with `base` and one with the critic trained from it, available inside `with`.
+    """The scorer with the model `base` and the scorer with the critic trained from `base`, to be used inside `with`.
 
-    On exit, their memory is freed, including the accelerator's, because vLLM and training run in separate processes
-    that need the memory.
+    On exit, their memory is freed, including GPU memory, which vLLM and training need in separate processes.
     """
 
     def __init__(
@@ -51,7 +50,8 @@ class Scorers:
     ) -> None:
         """Prepare the scorers.
 
-        For a critic that sees pages, `pictures` is the folder of its pictures, and `base` is the model it starts from.
+        For a critic that sees pages, `pictures` is the folder of the pages' pictures, and `base` is the critic's
+        initial model.
         """
         self._settings = recipe.table(CriticSettings).train
         self._adapters = recipe.lora

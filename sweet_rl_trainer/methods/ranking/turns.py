@@ -38,7 +38,7 @@ class Turn(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name in messages: the trajectory's ID, and the turn's number from 1."""
+        """The turn's name in messages: the trajectory's ID, and the turn's number from 1."""
         return f"{self.trajectory.id}, turn {self.number + 1}"
 
 
@@ -87,11 +87,11 @@ def turns_of(
     all_answers: bool = False,
     seed: int = 0,
 ) -> list[Turn]:
-    """Return all turns of a share of the trajectories, in their order.
+    """Return all turns of a share of the trajectories, in the order of the trajectories.
 
     The share is rounded up to a whole trajectory, and a larger share includes the trajectories of every smaller one.
     (The paper takes about a tenth, since turn-wise DPO overfits.) With `all_answers`, the answers of all other
-    trajectories are returned, too. Raises UserError if the share is outside (0, 1].
+    trajectories are returned, too. Raises UserError if `data_fraction` is outside (0, 1].
     """
     if not 0 < data_fraction <= 1:
         raise UserError(f"data_fraction {data_fraction:g}: must be more than 0 and at most 1")
@@ -119,7 +119,7 @@ def encode_candidates(
     *,
     privileged: Template | None = None,
 ) -> list[Example]:
-    """Return each reply after the same prompt, as tokens.
+    """Return an example of tokens for each reply; all examples have the same prompt.
 
     `privileged` is the template that adds the privileged information c to the prompt; a custom encoder adds c itself.
     Raises DataError, which names the turn, if recorded tokens come from another tokenizer, or a reply cannot be encoded
@@ -179,10 +179,11 @@ def by_wording(
     tasks: Mapping[str, Task],
     play: Callable[[list[Opening]], Sequence[T]],
 ) -> Iterator[dict[str, T] | None]:
-    """Yield, for each turn, the results of its candidates, keyed by the candidate's text without outer whitespace.
+    """Yield, for each turn, the results of its candidates by their text, without outer whitespace.
 
-    `tasks` is keyed by task hash; a turn of another task yields None. `play` is called once, with one dialogue
-    for each distinct candidate of each turn; the candidate ends the dialogue. It returns one result for each dialogue.
+    `tasks` is keyed by task hash. For a turn of a task that is not in `tasks`, None is yielded. `play` is called once,
+    with one opening for each distinct candidate of each turn; an opening ends with its candidate. `play` returns one
+    result for each opening.
     """
     openings = [
         opening(each.turn, text, tasks)

@@ -35,7 +35,7 @@ class Sight:
         self._camera.take(page for each in trajectories for page in pages_of(each))
 
     def take_candidates(self, candidates: Iterable[Candidates]) -> None:
-        """Render, in one batch, the pages of candidates and of the dialogues before them."""
+        """Render, in one batch, the pages in the candidates and in the dialogues that the candidates continue."""
         self._camera.take(page for each in candidates for page in _pages(each))
 
     @property
@@ -51,7 +51,7 @@ def _pages(candidates: Candidates) -> Iterator[str]:
 
 
 def unseen_chat(settings: VisionSettings, base: Path) -> VisionChat:
-    """Return an encoder for counting tokens without a browser: every picture counts as one of maximum size."""
+    """Return an encoder that counts tokens without rendering pages: every picture has the maximum number of tokens."""
     processor = load_processor(base)
     album = Album(Path(), processor.image_processor, max_pixels=settings.max_pixels)
     largest = Picture(name="", tokens=album.most_tokens)

@@ -54,9 +54,9 @@ SMALL = 1e-4
 
 
 def shares_told(rollout: Rollout, task: Task, turns: int) -> list[float]:
-    """Return Φ before each of `turns` turns; it stays constant after the dialogue's end.
+    """Return Φ, the share of hidden facts that have been revealed, before each of `turns` turns.
 
-    Φ is 0 for a task without facts.
+    Φ stays constant after the dialogue's end, and is 0 for a task without hidden facts.
     """
     first, *later = still_hidden(task, [turn.human or "" for turn in rollout.turns])
     told = [0.0, *(1 - hidden / first if first else 0.0 for hidden in later)]
@@ -83,7 +83,7 @@ def turn_advantages(rewards: Tensor, settled: Tensor, *, group_size: int, scale:
 
 
 def _deviation(groups: Tensor) -> Tensor:
-    """Return the standard deviation over dialogues, [groups, 1, 1]: the root of the variance averaged over turns.
+    """Return the standard deviation in each group, [groups, 1, 1]: the root of the mean over turns of their variances.
 
     Without potentials, this is the standard deviation of the rewards.
     """

@@ -38,7 +38,7 @@ class Sampler(Protocol):
     async def __aexit__(self, *error: object) -> None: ...
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply to a prompt in tokens. Raises AgentError if the prompt leaves no room for a reply."""
+        """Return a reply to a prompt of token ids. Raises AgentError if the prompt leaves no room for a reply."""
         ...
 
     def left(self) -> None:
@@ -115,7 +115,7 @@ class _Speaker:
         return [*self._ids, *(after[1:] if ended else after)]
 
     def _keeps_reply(self, messages: Sequence[Message], where: str) -> bool:
-        """Return True if the template writes the last reply unchanged, including thoughts."""
+        """Return True if the chat template renders the last reply unchanged, including its thoughts."""
         text = self._chat.render(_with_reply(messages, self._last), where=where)
         return self._last.strip() in text
 
@@ -128,7 +128,7 @@ def _with_reply(messages: Sequence[Message], text: str) -> list[Message]:
 def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[int]:
     """Return the tokens that the template writes between the last reply and the next one.
 
-    The last message is the human's.
+    These include the human's message, which is the last of `messages`.
     """
     rest = chat.render(_with_reply(messages, PROBE), where=where).rpartition(PROBE)[2]
     ids: list[int] = chat.tokenizer(rest, add_special_tokens=False).input_ids
@@ -136,7 +136,7 @@ def after_reply(chat: Chat, messages: Sequence[Message], *, where: str) -> list[
 
 
 def continues(chat: Chat, system: str) -> bool:
-    """Return True if a prompt begins with the tokens of the previous prompt and its reply (without thoughts).
+    """Return True if a prompt begins with the tokens of the previous prompt and of the reply to it (without thoughts).
 
     Raises DataError if the template refuses the messages.
     """

@@ -32,10 +32,11 @@ Generate = Callable[[list[list[int]]], list[list[int]]]
 
 
 class Rounds:
-    """A sampler that works in rounds: once all unfinished dialogues wait for a reply, it samples all these replies.
+    """A sampler that works in rounds: when every unfinished dialogue waits for a reply, it samples all replies at once.
 
-    So the dialogues in a round, and their order, do not depend on timing. `generate` returns a reply to each prompt; it
-    runs in its own thread. Prompts can have at most `room` tokens. Exiting the context raises any error of `generate`.
+    The dialogues in a round, and their order, therefore do not depend on timing. `generate`, which runs in its own
+    thread, returns a reply to each prompt. A prompt can have at most `room` tokens. An error of `generate` is raised
+    when the context ends.
     """
 
     def __init__(self, generate: Generate, *, dialogues: int, room: float) -> None:
@@ -56,7 +57,7 @@ class Rounds:
             raise self._error
 
     async def sample(self, prompt: Sequence[int], dialogue: str) -> Said:
-        """Return a reply, sampled when every dialogue waits for one. Raises AgentError if the prompt exceeds `room`."""
+        """Return a reply, sampled once all dialogues wait for one. Raises AgentError if the prompt exceeds `room`."""
         if len(prompt) > self._room:
             raise AgentError(
                 f"the prompt's {len(prompt)} tokens leave no room for a reply in the model's context",
@@ -68,7 +69,7 @@ class Rounds:
         return await answer
 
     def left(self) -> None:
-        """Record that a dialogue is over, so that the others do not wait for it."""
+        """Record that a dialogue is over, so that the other dialogues do not wait for it."""
         self._talking -= 1
         self._begin()
 

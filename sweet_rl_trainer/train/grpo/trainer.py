@@ -30,7 +30,7 @@ class DialogueTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
     _parts: Tensor
 
     def hold(self, parts: Sequence[Sequence[Part]]) -> None:
-        """Store the lengths of the sequences of each row in the current batch."""
+        """Store the sequence lengths of each row of the current batch."""
         each = [torch.tensor(row, dtype=torch.long) for row in parts]
         self._parts = pad_sequence(each, batch_first=True)
 
@@ -91,7 +91,7 @@ def _unpadded(ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _in_rows(values: Tensor | None, parts: Sequence[Sequence[Part]], width: int) -> Tensor | None:
-    """Return the values by dialogue, [dialogues, `width`]: at the places of its completions, and 0 elsewhere."""
+    """Return one row of values per dialogue, [dialogues, `width`], with 0 outside the dialogue's completions."""
     if values is None:
         return None
     sequences = iter(values)

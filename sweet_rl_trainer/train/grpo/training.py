@@ -210,7 +210,7 @@ class _Run:
         return Server(address, served, self.chat, settings, concurrency=self.config.concurrency)
 
     def _served(self, trainer: Any) -> str:
-        """Return the server's name for the model, which only the TRL client of the main process knows."""
+        """Return the model's name on the server; the main process, which has the TRL client, broadcasts this name."""
         from accelerate.utils import broadcast_object_list
 
         main = trainer.accelerator.is_main_process
@@ -230,7 +230,7 @@ def reward(rollout: Rollout) -> float | None:
 
 
 def _some(rewards: list[float | None], rollouts: Sequence[Rollout]) -> list[float | None]:
-    """Return the rewards. Raises UserError, with the first dialogue's failure or note, if no dialogue was scored."""
+    """Return `rewards`. Raises UserError, with the first dialogue's failure or note, if all rewards are None."""
     if any(each is not None for each in rewards):
         return rewards
     first = rollouts[0]

@@ -63,7 +63,10 @@ class Families(Mapping[str, Family]):
 
 
 def _load(points: list[EntryPoint]) -> Family:
-    """Load a family and its example questions from the entry points of its name; only one is allowed."""
+    """Load a family and its example questions from the entry point with its name.
+
+    Raises UserError if several entry points have this name, or if the family cannot be loaded.
+    """
     point = points[0]
     where = f"family {point.name} ({point.value} of {_package(point)})"
     if len(points) > 1:
@@ -88,9 +91,9 @@ def _load(points: list[EntryPoint]) -> Family:
 
 
 def _with_examples(family: Family, file: Path) -> Family:
-    """Return the family with the example questions of a file added to its decisions.
+    """Return a copy of the family; its decisions have the example questions from a file.
 
-    Raises DataError, which names the file, if it cannot be read or has no questions for a decision.
+    Raises DataError, which names the file, if the file cannot be read or has no questions for a decision.
     """
     try:
         text = file.read_text("utf-8")

@@ -210,7 +210,7 @@ class Design(Struct, frozen=True, kw_only=True):
 
 
 def from_choices(choices: Choices, pictures: int) -> Design:
-    """Build the design with these choices; `pictures` is the number of its first picture."""
+    """Build the design with these choices; `pictures` is the number of the design's first picture."""
     key = {name: choice.option.code for name, choice in choices.items()}
     value = {name: choice.value for name, choice in choices.items()}
     return Design(

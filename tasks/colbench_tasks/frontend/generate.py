@@ -115,7 +115,7 @@ def generate(kind: Kind, number: int, seed: str) -> list[Task]:
 
 
 def stream(kind: Kind, number: int, seed: str) -> Iterator[Task]:
-    """Yield the first `number` tasks of a kind for a seed, which also determines their split (`split_of`).
+    """Yield the first `number` tasks of a kind for a seed; the seed also determines the tasks' split (`split_of`).
 
     Raises GeneratorError if the kind has fewer tasks that differ enough.
     """
@@ -154,7 +154,7 @@ def alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _draft(random: Random, kind: Kind, split: Split) -> Draft:
-    """Draw a page whose design belongs to this split."""
+    """Draw a page whose design belongs to `split`."""
     subject = draw_subject(random, random.choice(kind.trades), kind.titles)
     plan = random.choice(kind.plans)
     others = [section for section in kind.extras if section not in plan]
@@ -185,7 +185,7 @@ def _used(kind: Kind, sections: Sections, choices: Choices) -> frozenset[str]:
 
 
 def _key(kind: Kind, sections: Sections, choices: Choices, names: frozenset[str]) -> str:
-    """Return a text that identifies a design by its kind, its choices for `names` and its sections."""
+    """Return a text that identifies a design: its kind, its choices for the decisions in `names`, and its sections."""
     chosen = [
         f"{name} {choice.option.code} {choice.value}"
         for name, choice in choices.items()

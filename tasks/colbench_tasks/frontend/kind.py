@@ -47,10 +47,10 @@ def kind(
     sells: bool = False,
     fields: str = "",
 ) -> Kind:
-    """Build a kind from texts: ` | ` separates `plans`, ` / ` separates `titles`, and each line is one of `requests`.
+    """Build a kind of page from texts: ` | ` separates `plans`, ` / ` separates `titles`, newlines separate `requests`.
 
-    The kind has the trades of `fields`, or all trades if `fields` is empty; with `sells`, only those whose items have
-    prices.
+    The kind gets the trades in `fields`, or all trades if `fields` is empty. With `sells`, trades whose items have no
+    prices are left out.
     """
     wanted = fields.split()
     return Kind(

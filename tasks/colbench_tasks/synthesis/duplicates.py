@@ -88,7 +88,7 @@ class _Index:
         self._sets.append((name, shingles))
 
     def nearest(self, shingles: frozenset[Shingle]) -> tuple[str, float] | None:
-        """Return the most similar set and the similarity, if it reaches the threshold; the first set wins a tie."""
+        """Return the name and similarity of the most similar set, the first in a tie; None below the threshold."""
         candidates = {n for band in self._bands(shingles) for n in self._holders.get(band, ())}
         best, likeness = "", 0.0
         for name, other in (self._sets[n] for n in sorted(candidates)):

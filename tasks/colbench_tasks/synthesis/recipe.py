@@ -77,7 +77,7 @@ class BackendRecipe:
         )
 
     def index(self) -> NearDuplicates:
-        """Return an empty index that finds near-duplicates."""
+        """Return an empty index for finding near-duplicates."""
         return NearDuplicates()
 
 

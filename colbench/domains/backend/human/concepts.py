@@ -97,13 +97,13 @@ def telling(text: str) -> list[str]:
 
 
 def asked(text: str) -> dict[str, frozenset[str]]:
-    """Return the stem of each concept word in a question, with the concepts that the word can mean."""
+    """Return the concepts that each concept word in a question can mean, keyed by the word's stem."""
     stems = (stem(word) for word in WORD.findall(text.lower()))
     return {one: CONCEPTS[one] for one in stems if one in CONCEPTS}
 
 
 def concepts_of(nodes: Sequence[ast.AST], tests: Sequence[ast.AST] = ()) -> frozenset[str]:
-    """Return the concepts (kinds of questions) that `nodes` and the conditions around them, `tests`, deal with."""
+    """Return the concepts (kinds of questions) in `nodes`, and in `tests`, the conditions under which the nodes run."""
     inside = [part for root in nodes for part in ast.walk(root)]
     around = [part for root in tests for part in ast.walk(root)]
     found = {concept for part in inside for concept in _of_node(part)}

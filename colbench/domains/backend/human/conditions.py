@@ -59,7 +59,7 @@ VERBS = {"has", "have", "is", "are", "can", "needs", "contains", "exceeds"}
 
 
 def state(node: ast.expr, speaker: Says, *, negated: bool = False) -> str:
-    """Phrase a condition as a clause, or its opposite if `negated`."""
+    """Phrase a condition as a clause; with `negated`, phrase the opposite of the condition."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return state(inner, speaker, negated=not negated)
@@ -88,7 +88,7 @@ def _several(node: ast.BoolOp, speaker: Says, negated: bool) -> str:
 
 
 def _shared(node: ast.BoolOp) -> tuple[ast.expr, list[ast.expr], bool] | None:
-    """Return (x, [1, 2], False) for `x == 1 or x == 2`, (x, [1, 2], True) for `1 in x or 2 in x`, None for others."""
+    """Return (x, [1, 2], False) for `x == 1 or x == 2` and (x, [1, 2], True) for `1 in x or 2 in x`; else None."""
     pairs = [_subject_and_object(value) for value in node.values]
     known = [pair for pair in pairs if pair]
     same = len({(ast.dump(subject), contains) for subject, _, contains in known}) == 1

@@ -71,9 +71,9 @@ def _parse(source: str) -> ast.Module:
 
 
 class _Reader:
-    """A reader of the reference's statements, which yields a fact for each decision in them.
+    """A reader that yields a fact for each decision in a reference program's statements.
 
-    Its `speaker` puts the facts into words, and knows the loop variables in scope.
+    The `speaker`, which knows the loop variables in scope, puts the facts into words.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ def _grown(function: FUNCTION) -> frozenset[str]:
 
 
 def _is_empty(node: ast.stmt) -> bool:
-    """Return True if a statement only creates an empty list or table, to be filled later."""
+    """Return True if a statement only creates an empty list, set or dictionary."""
     match node:
         case ast.Assign(value=ast.List(elts=[]) | ast.Dict(keys=[])):
             return True
@@ -257,7 +257,7 @@ def _equal_to(test: ast.expr) -> str | None:
 
 
 def _under(context: Sequence[Context]) -> str:
-    """Describe the context in words, joining consecutive conditions; if that is too long, only the innermost part."""
+    """Describe the context in words, joining consecutive conditions; if too long, describe only the innermost part."""
     said = _joined(context)
     return said if len(said) <= LONGEST_CONTEXT else _joined(context[-1:])
 
@@ -304,7 +304,7 @@ def _fact(
 
 
 def _table(node: ast.AST) -> ast.Dict | None:
-    """Return the dict literal that a statement sets or returns; None unless it has at least `TABLE_MIN` entries."""
+    """Return the dict literal that a statement sets or returns; None for fewer than `TABLE_MIN` entries."""
     value = getattr(node, "value", None)
     return value if isinstance(value, ast.Dict) and len(value.keys) >= TABLE_MIN else None
 

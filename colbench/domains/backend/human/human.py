@@ -70,7 +70,7 @@ class CodeHuman:
 
 
 def answer(task: Task, said: str) -> str:
-    """Return the human's reply to a message: one fact per question, at most two; a stock phrase if no fact matches."""
+    """Return at most two facts, one per question, as the human's reply to a message; a stock phrase if none match."""
     parts = _parts(said)
     facts = list(_found(task, parts))[:MOST_FACTS]
     if facts:
@@ -93,7 +93,7 @@ def decisions(task: Task) -> tuple[Fact, ...]:
 
 
 def asked_decisions(task: Task, said: str) -> tuple[Fact, ...]:
-    """Return the decisions, estimated from the reference, that the human takes a message to ask for."""
+    """Estimate a task's decisions from its reference; return those about which, to the human, a message asks."""
     by_sentence = {fact.statement: fact for fact in decisions(task)}
     return tuple(by_sentence[sentence] for sentence in _found(task, _parts(said)))
 
@@ -111,7 +111,7 @@ def _decisions(reference: str) -> tuple[Fact, ...]:
 
 
 def _parts(said: str) -> list[str]:
-    """Return the questions in a message, split into their parts; the whole message if it has no questions."""
+    """Return the parts of the questions in a message, or of the whole message if the message has no questions."""
     words = CODE_LINE.sub("", FENCE.sub("\n", said[:LONGEST_HEARD]))
     return [part for question in questions(words) or [words] for part in AND_ALSO.split(question)]
 
@@ -152,9 +152,9 @@ class _Matcher:
     def _asked(self, question: str) -> dict[str, frozenset[str]]:
         """Return the words of a question that stand for concepts, each with its concepts.
 
-        A word that occurs in the reference's facts counts only if one of its concepts is in `SPECIFIC`. If a word
-        stands for a formula, words for the result are left out; without a formula in the reference, words for formulas
-        are left out instead.
+        A word that occurs in the reference's facts counts only if one of its concepts is in `SPECIFIC`. If any word
+        stands for the concept `formula`, the words for one concept are left out: for `return` if the reference has a
+        formula, otherwise for `formula`.
         """
         unasked = "return" if "formula" in self._kinds else "formula"
         found = {
@@ -167,7 +167,7 @@ class _Matcher:
         return found
 
     def _words(self, question: str) -> list[str]:
-        """Return the words of a question that count: those that are distinctive in general or in this reference."""
+        """Return the significant words of a question: those that are distinctive in general or in this reference."""
         general = [word for word in content(question) if word not in NEUTRAL]
         here = [word for word in telling(question) if word in self._spread]
         return list(dict.fromkeys((*general, *here)))

@@ -11,7 +11,7 @@ from colbench.task import Task
 
 
 class BackendHuman:
-    """A human who answers from a task's facts or, if it has none, from its reference code."""
+    """A human who answers from a task's facts or, for a task without facts, from the reference code."""
 
     def __init__(self) -> None:
         self._facts = FactsHuman()

@@ -119,7 +119,7 @@ def listed(items: Sequence[str], last: str = "and") -> str:
 
 
 def as_sentence(clause: str, limit: int = 320) -> str:
-    """Format a clause as a sentence with a capital letter and a period; if it is too long, it ends in "and so on"."""
+    """Format a clause as a sentence with a capital letter and a period; a long clause is cut to end in "and so on"."""
     clause = " ".join(clause.split())
     if len(clause) > limit:
         clause = clause[:limit].rsplit(" ", 1)[0].rstrip(",;( ")

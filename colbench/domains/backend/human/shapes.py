@@ -34,7 +34,7 @@ def defaults(function: Function) -> Iterator[Shape]:
 
 
 def inputs(function: Function) -> Iterator[Shape]:
-    """Yield the shape and the values of each parameter, as far as the code shows them."""
+    """Yield clauses on each parameter's type and possible values, as far as the code shows them."""
     for parameter in function.args.args:
         subject = the(parameter.arg)
         shape = _shape(function, parameter.arg)

@@ -17,7 +17,7 @@ class Says(Protocol):
         ...
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
-        """Phrase a condition as a clause, or its opposite if `negated`."""
+        """Phrase a condition as a clause; with `negated`, phrase the opposite of the condition."""
         ...
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:

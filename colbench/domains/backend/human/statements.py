@@ -64,7 +64,7 @@ def _short(node: ast.stmt, speaker: Speaker) -> str:
 
 
 def assignment(target: ast.expr, value: ast.expr, speaker: Speaker) -> str:
-    """Describe a variable's value, or how it changes."""
+    """Describe an assignment: the variable's new value, or the change of its value."""
     match target, value:
         case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
             pairs = zip(targets, values, strict=True)

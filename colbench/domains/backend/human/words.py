@@ -66,7 +66,7 @@ class Speaker:
         self.names = dict(names or {})
 
     def knowing(self, names: Mapping[str, str]) -> Speaker:
-        """Return a speaker who also knows these phrases for variables."""
+        """Return a speaker who also knows `names`, which maps variables to phrases."""
         return Speaker({**self.names, **names})
 
     def state(self, node: ast.expr, *, negated: bool = False) -> str:
@@ -168,7 +168,7 @@ class Speaker:
         return f"all of {self.say(node.value)}"
 
     def each(self, nodes: Sequence[ast.expr]) -> list[str]:
-        """Phrase each expression."""
+        """Return a phrase for each expression."""
         return [self.say(node) for node in nodes]
 
     def operand(self, node: ast.expr, rank: int = TIGHTEST) -> str:
@@ -195,7 +195,7 @@ class Speaker:
         return self.say(node).removeprefix("the ")
 
     def loop(self, target: ast.expr, source: ast.expr) -> Speaker:
-        """Return a speaker who knows what a loop's short variable names stand for."""
+        """Return a speaker who also has phrases for a loop's variables (see `loop_names`)."""
         return self.knowing(loop_names(self, target, source))
 
     def _piece(self, node: ast.expr) -> str:

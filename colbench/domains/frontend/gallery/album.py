@@ -54,7 +54,7 @@ class Album:
         self._shots: dict[str | Pair, Shot] = {}
 
     def can_take(self, target: str, page: str) -> bool:
-        """Return True if the pictures of target, page and difference exist or can be created from stored renders."""
+        """Return True if pictures of target, page and their difference exist or can be made from stored renders."""
         keys = sorted({self._key(target), self._key(page)})
         names = [_name(key) for key in keys]
         if target != page:
@@ -82,11 +82,11 @@ class Album:
             ) from cause
 
     def page(self, page: str | None) -> Shot:
-        """Return the picture of a page from the last `take`."""
+        """Return the picture of a page from the last call of `take`."""
         return self._shots[self._key(page)] if page else Shot(note=NO_PAGE)
 
     def difference(self, target: str, page: str | None) -> Shot:
-        """Return the difference picture of a pair from the last `take`."""
+        """Return the picture of the difference of a target and a page; the pair must be from the last `take`."""
         if page is None:
             return Shot(note=NOTHING_TO_COMPARE)
         if page == target:
@@ -103,7 +103,7 @@ class Album:
         return self._kept(pair, pictures.difference)
 
     def _kept(self, keys: Sequence[str], make: Callable[..., bytes]) -> Shot:
-        """Return the picture composed of the renders with these keys, creating its file if it does not exist."""
+        """Return the picture that `make` composes of the renders with these keys; write its file only once."""
         name = _name(*keys)
         path = self._folder / name
         if not path.exists():

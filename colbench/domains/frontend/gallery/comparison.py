@@ -30,7 +30,7 @@ class PageComparison:
         return self._album.can_take(target_page(task.hidden.reference), page)
 
     def compare(self, task: Task, page: str | None) -> Comparison:
-        """Return target, page and difference; a page that was not rendered has a note instead of a picture."""
+        """Return the target, the page and their difference; an item without a picture has a note that says why."""
         target = target_page(task.hidden.reference)
         pages = [target] if page is None else [target, page]
         self._album.take(pages, [(target, page)] if page is not None else [])
@@ -41,7 +41,7 @@ class PageComparison:
         )
 
     def of(self, task: Task, answer: str | None) -> Sequence[Picture]:
-        """Return the pictures of target, answer and difference that exist or can be created from stored renders."""
+        """Return the pictures (target, answer, difference) that exist or can be created from stored renders."""
         found = self.compare(task, None if answer is None else extract_page(answer))
         return [each for each in (found.target, found.shown, found.difference) if each.file]
 

@@ -91,7 +91,7 @@ class Gallery(Mapping[str, str]):
         metrics: Sequence[Metric],
         floors: Mapping[str, str],
     ) -> None:
-        """Set up the gallery. `rollouts`: the finished dialogues by task. `metrics`, `floors`: those of the domain."""
+        """Set up the gallery. `rollouts` are the finished dialogues by task; the domain has `metrics` and `floors`."""
         self._album, self._config = album, config
         self._tasks, self._rollouts = tasks, rollouts
         self._metrics, self._floors = metrics, floors
@@ -193,7 +193,7 @@ class Gallery(Mapping[str, str]):
 
 
 def _planned(task: Task, config: RunConfig, rollouts: Iterable[Rollout]) -> Row:
-    """Return the planned dialogues on a task, by trial, with None in place of each unfinished one."""
+    """Return the planned dialogues on a task, by trial; None stands for an unfinished dialogue."""
     found = {rollout.trial: rollout for rollout in rollouts}
     trials = range(config.trials)
     return [
@@ -208,7 +208,7 @@ def _linked(here: int, pages: int) -> list[int]:
 
 
 def _pages_and_pairs(tasks: Sequence[Task], grid: Sequence[Row]) -> tuple[list[str], list[Pair]]:
-    """Return the pages to show, and the pairs of pages to compare."""
+    """Return the pages to show, and the pairs to compare: a target page and a final page."""
     pages, pairs = [], []
     for task, row in zip(tasks, grid, strict=True):
         pages.append(_target(task))

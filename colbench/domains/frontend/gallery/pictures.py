@@ -32,9 +32,9 @@ def thumbnail(picture: bytes) -> bytes:
 def difference(target: bytes, final: bytes) -> bytes:
     """Return an overlay of two pages' pictures (PNG): a WebP with the height of the taller page.
 
-    Points are pale gray where both pages agree. Elsewhere the color is `TARGET` if something stands out only on the
-    target, `FINAL` if only on the final page, and `BOTH` if it stands out equally on both, as in an area of another
-    color. The shorter page is extended with white.
+    Pixels are pale gray where both pages agree. Elsewhere the color is `TARGET` if the target has more detail, `FINAL`
+    if the final page has more, and `BOTH` if neither has more, as in an area of another color. The shorter page is
+    extended with white.
     """
     from PIL import Image, ImageChops
 
@@ -78,14 +78,14 @@ def _extended(image: Image, size: tuple[int, int]) -> Image:
 
 
 def _detail(image: Image) -> Image:
-    """Return how far each point stands out from its surroundings, in gray levels."""
+    """Return how far each pixel stands out from its surroundings, in gray levels."""
     from PIL import ImageChops, ImageFilter
 
     return _strongest(ImageChops.difference(image, image.filter(ImageFilter.BoxBlur(NEAR))))
 
 
 def _strongest(image: Image) -> Image:
-    """Return the greatest of red, green and blue at each point."""
+    """Return the highest of the red, green and blue values at each pixel."""
     from PIL import ImageChops
 
     red, green, blue = image.split()

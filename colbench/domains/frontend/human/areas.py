@@ -42,7 +42,7 @@ def area_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def shade(theirs: str, mine: str) -> str:
-    """Return the wanted color's name; `a little lighter` or `a little darker` if both colors have the same name."""
+    """Return the name of `theirs`; if `mine` has the same name, return `a little lighter` or `a little darker`."""
     if name(theirs) != name(mine):
         return name(theirs)
     return f"a little {'lighter' if _light(theirs) > _light(mine) else 'darker'}"

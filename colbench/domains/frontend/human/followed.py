@@ -22,9 +22,9 @@ def all_followed(
 ) -> list[Followed | None]:
     """Return, for each turn, the outcomes of the differences that the human's reply names word for word.
 
-    `pages` has the page of each turn, None for a turn without a page. The outcome of a difference depends on the next
-    page, and is `worse` if that page cannot be rendered. A turn's result is None if the turn has no page, its reply
-    names no difference, or no page follows.
+    `pages` has the page of each turn, or None if the turn has no page. The outcome of a difference depends on the next
+    page, and is `worse` if that page cannot be rendered. A turn's result is None if the turn has no page, if its reply
+    names no difference, or if no page follows.
     """
     found = [differences(target, page) if page and page.picture else None for page in pages]
     return [
@@ -51,9 +51,9 @@ def _followed(
 
 
 def _outcome(one: Difference, left: Sequence[Difference]) -> Outcome:
-    """Return what became of a difference, given the differences `left` on the next page.
+    """Return the outcome of a difference, given the differences `left` on the next page.
 
-    The outcome is also `worse` if the next page lacks the difference's block, and this page does not.
+    The outcome is also `worse` if the next page lacks the block of the difference, and this page has the block.
     """
     alike = [other for other in left if other.subjects & one.subjects]
     same = [other.severity for other in alike if other.aspect == one.aspect]

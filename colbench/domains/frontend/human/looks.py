@@ -54,7 +54,7 @@ def _words(pair: Pair, scene: Scene) -> Iterator[Difference]:
 
 
 def _further_on(theirs: str, mine: str) -> str:
-    """Describe how two long texts with a common prefix differ; the quote starts two words before the difference."""
+    """Describe how two long texts with a common prefix differ; a quote starts two words before the difference."""
     words, others = theirs.split(), mine.split()
     alike = next((n for n, (a, b) in enumerate(zip(words, others, strict=False)) if a != b), None)
     if alike is None and len(words) <= len(others):
@@ -120,7 +120,7 @@ def _letters(pair: Pair, scene: Scene, band: int) -> Iterator[Difference]:
 
 
 def _measures(pair: Pair, scene: Scene) -> Iterator[Difference]:
-    """Yield the size difference of a pair, if it is noticeable.
+    """Yield the difference between the sizes of paired blocks, if the difference is noticeable.
 
     Only pictures, fields and buttons are compared, and buttons only if their text and font size are right.
     """

@@ -59,7 +59,7 @@ class Matching(Struct, frozen=True, kw_only=True):
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The pairs of all bands, then the moved pairs; without those of backdrops."""
+        """The pairs of all bands, then the moved pairs; the pairs in `backdrops` are not included."""
         return tuple(pair for band in self.bands for pair in band) + self.moved
 
 
@@ -131,7 +131,7 @@ def _align(target: Page, made: Page) -> list[tuple[int, int]]:
 
 
 def _agreement(theirs: Band, mine: Band, target: Page, made: Page) -> float:
-    """Return how well the blocks and texts of two bands match; different heights on the pages reduce the value."""
+    """Return how well blocks and texts of two bands match; a difference in vertical position lowers the value."""
     best = [max((_score(a, b, target, made) for b in mine), default=0.0) for a in theirs]
     size = max(len(theirs), len(mine))
     down = abs(theirs[0].y / max(1, target.height) - mine[0].y / max(1, made.height))
@@ -180,7 +180,7 @@ def _pairs(theirs: Band, mine: Band, target: Page, made: Page) -> list[Pair]:
 
 
 def _nth(band: Band, at: int) -> tuple[str, int]:
-    """Return the block's text, and how many earlier blocks of the band have the same text."""
+    """Return the text of block number `at`, and how many earlier blocks of the band have the same text."""
     text = band[at].text
     return text, sum(block.text == text for block in band[:at])
 
@@ -198,7 +198,7 @@ def _by_text(left: Sequence[Block], free: Sequence[Block], target: Page, made: P
 
 
 def _near(pair: Pair, found: Sequence[Pair]) -> bool:
-    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, or to 0 without one."""
+    """Return True if a pair's vertical shift is close to that of the nearest pair in `found`, by default 0."""
     beside = min(found, key=lambda other: abs(other.theirs.y - pair.theirs.y), default=None)
     shift = beside.mine.y - beside.theirs.y if beside else 0
     return abs(pair.mine.y - pair.theirs.y - shift) <= max(
@@ -209,7 +209,7 @@ def _near(pair: Pair, found: Sequence[Pair]) -> bool:
 def _backdrops(
     target: Page, made: Page, left: Sequence[Block], free: Sequence[Block]
 ) -> list[Pair]:
-    """Pair pictures that are about equally far down the page, if at least one of the two has text on it."""
+    """Pair pictures that are about equally far down the page, if text lies on at least one of the two pictures."""
     theirs = [*target.backdrops, *(block for block in left if block.kind == "picture")]
     mine = [*made.backdrops, *(block for block in free if block.kind == "picture")]
     scored = (

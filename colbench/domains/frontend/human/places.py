@@ -64,7 +64,7 @@ def _nearest(blocks: Sequence[Block], far: Callable[[Block], float | None]) -> B
 
 
 def _beside(block: Block, other: Block) -> float | None:
-    """Return the gap between two blocks that are side by side; None if they are not."""
+    """Return the gap between two blocks that are side by side; None for other blocks."""
     shared = min(block.y + block.height, other.y + other.height) - max(block.y, other.y)
     if shared < 0.5 * min(block.height, other.height) or other.width > 3 * block.width + 200:
         return None
@@ -73,7 +73,7 @@ def _beside(block: Block, other: Block) -> float | None:
 
 
 def _below(block: Block, other: Block) -> float | None:
-    """Return the gap below `other`, plus 5% of the horizontal offset; None unless `other` is right above the block."""
+    """Return the gap from `other` to `block` plus 5% of the horizontal offset; None unless `other` is right above."""
     shared = min(block.x + block.width, other.x + other.width) - max(block.x, other.x)
     gap = block.y - other.y - other.height
     if shared <= 0 or not -8 <= gap <= _NEAR_BELOW:

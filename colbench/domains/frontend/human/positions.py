@@ -32,7 +32,7 @@ def position_differences(scene: Scene) -> Iterator[Difference]:
 
 
 def _whole(scene: Scene, at: int, band: Sequence[Pair]) -> bool:
-    """Return True if a band has no missing or surplus block. Such a block could have moved the rest of the band."""
+    """Return True if no missing or surplus block could have moved the other blocks of a band."""
     missing = {id(block) for block in scene.matching.missing}
     top = min((pair.mine.y for pair in band), default=0)
     bottom = max((pair.mine.y + pair.mine.height for pair in band), default=0)
@@ -89,7 +89,7 @@ def _alignment(block: Block, page: Page) -> str:
 
 
 def _within(scene: Scene, band: Sequence[Pair], at: int) -> Iterator[Difference]:
-    """Yield blocks that are higher or lower than the other blocks of their band."""
+    """Yield a difference for each block that is too high or too low compared with the other blocks of its band."""
     if len(band) < 2:
         return
     whole = median(_rise(pair) for pair in band)
@@ -108,7 +108,7 @@ def _rise(pair: Pair) -> float:
 
 
 def _gaps(scene: Scene) -> Iterator[Difference]:
-    """Yield differences for wrong distances between bands, unless missing or surplus blocks explain the distance."""
+    """Yield a difference for each wrong distance between bands that no missing or surplus block explains."""
     above_theirs = above_mine = 0
     clean = True
     missing = {id(block) for block in scene.matching.missing}

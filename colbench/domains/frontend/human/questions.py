@@ -19,7 +19,7 @@ Answer = Callable[[Page], Iterator[str]]
 
 
 def answer(said: str, target: Render, heard: Sequence[str]) -> str:
-    """Return brief answers to the agent's questions or, without any, the most noticeable unmentioned parts."""
+    """Answer the agent's questions briefly; without an answer, name the most noticeable parts not yet mentioned."""
     page = take_in(target)
     asked = [tell for words, tell in _TOPICS if words.search(said)]
     sentences = list(dict.fromkeys(sentence for tell in asked for sentence in tell(page)))[:_MOST]

@@ -44,7 +44,7 @@ class Scene:
 
     @cached_property
     def common(self) -> tuple[Pair, ...]:
-        """The pairs whose text is equal and unique on both pages, so that the text identifies a position on each."""
+        """The pairs whose text occurs exactly once on each page, so that the text identifies one position per page."""
         times = Counter(block.text for page in (self.theirs, self.mine) for block in page.content)
         return tuple(
             pair

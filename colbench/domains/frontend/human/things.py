@@ -47,7 +47,7 @@ def surplus(scene: Scene) -> Iterator[Difference]:
 
 
 def wanted(blocks: Sequence[Block], page: Page, where: Where) -> Iterator[Difference]:
-    """Yield differences that ask for these blocks of the page; the blocks of a row share one difference."""
+    """Yield differences that ask the agent for these missing blocks; the blocks of a row share one difference."""
     for group in _groups(blocks):
         together = sum(weight(block, page) for block in group)
         several = len(group) > 1 or group[0].kind == "heading"
@@ -73,7 +73,7 @@ def _heading_of(block: Block, headings: Sequence[Block]) -> Block | None:
 
 
 def _groups(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    """Yield the blocks in groups: each row of links, buttons, short texts or column headings; any other block alone."""
+    """Yield the blocks in groups: a row of links, buttons, short texts or column headings, or else a single block."""
     gone: set[int] = set()
     for block in blocks:
         if id(block) in gone:

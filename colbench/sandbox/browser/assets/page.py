@@ -90,7 +90,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
 
 
 def prepare(page: str) -> Prepared:
-    """Return the page with the CSS that it can use, and the policy under which it is shown."""
+    """Return a page with the Tailwind CSS that it can use, and the content security policy under which it is shown."""
     scripts: set[str] = set()
     configs: set[str] = set()
     inlined = count()
@@ -135,9 +135,9 @@ def _stays_here(meta: str) -> bool:
 
 
 def _known_script(match: re.Match[str], scripts: set[str], configs: set[str]) -> str | None:
-    """Return the element that replaces a Tailwind script, and add the new URL to `scripts`; None for any other script.
+    """Return the element that replaces a Tailwind script, and add the new URL to `scripts`.
 
-    If an inline script only configures Tailwind, add its hash to `configs`.
+    Return None for any other script. If an inline script only configures Tailwind, add its hash to `configs`.
     """
     source = _attributes(match["attributes"]).get("src")
     if source is None:

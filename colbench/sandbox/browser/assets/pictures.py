@@ -83,7 +83,7 @@ def _found_size(found: re.Match[str] | None) -> tuple[int, int] | None:
 
 
 def _query_size(query: dict[str, str]) -> tuple[int, int] | None:
-    """Parse a size such as `w=300&h=200`. If one of the two is missing, the photo is 3:2; if both are, return None."""
+    """Parse a size such as `w=300&h=200`. Derive a missing side from the ratio 3:2; return None if both are missing."""
     size = [0, 0]
     for name, value in query.items():
         if name in _SIZE_NAMES and re.fullmatch("[0-9]{1,5}", value):

@@ -31,7 +31,7 @@ Around = tuple[str, ...]
 
 
 class _Sheet(Struct, frozen=True):
-    """Every rule with the media queries around it, and the indices of the rules for each class."""
+    """The rules of a style sheet, each with the media queries around it, and the indices of the rules by class."""
 
     rules: tuple[tuple[Around, str], ...]
     always: frozenset[int]

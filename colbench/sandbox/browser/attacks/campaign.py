@@ -64,7 +64,7 @@ async def attack_renderer(
     budget: Budget | None = None,
     on_found: Callable[[Finding], None] = lambda _found: None,
 ) -> Report:
-    """Attack the renderer that `opening` opens and closes, with the `chosen` pages, by default the whole corpus."""
+    """Attack the renderer from the context `opening` with the `chosen` pages, by default with the whole corpus."""
     findings: list[Finding] = []
     waiting = iter(chosen or (*page_controls(), *page_attacks()))
     with adopting_orphans(), ExitStack() as stack:
@@ -144,7 +144,7 @@ class _Lane:
         )
 
     async def _render(self, attack: PageAttack) -> Render:
-        """Return the render after encoding and decoding it, as the store does. Raises an error if a type is wrong."""
+        """Render a page; encode and decode the render as the store does, which raises an error if a type is wrong."""
         page = attack.page(self._canary, token_hex(8))
         render = await self._renderer.render(page)
         return msgspec.msgpack.decode(msgspec.msgpack.encode(render), type=Render)

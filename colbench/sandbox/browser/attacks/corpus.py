@@ -36,7 +36,7 @@ _SOURCES = Path(__file__).parent / "sources"
 
 
 class PageAttack(Struct, frozen=True, kw_only=True):
-    """A page that tries to do more than produce a picture (or, as a control, an honest one)."""
+    """A page that tries to do more than produce a picture (or, as a control, an honest page)."""
 
     name: str
     kind: str
@@ -65,7 +65,7 @@ def page_attacks() -> tuple[PageAttack, ...]:
 
 @cache
 def page_controls() -> tuple[PageAttack, ...]:
-    """Return honest pages. The attacks target the first page, which contains everything that they change."""
+    """Return the honest pages. The first page contains everything that the attacks change, so they all target it."""
     return tuple(map(_attack, read_controls(_SOURCES)))
 
 

@@ -87,7 +87,7 @@ class _Looker:
             yield from self._box(item)
 
     def _is_button(self, owner: Item, words: list[Words]) -> bool:
-        """Return True for a button, or a link that looks like one."""
+        """Return True for a button, or for a link that looks like a button."""
         if owner.button is owner:
             return True
         seen, text = owner.seen, _around(words)
@@ -156,7 +156,7 @@ class _Looker:
         return self._ink.varies(seen, behind)
 
     def _looks(self, item: Item) -> _Looks:
-        """Return the appearance of an item: its text color, and its background over what lies behind it."""
+        """Return the appearance of an item: its text color, and its background blended with what lies behind it."""
         behind, _ = self._canvas.behind(*item.seen.middle, item.paint_key)
         return _Looks(item, read_color(item.style["color"]), fill(item).over(behind))
 
@@ -247,7 +247,7 @@ def _text_block(owner: Item, words: list[Words]) -> Block:
 
 
 def _joined(words: list[Words]) -> str:
-    """Join texts and collapse white space. A text on a new line, or after a gap, is separated by a space."""
+    """Join texts and collapse white space. A space precedes a text on a new line or after a gap."""
     parts: list[str] = []
     last: Words | None = None
     for now in words:

@@ -20,7 +20,7 @@ class Color(Struct, frozen=True):
     alpha: float = 1.0
 
     def over(self, behind: Color) -> Color:
-        """Return this color laid over an opaque one."""
+        """Return this color laid over the opaque color `behind`."""
         red, green, blue = (
             below + (above - below) * self.alpha
             for above, below in zip(self.rgb, behind.rgb, strict=True)

@@ -69,7 +69,7 @@ class Ink:
         return crop is not None and _nearest(_small(crop), color) <= AREA_CONTRAST
 
     def ends(self, rect: Rect, color: Color) -> bool:
-        """Return True if a point right outside the area has another color, or if the area fills the whole picture."""
+        """Return True if a point just outside `rect` contrasts with `color`, or if `rect` fills the whole picture."""
         width, height = self.size
         around = [
             Color(*cast(tuple[int, int, int], self._image.getpixel((int(x), int(y)))))

@@ -168,7 +168,7 @@ class Item:
         return (self.paint_key[0], 2, self.place)
 
     def _cuts(self) -> bool:
-        """Return True if the item clips its content. Root and body do not: their clipping applies to the window."""
+        """Return True if the item clips its content. Root and body clip the window, not their content."""
         if self.name in _ROOTS or self.display == "inline":
             return False
         return self.style["overflow-x"] != "visible" or self.style["overflow-y"] != "visible"

@@ -83,14 +83,14 @@ def page_background(items: Iterable[Item]) -> tuple[Color, Item | None]:
 
 
 class Raster:
-    """The page as cells. Each cell contains the number of the topmost opaque area, or 0 if nothing covers the cell."""
+    """A grid of cells over a page. Each cell contains the number of the topmost opaque area, or 0 without an area."""
 
     def __init__(self, width: int, height: int) -> None:
         self._columns, self._lines = width // _CELL + 1, height // _CELL + 1
         self._rows = [array("i", bytes(4 * self._columns)) for _ in range(self._lines)]
 
     def paint(self, rect: Rect, number: int) -> None:
-        """Write an area's number into all cells whose center is in the area."""
+        """Write an area's number into all grid cells whose center is in the area."""
         left, right = (self._cell(edge, self._columns) for edge in (rect.left, rect.right))
         top, bottom = (self._cell(edge, self._lines) for edge in (rect.top, rect.bottom))
         line = array("i", [number]) * (right - left)
@@ -128,7 +128,7 @@ class Canvas:
                 self._top.paint(paint.rect, rank)
 
     def behind(self, x: float, y: float, key: Key) -> tuple[Color, bool]:
-        """Return the color at a point behind what is painted at `key`, and True if a picture is visible there."""
+        """Return the color of a point as painted before `key`, and True if a picture is visible there, else False."""
         layers, through, picture = [], 1.0, False
         stripe = self._stripes.get(int(y // _STRIPE), [])
         for at in range(bisect_left(stripe, key, key=lambda paint: paint.key) - 1, -1, -1):
@@ -145,7 +145,7 @@ class Canvas:
         return color, picture
 
     def covered(self, rect: Rect, key: Key, share: float = 0.6, grid: int = 3) -> bool:
-        """Return True if opaque areas that are painted after `key` cover at least this share of the area."""
+        """Return True if opaque areas painted after `key` cover at least `share` of the `grid`² points in `rect`."""
         own = bisect_right(self._keys, key)
         hidden = sum(self._top.at(x, y) > own for x, y in rect.points(grid))
         return hidden >= share * grid * grid
@@ -163,7 +163,7 @@ class Canvas:
 
 
 def _whole(item: Item) -> Item:
-    """Return the drawing or field around an item, else the item. A part never covers the drawing or field itself."""
+    """Return the drawing or form field around an item, else the item. So a drawing is never covered by its parts."""
     while item.hidden and item.parent is not None:
         item = item.parent
     return item

@@ -13,7 +13,7 @@ NAMES = ("Ada", "Ben", "Kim", "Lou", "Mia")
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[tuple[int, str]]]:
-    """Draw visits in order of time; many follow the same name's visit by exactly the wait, or one minute less."""
+    """Draw visits in order of time; many names visit again exactly when their wait is over, or one minute earlier."""
     wait, names = values["wait"], random.sample(NAMES, random.choice((1, 3, 5, 5)))
     visits: list[tuple[int, str]] = []
     minute = random.randrange(400)

@@ -11,7 +11,7 @@ from colbench_tasks.notation import decisions, requests, themes
 
 
 def _draw(random: Random, values: Mapping[str, Any]) -> tuple[list[int], int, int]:
-    """Draw heights that rise and fall around the height that the boat needs, then the boat's draft, and the wind."""
+    """Draw the tide's heights, which vary around the height that the boat needs; draw the boat's draft and the wind."""
     draught, wind = random.randrange(40, 181), random.randrange(10)
     middle = values["sill"] + draught + random.randrange(10, 70)
     swing, phase = random.randrange(30, 90), random.randrange(12)

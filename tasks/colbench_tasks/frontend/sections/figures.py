@@ -49,7 +49,7 @@ def statistics(subject: Subject, design: Design) -> str:
 
 @section("large numbers in a row on the page")
 def numbers(subject: Subject, design: Design) -> str:
-    """Build the numbers of the business without a band behind them."""
+    """Build a row of the business's key figures, without a colored band."""
     cells = [
         div(
             f"flex-1 {design.align}",

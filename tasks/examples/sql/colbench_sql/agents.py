@@ -19,7 +19,7 @@ from colbench_sql.tasks import (
 
 
 class Asker:
-    """An agent that asks one question for each open decision, at most `max_questions`, then writes the query."""
+    """An agent that asks one question for each open decision, at most `max_questions`, then writes the SQL query."""
 
     domains = ("sql",)
 
@@ -54,5 +54,5 @@ def recognize(request: str) -> Words | None:
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:
-    """Return the option of a decision that `said` states; None if it states no option."""
+    """Return the option of a decision that the text `said` states; None if there is no such option."""
     return next((option for option in decision.options if fill(option.says, words) in said), None)

@@ -29,7 +29,7 @@ MONTHS = tuple(f"{year}-{month:02d}" for year in (2023, 2024) for month in range
 
 
 class Option(NamedTuple):
-    """An option of a decision: the person's words and the corresponding part of the query."""
+    """An option of a decision, expressed in the person's words and as a part of the SQL query."""
 
     says: str
     sql: str
@@ -45,7 +45,7 @@ class Decision(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A report: the person's request for it, and the subject of each of its lines."""
+    """A report: the person's words for it, and the column that identifies each of its lines."""
 
     name: str
     wish: str
@@ -204,7 +204,7 @@ def fill(text: str, words: Words) -> str:
 
 
 def query(words: Words, chosen: Chosen) -> str:
-    """Return the query with these options."""
+    """Return the SQL query for the chosen options."""
     parts = dict(words)
     for decision in DECISIONS:
         parts[decision.name] = fill(chosen[decision.name].sql, parts)
@@ -260,7 +260,7 @@ def _fact(decision: Decision, words: Words, chosen: Chosen, stated: Sequence[str
 
 
 def _databases(words: Words, chosen: Chosen, random: Random) -> list[str]:
-    """Return databases on which the reference returns rows, and on which any other option changes some result."""
+    """Return databases on which the reference returns rows. Each query with another option differs on one of them."""
     others = [
         query(words, {**chosen, decision.name: option})
         for decision in DECISIONS
