@@ -177,7 +177,7 @@ class Clock:
         return self.error(f"no answer in time{': ' if detail else ''}{detail}", kind="timeout")
 
     def _now(self) -> float:
-        """Return the time in seconds, less the seconds during which other speakers blocked the event loop."""
+        """Return the time in seconds, minus the time during which other agents or humans blocked the event loop."""
         now = time.monotonic()
         lost = self._pulse.lost_until(now) + self._pulse_elsewhere.lost_until(now)
         return now - lost + self.blocked

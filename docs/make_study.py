@@ -1,8 +1,9 @@
-"""Generate docs/study.md, its pictures and its appendices from the recorded results: `python docs/make_study.py`.
+"""Generate the study's pages, pictures and reports from the recorded results: `python docs/make_study.py`.
 
 docs/study/WORLD.json.gz    input: the results of a study in a world, which is `results.json` of `sweet-rl study`
-docs/study.md.jinja         input: the text of the page; this script computes the numbers in it
-docs/study/WORLD.md         output: the report of a world, an appendix
+docs/PAGE.md.jinja          input: the text of a page (`PAGES`); this script computes the numbers in it
+docs/PAGE.md                output: the page
+docs/study/WORLD.md         output: the report of a world
 docs/credit-bench-models    input: results of CreditBench with the base of `asking` and critics trained from it
 
 The picture of a dialogue shows the rule-based demonstrator and the credit of each of its turns, also computed here.
@@ -33,6 +34,7 @@ from sweet_rl_trainer.methods.credit.state import states_of
 from sweet_rl_trainer.study import report
 from sweet_rl_trainer.study.arms import ARMS
 from sweet_rl_trainer.study.measures import (
+    Measure,
     Summary,
     answered,
     difference,
@@ -52,8 +54,11 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population", "smollm2")
+PAGES = ("study", "study-appendix")
 CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
+MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
+"""The measures of differences, by the names that the text uses."""
 WIDTH = 80
 """Characters in a line of the pictured dialogue."""
 TOLD_LATER = 0.5
@@ -61,13 +66,14 @@ TOLD_LATER = 0.5
 
 
 def main() -> None:
-    """Write the page, its pictures and its appendices."""
+    """Write the pages, the pictures and the reports."""
     worlds = {name: read(PARTS / f"{name}.json.gz") for name in WORLDS if has(name)}
     figures.save(draw_dialogue(), PARTS / "dialogue", "A dialogue, and the credit of its turns")
     figures.save(draw_worlds(worlds), PARTS / "success", "Success on the test tasks, by arm")
     for name, results in worlds.items():
         (PARTS / f"{name}.md").write_text(report.markdown(results), "utf-8")
-    (HERE / "study.md").write_text(page(worlds), "utf-8")
+    for name in PAGES:
+        (HERE / f"{name}.md").write_text(page(name, worlds), "utf-8")
 
 
 def has(world: str) -> bool:
@@ -80,15 +86,15 @@ def read(path: Path) -> Results:
     return msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Results)
 
 
-def page(worlds: dict[str, Results]) -> str:
-    """Return the page of the study in Markdown."""
+def page(name: str, worlds: dict[str, Results]) -> str:
+    """Return the page of this name."""
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - Markdown
     )
-    numbers = {name: Numbers(results) for name, results in worlds.items()}
-    text = (HERE / "study.md.jinja").read_text("utf-8")
+    numbers = {world: Numbers(results) for world, results in worlds.items()}
+    text = (HERE / f"{name}.md.jinja").read_text("utf-8")
     return environment.from_string(text).render(numbers, worlds=worlds, useful=useful)
 
 
@@ -178,11 +184,23 @@ class Numbers:
         """Return the mean success of dialogues in which one model asks and another writes."""
         return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
 
-    def lead(self, arm: str, other: str) -> str:
-        """Return the difference in success between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
-        found = difference(on_tests(self._results, arm), on_tests(self._results, other), success)
-        text = signed(_mean(found) * 100)
-        return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+    def lead(self, arm: str, other: str, measure: str = "success") -> str:
+        """Return the difference between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
+        return _points(
+            difference(
+                on_tests(self._results, arm), on_tests(self._results, other), MEASURES[measure]
+            )
+        )
+
+    def oracle_asks(self, arm: str) -> str:
+        """Return the points of success that an arm gains if the oracle asks instead: `6.1 ± 0.2`."""
+        asked = exchanged(self._results, ORACLE, arm)
+        return _points(difference(asked, on_tests(self._results, arm), success))[1:]
+
+
+def _points(found: Summary | None) -> str:
+    text = signed(_mean(found) * 100)
+    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
 
 
 def _knew_all(outcome: Outcome) -> float | None:

@@ -244,7 +244,7 @@ def _turns(rollout: Rollout) -> Iterator[Turn]:
 
 
 def _verdicts(rollout: Rollout) -> None:
-    """Print the scores; modes with the same result share one."""
+    """Print the scores, in one block for all modes with the same result."""
     domain = get_domain(rollout.domain)
     alike: dict[tuple[str, ...], list[str]] = {}
     for mode, score in rollout.scores.items():

@@ -177,7 +177,7 @@ def _by_turn(domain: Domain, report: DomainReport) -> Iterator[Fact]:
 
 
 def _ceiling(domain: Domain, report: DomainReport) -> Iterator[Fact]:
-    """Yield the scores of the agent when it is told everything; each note has its ordinary score on the same tasks."""
+    """Yield the scores of the agent when it is told everything, each next to its ordinary score on the same tasks."""
     ceiling = report.ceiling
     if ceiling is None:
         return

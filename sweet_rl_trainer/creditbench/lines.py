@@ -60,7 +60,10 @@ def read_lines(path: Path, kind: type[Line]) -> Iterator[Line]:
 def in_processes(
     make: Callable[[Any], Line], items: Sequence[Any], processes: int
 ) -> Iterator[Line]:
-    """Yield the result of `make` for each item, in order, from `processes` new processes or, with 1, from this one."""
+    """Yield `make(item)` for each item, in order.
+
+    The work runs in `processes` new processes; if `processes` is 1, it runs in the current process.
+    """
     if processes == 1:
         yield from map(make, items)
         return

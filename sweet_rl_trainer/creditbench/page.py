@@ -180,9 +180,10 @@ def _validation(results: Results) -> str:
     if found is None:
         return ""
     return (
-        f"After each of {count(found.questions, 'question')} in {count(found.states, 'state')}, the demonstrators' "
-        "policy continued the dialogue with the rule-based human many times, until the 95% interval of the mean reward "
-        f"was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} dialogues in all). "
+        f"We took {count(found.questions, 'question')} from {count(found.states, 'state')}. After each question, the "
+        "demonstrators' policy finished the dialogue with the rule-based human again and again, until the 95% interval "
+        f"of the question's mean reward was at most ±{found.half_width * 100:.2f} points ({found.continuations:,} "
+        "dialogues in all). "
         f"{percent_with_range(found.covered)} of these intervals contain the exact value of `hindsight tests`, "
         f"and no mean is more than {found.difference * 100:.1f} points from it."
     )

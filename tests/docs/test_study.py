@@ -24,10 +24,11 @@ def make_study():
     return module
 
 
-def test_the_page_and_the_reports_are_made_from_the_stored_results(make_study):
+def test_the_pages_and_the_reports_are_made_from_the_stored_results(make_study):
     names = [name for name in make_study.WORLDS if make_study.has(name)]
     worlds = {name: make_study.read(DOCS / "study" / f"{name}.json.gz") for name in names}
-    assert make_study.page(worlds) == (DOCS / "study.md").read_text("utf-8")
+    for name in make_study.PAGES:
+        assert make_study.page(name, worlds) == (DOCS / f"{name}.md").read_text("utf-8")
     for name, results in worlds.items():
         assert report.markdown(results) == (DOCS / "study" / f"{name}.md").read_text("utf-8")
 

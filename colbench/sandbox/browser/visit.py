@@ -58,7 +58,7 @@ async def visit(
 ) -> Sight:
     """Return the page as it looks in two fresh contexts of this browser, which must agree.
 
-    The second context is another process of the browser. There, requests are answered later and in another order.
+    Each context has its own process. In the second one, requests are answered later and in another order.
     `patient`: pictures are taken half a second apart, for a busy machine. Raises TooBigError if the page exceeds a size
     limit, VariesError if the two contexts differ, TimeoutError if a load exceeds its time limit, and Playwright's Error
     if the page or the browser crashes.

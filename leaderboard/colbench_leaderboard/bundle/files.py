@@ -66,7 +66,7 @@ def plain_files(folder: Path) -> set[str]:
 
 
 def open_file(folder: Path, name: str) -> BufferedReader:
-    """Open a bundle's file for reading, without following links. Raises Refused: `archive.link`."""
+    """Open a file of a bundle for reading. Raises Refused (`archive.link`) if it is a link or cannot be read."""
     try:
         return os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW), "rb")
     except OSError as cause:

@@ -39,7 +39,9 @@ def read_receipt(store: Path, record: Record) -> Receipt:
     path = verified_folder(store, record.bundle, record.receipt) / RECEIPT
     receipt = parse(read_named(path, record.receipt), Receipt, path)
     if receipt.bundle != record.bundle:
-        raise DataError(f"{path}: belongs to bundle {receipt.bundle}, not to this entry")
+        raise DataError(
+            f"{path}: belongs to bundle {receipt.bundle}, but the entry to {record.bundle}"
+        )
     return receipt
 
 

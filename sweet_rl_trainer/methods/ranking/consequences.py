@@ -46,10 +46,11 @@ def score_by_consequences(
     cost: float,
     dropped: Counter[str],
 ) -> list[Scores | None]:
-    """Return the credit of each candidate, by turn; equal candidates of a turn are played only once.
+    """Return for each turn a list with the credit of each candidate; equal candidates of a turn are played only once.
 
-    `tasks` is keyed by task hash, and `cost` is κ. The result is None for a turn whose task is not in `tasks`. The
-    score is None for a candidate without a consequence or a potential. `dropped` counts such turns and candidates.
+    `tasks` is keyed by task hash, and `cost` is κ. A turn whose task is not in `tasks` has None instead of a list. A
+    candidate that could not be played, or whose outcome has no potential, has the credit None. `dropped` counts these
+    turns and candidates.
     """
     came = list(by_wording(turns, tasks, play))
     states = [
