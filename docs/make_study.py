@@ -146,10 +146,9 @@ class Numbers:
             if not rows or not exchanged(self._results, arm.name, ORACLE):
                 continue
             found = summary(rows, success)
-            over = found.over_seeds if found else None
             cells = (
                 f"`{arm.name}`",
-                f"{self.success(arm.name)}{f' ± {over[1] * 100:.1f}' if over else ''}",
+                _share(found),
                 "" if arm.name in (BASE, "rft") else self.lead(arm.name, "rft"),
                 self.answered(arm.name),
                 self.told(arm.name),
@@ -166,13 +165,12 @@ class Numbers:
             found = summary(rows, success)
             if found is None:
                 continue
-            over = found.over_seeds
             ahead = difference(rows, on_tests(self._results, rival), success)
             mark = "" if arm.name == rival or (ahead and ahead.decided) else " (not decided)"
             cells = (
                 f"`{arm.name}`",
                 f"{len(rows)}",
-                f"{self.success(arm.name)}{f' ± {over[1] * 100:.1f}' if over else ''}",
+                _share(found),
                 "" if arm.name == rival else f"{self.lead(arm.name, rival)}{mark}",
                 self.answered(arm.name),
                 self.told(arm.name),
@@ -181,8 +179,8 @@ class Numbers:
             yield f"| {' | '.join(cells)} |"
 
     def pair(self, asker: str, writer: str) -> str:
-        """Return the mean success of dialogues in which one model asks and another writes."""
-        return percent(_mean(summary(exchanged(self._results, asker, writer), success)))
+        """Return the mean success of dialogues in which one model asks and another writes: `92.9% ± 3.1`."""
+        return _share(summary(exchanged(self._results, asker, writer), success))
 
     def lead(self, arm: str, other: str, measure: str = "success") -> str:
         """Return the difference between two arms in points, with the interval over seeds: `−20.8 ± 11.7`."""
@@ -196,6 +194,11 @@ class Numbers:
         """Return the points of success that an arm gains if the oracle asks instead: `6.1 ± 0.2`."""
         asked = exchanged(self._results, ORACLE, arm)
         return _points(difference(asked, on_tests(self._results, arm), success))[1:]
+
+
+def _share(found: Summary | None) -> str:
+    text = percent(_mean(found))
+    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
 
 
 def _points(found: Summary | None) -> str:

@@ -42,7 +42,7 @@ class Try(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """The budget that a row's policy used, counted from the output of the policy's stages."""
+    """The dialogues, steps and time that the training of a policy used, counted from the output of its stages."""
 
     dialogues: int
     """Number of dialogues to learn from."""

@@ -26,8 +26,8 @@ def play_tables(played: Sequence[Played]) -> Iterator[str]:
     agree = sum(one.solved == one.usual for one in forbidden)
     yield (
         f"Success on the first {count(len(played), 'task')}, by agent:\n\n"
-        "- *Constant policy*: asks nothing. For each open decision, it takes the choice that is most frequent among "
-        "the tasks of the same family in this set that leave the decision open. Families with fewer than "
+        "- *Constant policy*: asks nothing. For each open decision, it looks at this set's tasks of the same "
+        "family that leave this decision open, and takes their most frequent choice. Families with fewer than "
         f"{FITTED} tasks are left out (–), because the policy would be fitted to so few tasks.\n"
         "- *Usual choices*: `interviewer` without questions. It assumes the usual choice of each decision.\n"
         "- *Interviewer*: `interviewer` with all its questions.\n"
