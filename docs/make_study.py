@@ -59,6 +59,7 @@ CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
 """The measures of differences, by the names that the text uses."""
+PLUS_MINUS = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 WIDTH = 80
 """Characters in a line of the pictured dialogue."""
 TOLD_LATER = 0.5
@@ -198,12 +199,16 @@ class Numbers:
 
 def _share(found: Summary | None) -> str:
     text = percent(_mean(found))
-    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+    return (
+        f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+    )
 
 
 def _points(found: Summary | None) -> str:
     text = signed(_mean(found) * 100)
-    return f"{text} ± {found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+    return (
+        f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
+    )
 
 
 def _knew_all(outcome: Outcome) -> float | None:
