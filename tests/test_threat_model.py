@@ -82,7 +82,7 @@ TESTS = {
         "test_names_that_look_the_same_to_a_hasty_reader_are_confusable",
         "test_every_character_of_unicodes_table_looks_like_what_the_table_says",
     ),
-    "Read or write elsewhere through an archive or link": (
+    "Read or write other files by an archive or link": (
         "test_any_bytes_as_an_archive",
         "test_an_archive_of_any_members",
         "test_a_real_archive_with_other_bytes",

@@ -1,4 +1,4 @@
-"""The designs of generated tasks: for each decision, the chosen and the most frequent option, and questions on it."""
+"""The designs of generated tasks: for each decision, the chosen and the usual option, and questions on it."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Option(Struct, frozen=True):
 
     If the placeholder has a line of its own, the code may have many lines or none."""
     values: tuple[Value, ...] = ()
-    """The values from which `$value` is drawn, the most frequent one first; empty if the option has no value."""
+    """The values from which `$value` is drawn, the usual one first; empty if the option has no value."""
 
     def choices(self) -> tuple[Choice, ...]:
         """Return this option with each of its values."""
@@ -56,7 +56,7 @@ class Decision(Struct, frozen=True):
     asks: tuple[str, ...]
     """Plain questions about the decision, for agents."""
     options: tuple[Option, ...]
-    """The options; the first is the most frequent one, which a guess from the request alone would choose."""
+    """The options; the first is the usual one, which a guess from the request alone would choose."""
     examples: tuple[str, ...] = ()
     """Other questions about the decision, by which the simulated human recognizes an agent's question."""
 

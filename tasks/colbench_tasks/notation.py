@@ -5,10 +5,10 @@
     ? A plain question about it?        one or more
     - A sentence that decides it.       an option: the words of the human
     / The same in other words.          any number
-    = 15 5 10 20                        the values of $value, the most frequent one first
+    = 15 5 10 20                        the values of $value, the usual one first
     > line of code                      any number; by default the code is the value, or nothing without values
 
-Decisions are separated by empty lines. The most frequent option comes first.
+Decisions are separated by empty lines. The usual option comes first.
 
 Example questions are in a separate file: a line `[name]` for each decision, its questions below, one on each line,
 and an empty line before the next decision.
