@@ -31,9 +31,9 @@ class InProcess:
 
 
 def audited(task: Task, rollout: Rollout) -> Rollout:
-    """Return a rollout with the leaks of its turns and, unless its scoring failed, the measures of its questions.
+    """Return a copy of a rollout that also records what the human leaked in each turn.
 
-    Leaks that are already known are kept.
+    Unless scoring failed, the copy also records the measures of the agent's questions. Known leaks are kept.
     """
     if any(turn.human is not None and turn.leak is None for turn in rollout.turns):
         rollout = replace(rollout, turns=audit_turns(task, rollout.turns))

@@ -117,7 +117,7 @@ def _either(values: Iterator[str]) -> str:
 
 
 def _at(kind: Any, steps: list[str]) -> list[inspect.Type]:
-    """Return the possible types of the value at a path."""
+    """Return the possible types of the value that the keys `steps` lead to in a value of type `kind`."""
     parts = _alternatives(inspect.type_info(kind))
     for step in steps:
         parts = [inner for part in parts for inner in _step(part, step)]

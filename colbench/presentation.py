@@ -68,7 +68,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class DialoguePictures(Protocol):
-    """A renderer of pictures of an agent's answers in a dialogue, turn by turn, on request."""
+    """A renderer that returns, on request, a picture of the agent's answer at each turn of a dialogue."""
 
     legend: str
     """Explanation of the pictures of differences."""

@@ -167,8 +167,8 @@ class Client:
         if self.answered:
             return EndpointError(f"{self.base_url}{path}: {said}", kind="rejected")
         return UserError(
-            f"{self.base_url}{path} rejects the API key; name its environment variable with "
-            f"--agent-arg api_key_env=NAME ({said})"
+            f"{self.base_url}{path} rejects the API key; pass --agent-arg api_key_env=NAME, where "
+            f"NAME is the environment variable with the right key ({said})"
         )
 
 

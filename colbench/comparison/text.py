@@ -113,7 +113,7 @@ def who_is_ahead(mine: str, theirs: str, pair: Pair) -> str:
 
 
 def evidence(domain: DomainComparison, pair: Pair) -> str:
-    """Return a text with the difference in the headline measure, its interval and its test."""
+    """Return the pair's difference in the headline measure as text, with its confidence interval and its test."""
     found = pair.differences.get(domain.headline)
     if found is None:
         return NOTHING_SCORED

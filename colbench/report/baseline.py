@@ -95,7 +95,9 @@ def read_ceiling(source: str) -> Baseline:
     """
     path = Path(source)
     if not path.is_dir() or RunFolder(path).record().config.told != "all":
-        raise UserError(f"--ceiling {source}: not the folder of a run with --told all")
+        raise UserError(
+            f"--ceiling {source}: not the folder of a run that was made with --told all"
+        )
     return read_baseline(source, "--ceiling")
 
 

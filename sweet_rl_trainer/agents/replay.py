@@ -82,8 +82,8 @@ class _Prefix:
     def __init__(self, *, plan: str) -> None:
         """Read the plan from a file.
 
-        Raises DataError if the plan is damaged, UserError if the agent or human that continues the dialogues cannot be
-        created.
+        Raises DataError if the plan is damaged, UserError if the agent or the simulated human that continues the
+        dialogues cannot be created.
         """
         try:
             content = Path(plan).read_bytes()

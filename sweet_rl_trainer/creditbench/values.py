@@ -84,7 +84,7 @@ def best_values(answers: Lattice, weights: Weights, turns: int, cost: float) -> 
 def asker_values(
     answers: Lattice, weights: Weights, asker: Asker, turns: int, cost: float
 ) -> list[Lattice]:
-    """Return the values V_n of an asker's policy, for n = 0 to `turns` remaining turns; `cost` is κ."""
+    """Return the values V_n of an asker's policy; n is the number of remaining turns, 0 to `turns`. `cost` is κ."""
     places: tuple[NDArray[np.int64], ...] = np.indices(answers.shape, sparse=True)
     untold = [place == 0 for place in places]
     count = np.zeros(answers.shape, np.int64)

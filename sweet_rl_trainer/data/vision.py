@@ -89,7 +89,7 @@ class VisionChat:
         return [{"role": "system" if system else "user", "content": content}]
 
     def _say(self, conversation: list[dict[str, Any]], role: str, content: list[Any]) -> None:
-        """Add a message. If the last one has the same role, extend it: c and the first request become one message."""
+        """Add a message, or extend the last one if it has the same role (the context c and the first request)."""
         if conversation[-1]["role"] == role:
             content = [*conversation.pop()["content"], *content]
         conversation.append({"role": role, "content": content})

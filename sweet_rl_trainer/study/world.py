@@ -63,7 +63,7 @@ class World(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError(f"rates.{empty[0]}: empty; list at least one learning rate to try")
         if unknown := {*self.exchanged} - {*self.arms}:
             raise ValueError(
-                f"exchanged: missing from the list `arms`: {', '.join(sorted(unknown))}"
+                f"`exchanged` contains arms that are missing from `arms`: {', '.join(sorted(unknown))}"
             )
 
 

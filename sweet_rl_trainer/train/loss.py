@@ -80,7 +80,7 @@ class PairLosses(Struct, frozen=True, kw_only=True):
     """The reward βS⁻."""
 
     def metrics(self) -> dict[str, Tensor]:
-        """Return the values to log, [P] each, without gradients; in `accuracy`, a tie counts as half right."""
+        """Return the values to log, each a tensor [P] without gradients; in `accuracy`, a tie counts as 1/2."""
         margin = self.chosen - self.rejected
         values = {
             "loss": self.losses,

@@ -76,7 +76,7 @@ def check_families(name: str, frozen: Frozen) -> None:
         if found != f"version {version}":
             raise UserError(
                 f"--tasks bundled:{name}: the set is generated from version {version} of the family "
-                f"{family}, but {found} is installed; install the ColBench release that has version {version}"
+                f"{family}, but {found} is installed; install a ColBench release that contains version {version}"
             )
 
 

@@ -392,7 +392,10 @@ def test_the_ceiling_stands_next_to_the_score(runs, tmp_path, capsys):
 def test_a_ceiling_that_is_none_is_refused(runs, capsys):
     plain = str(runs["guesser"].path)
     assert main(["report", str(runs["demonstrator"].path), "--ceiling", plain]) == 2
-    assert f"--ceiling {plain}: not the folder of a run with --told all" in capsys.readouterr().err
+    assert (
+        f"--ceiling {plain}: not the folder of a run that was made with --told all"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_is_told_pins_a_run(tmp_path, capsys):

@@ -238,7 +238,7 @@ def _make_room(page: Page, thing: Thing) -> None:
 
 
 def _same_place(one: Thing, other: Thing) -> bool:
-    """Return True if two things of similar width overlap vertically by more than half of the smaller height."""
+    """Return True if two elements have similar widths and overlap vertically by over half of the smaller height."""
     shared = min(one.bottom, other.bottom) - max(one.y, other.y)
     return shared > 0.5 * min(one.height, other.height) and abs(one.width - other.width) < 400
 

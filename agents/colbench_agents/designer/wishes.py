@@ -84,7 +84,7 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A wish for a picture, area or other thing to have a given size, in pixels."""
+    """The size, in pixels, that a picture, area or other element should have."""
 
     kind: BlockKind
     width: int

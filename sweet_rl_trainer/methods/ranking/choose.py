@@ -91,7 +91,7 @@ def _allowed(scores: dict[int, float], rule: Rule, margin: float) -> list[Choice
 
 
 def no_pairs(turns: int, dropped: Counter[str]) -> NoPairsError:
-    """Return the error for the case that none of `turns` ranked turns has a pair left, with the reasons."""
+    """Return the error that none of the ranked turns, `turns` in number, has a pair; `dropped` has the reasons."""
     reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
     return NoPairsError(
         f"none of {turns} ranked turns has a pair left for training ({reasons or 'none was given'})"

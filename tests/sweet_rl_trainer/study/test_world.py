@@ -92,5 +92,7 @@ def test_unknown_names_are_refused():
         read("moon")
     with pytest.raises(UserError, match="--only luck: expected one of zero-shot, rft"):
         chosen(read("asking").arms, ("luck",))
-    with pytest.raises(ValueError, match="exchanged: missing from the list `arms`: sweet"):
+    with pytest.raises(
+        ValueError, match="`exchanged` contains arms that are missing from `arms`: sweet"
+    ):
         replace(read("asking"), arms=("rft",), exchanged=("sweet",))
