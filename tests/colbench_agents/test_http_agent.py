@@ -294,7 +294,7 @@ async def test_a_refused_key_stops_the_run_and_one_that_is_named_is_sent(play, m
         )
     )
     async with far.running() as address:
-        with pytest.raises(UserError, match=r"rejects the API key; .*api_key_env=NAME .*HTTP 401"):
+        with pytest.raises(UserError, match=r"rejects the API key; .*api_key_env=NAME, .*HTTP 401"):
             await agent_at(address)
         (done,) = await play(await agent_at(address, api_key_env="AGENT_KEY"))
     assert done.answer == "x = 1"
