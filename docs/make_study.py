@@ -198,17 +198,18 @@ class Numbers:
 
 
 def _share(found: Summary | None) -> str:
-    text = percent(_mean(found))
-    return (
-        f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
-    )
+    return _with_range(percent(_mean(found)), found)
 
 
 def _points(found: Summary | None) -> str:
-    text = signed(_mean(found) * 100)
-    return (
-        f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}" if found and found.over_seeds else text
-    )
+    return _with_range(signed(_mean(found) * 100), found)
+
+
+def _with_range(text: str, found: Summary | None) -> str:
+    """Append the half-width of the interval over seeds, if there are several seeds."""
+    if found is None or found.over_seeds is None:
+        return text
+    return f"{text}{PLUS_MINUS}{found.over_seeds[1] * 100:.1f}"
 
 
 def _knew_all(outcome: Outcome) -> float | None:
