@@ -46,7 +46,8 @@ from sweet_rl_trainer.study.measures import (
     told,
 )
 from sweet_rl_trainer.study.plots import draw_arm
-from sweet_rl_trainer.study.results import BASE, ORACLE, Outcome, Results
+from sweet_rl_trainer.study.report import RIVAL
+from sweet_rl_trainer.study.results import ORACLE, Outcome, Results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,6 +60,7 @@ CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
 """The measures of differences, by the names that the text uses."""
+UNDECIDED = "\\*"
 PLUS_MINUS = "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}"
 WIDTH = 80
 """Characters in a line of the pictured dialogue."""
@@ -140,44 +142,34 @@ class Numbers:
         """Return the number of seeds of an arm."""
         return len(on_tests(self._results, arm))
 
-    def table(self) -> Iterator[str]:
-        """Yield the rows of the results table: one for each arm paired with `ORACLE`, in the order of `ARMS`."""
-        for arm in ARMS:
-            rows = on_tests(self._results, arm.name)
-            if not rows or not exchanged(self._results, arm.name, ORACLE):
-                continue
-            found = summary(rows, success)
-            cells = (
-                f"`{arm.name}`",
-                _share(found),
-                "" if arm.name in (BASE, "rft") else self.lead(arm.name, "rft"),
-                self.answered(arm.name),
-                self.told(arm.name),
-                self.success_if_told(arm.name),
-                self.pair(arm.name, ORACLE),
-                self.pair(ORACLE, arm.name),
-            )
-            yield f"| {' | '.join(cells)} |"
+    def exchanges(self) -> Iterator[str]:
+        """Yield the rows of the table of arms that also took turns with the oracle, in the order of `ARMS`."""
+        for name in self._arms():
+            if exchanged(self._results, name, ORACLE):
+                oracles = self.pair(name, ORACLE), self.pair(ORACLE, name)
+                yield _row(f"`{name}`", *self._measured(name), *oracles)
 
-    def against(self, rival: str) -> Iterator[str]:
-        """Yield the rows of a table that compares each arm with `rival`, in the order of `ARMS`."""
-        for arm in ARMS:
-            rows = on_tests(self._results, arm.name)
-            found = summary(rows, success)
-            if found is None:
-                continue
-            ahead = difference(rows, on_tests(self._results, rival), success)
-            mark = "" if arm.name == rival or (ahead and ahead.decided) else " (not decided)"
-            cells = (
-                f"`{arm.name}`",
-                f"{len(rows)}",
-                _share(found),
-                "" if arm.name == rival else f"{self.lead(arm.name, rival)}{mark}",
-                self.answered(arm.name),
-                self.told(arm.name),
-                self.success_if_told(arm.name),
-            )
-            yield f"| {' | '.join(cells)} |"
+    def table(self) -> Iterator[str]:
+        """Yield the rows of the table of all arms, in the order of `ARMS`."""
+        for name in self._arms():
+            yield _row(f"`{name}`", f"{self.seeds(name)}", *self._measured(name))
+
+    def _arms(self) -> list[str]:
+        return [arm.name for arm in ARMS if on_tests(self._results, arm.name)]
+
+    def _measured(self, arm: str) -> tuple[str, ...]:
+        """Return the cells that both tables contain."""
+        return (
+            _share(summary(on_tests(self._results, arm), success)),
+            "" if arm == RIVAL else self.lead(arm, RIVAL) + self._mark(arm),
+            self.answered(arm),
+            self.told(arm),
+            self.success_if_told(arm),
+        )
+
+    def _mark(self, arm: str) -> str:
+        found = difference(on_tests(self._results, arm), on_tests(self._results, RIVAL), success)
+        return "" if found and found.decided else UNDECIDED
 
     def pair(self, asker: str, writer: str) -> str:
         """Return the mean success of dialogues in which one model asks and another writes: `92.9% ± 3.1`."""
@@ -195,6 +187,10 @@ class Numbers:
         """Return the points of success that an arm gains if the oracle asks instead: `6.1 ± 0.2`."""
         asked = exchanged(self._results, ORACLE, arm)
         return _points(difference(asked, on_tests(self._results, arm), success))[1:]
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _share(found: Summary | None) -> str:

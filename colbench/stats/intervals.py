@@ -106,7 +106,7 @@ def win_rate(mine: Clusters, theirs: Clusters, epsilon: float) -> Interval:
 
     `mine` and `theirs` have the values of a side's trials, for each task in the same order. A task is left out if
     either side has no values for it. Values that differ by at most `epsilon` are a tie. Each trial of `mine` is
-    compared with every trial of `theirs` on the same task, because there is no correspondence between single trials.
+    compared with every trial of `theirs` on the same task, because trials with the same number are unrelated.
     """
     return mean_interval(
         [win_share(ours, others, epsilon)]

@@ -107,7 +107,7 @@ class Evidence:
             )
 
     def most_improbable(self, shown: Shown) -> Excess | None:
-        """Return the result with the lowest p-value of all groups; None if there is no group."""
+        """Return the result with the lowest p-value of all groups; None without groups."""
         groups = len(self._groups)
         found = (_excess(group, each, shown(each), groups) for group, each in self._in_order())
         return min(found, key=lambda excess: excess.p, default=None)

@@ -54,5 +54,5 @@ def recognize(request: str) -> Words | None:
 
 
 def settled(decision: Decision, words: Words, said: str) -> Option | None:
-    """Return the option of a decision that the text `said` states; None if there is no such option."""
+    """Return the option of a decision that the text `said` states; None if it states none of them."""
     return next((option for option in decision.options if fill(option.says, words) in said), None)
