@@ -18,7 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from colbench.command_help import HelpFormatter
 from colbench.config_errors import did_you_mean
@@ -50,6 +50,12 @@ class CommandParser(argparse.ArgumentParser):
             hint = did_you_mean(names[0], self._option_string_actions) if names else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and exit with code 2. If the command is missing, say what lists them."""
+        if message.endswith(("required: COMMAND", "required: ACTION")):
+            message += f"; `{self.prog} --help` lists all"
+        super().error(message)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:

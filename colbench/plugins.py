@@ -215,11 +215,11 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
         raise UserError(
             f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:NAME"
         )
-    if not (left.endswith(".py") or MODULE.fullmatch(left)):
+    if not (left.endswith(".py") or (MODULE.fullmatch(left) and _exists(left))):
         known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
         raise UserError(
-            f"--{kind} {spec}: unknown{hint}; installed are {known}; for a model, write openai:MODEL or vllm:MODEL; "
-            "or use file.py:attribute or module:attribute"
+            f"--{kind} {spec}: unknown, and not a Python module{hint}; installed are {known}; "
+            "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
         )
     if left.endswith(".py"):
         _require_file(f"--{kind} {spec}", Path(left).expanduser())
@@ -292,10 +292,16 @@ def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -
     return _build("agent", spec, make, [found, file], args) if make else found
 
 
+def _exists(module: str) -> bool:
+    """Return True if the top package of a module can be found, in the current folder, too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    top = module.partition(".")[0]
+    return top in sys.modules or importlib.util.find_spec(top) is not None
+
+
 def _module(where: str) -> Any:
     if not where.endswith(".py"):
-        if "" not in sys.path:
-            sys.path.insert(0, "")
         return importlib.import_module(where)
     path = Path(where).expanduser().resolve()
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -351,7 +351,7 @@ def _read_record(content: bytes) -> RunRecord:
 def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
     before, after = flat_pins(earlier.pins), flat_pins(record.pins)
     changed = [
-        f"  {name}: {before.get(name, 'not set')} -> {after.get(name, 'not set')}"
+        f"  {_explained(name)}: {before.get(name, 'not set')} -> {after.get(name, 'not set')}"
         for name in sorted(before | after)
         if before.get(name) != after.get(name)
     ]
@@ -361,6 +361,11 @@ def _refusal(path: Path, earlier: RunRecord, record: RunRecord) -> str:
             *changed,
         ]
     )
+
+
+def _explained(name: str) -> str:
+    """Return the name of a pin; for the hash of a file with code, also its meaning."""
+    return f"{name} (the content of its file)" if name.endswith(".source") else name
 
 
 def flat_pins(pins: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -48,8 +48,8 @@ MEASURES = (
     _count("questions", "questions", "asked in a dialogue", lambda asking: asking.questions),
     _count(
         "needed_questions",
-        "needed",
-        "fewest questions that reveal every decision",
+        "needed at least",
+        "fewest questions that reveal every decision, at two per reply",
         lambda asking: asking.needed_questions,
     ),
     _count(

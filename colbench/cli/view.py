@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from colbench.asking.derive import completed
 from colbench.asking.failure_class import FAILURE_CLASSES
 from colbench.command import describe, printable
+from colbench.config_errors import did_you_mean
 from colbench.domain import Domain, Metric
 from colbench.errors import UserError
 from colbench.registry import get_domain
@@ -212,13 +213,15 @@ def show_dialogue(folder: str, task_id: str, trial: int) -> None:
 
 def choose(folder: RunFolder, task: str, trial: int) -> Rollout:
     """Return the rollout of a task and a trial. Raises UserError if the folder has no such rollout."""
-    latest = (rollout for _, rollout in folder.latest())
-    found = next((r for r in latest if (r.task_id, r.trial) == (task, trial)), None)
-    if found is None:
-        raise UserError(
-            f"{folder.path} has no dialogue of {task}, trial {trial}; --list prints its dialogues"
-        )
-    return found
+    others = set()
+    for _, rollout in folder.latest():
+        if (rollout.task_id, rollout.trial) == (task, trial):
+            return rollout
+        others.add(rollout.task_id)
+    hint = did_you_mean(task, others - {task})
+    raise UserError(
+        f"{folder.path} has no dialogue of {task}, trial {trial}{hint}; --list prints its dialogues"
+    )
 
 
 def show(rollout: Rollout, task: Task | None) -> None:

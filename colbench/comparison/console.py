@@ -85,12 +85,12 @@ def _measures_table(comparison: Comparison, domain: DomainComparison, pair: Pair
                 p_value(each.test.adjusted),
                 text.wins(each),
             )
-    table.caption = LOWER
+    table.caption = f"{LOWER}; won: {mine} has the better value"
     return table
 
 
 def _marked(measure: Measure, label: str) -> str:
-    return f"{label} ↓" if measure.direction == "lower" else label
+    return f"{label}\u00a0↓" if measure.direction == "lower" else label
 
 
 def _runs_table(comparison: Comparison, domain: DomainComparison) -> Table:
@@ -169,7 +169,7 @@ def _table(*heads: str) -> Table:
         title_justify="left",
         caption_justify="left",
     )
-    table.add_column(no_wrap=True, overflow="ellipsis", min_width=5)
+    table.add_column(overflow="ellipsis", min_width=5)
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     return table

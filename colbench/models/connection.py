@@ -113,7 +113,8 @@ class Connection:
                 absent += 1
                 if absent >= TRIES:
                     raise UserError(
-                        f"no model server answers at {self.url} (tried {absent} times): {cause}"
+                        f"no model server answers at {self.url} (tried {absent} times): {cause}; "
+                        "start the server, or correct the URL"
                     ) from cause
                 await asyncio.sleep(backoff(absent))
                 continue

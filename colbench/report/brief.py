@@ -137,11 +137,15 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
         note = note if found["questions"] else "it asked nothing"
         yield Fact(label=f"ask F1{estimated}", value=percent(found["ask_f1"]), note=note)
     if found["questions"]:
-        named = {"needed": "needed_questions", "redundant": "redundant_questions"}
-        named |= {"unanswerable": "unanswerable_questions", "late": "late_questions"}
+        named = {
+            "at least {} needed": "needed_questions",
+            "{} redundant": "redundant_questions",
+            "{} unanswerable": "unanswerable_questions",
+            "{} late": "late_questions",
+        }
         counts = (
-            f"{number(value)} {name}"
-            for name, key in named.items()
+            words.format(number(value))
+            for words, key in named.items()
             if (value := found[key]) and value >= SEEN
         )
         yield Fact(label="questions", value=number(found["questions"]), note=", ".join(counts))
@@ -150,7 +154,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
 def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
     rare = rarely_asked(asking)
     if rare and asking and asking.metrics["questions"].mean:
-        names = (f"{r.family} {r.decision} {r.asked} of {r.hidden}" for r in rare[:RAREST])
+        names = (f"{r.family}: {r.decision} ({r.asked} of {r.hidden})" for r in rare[:RAREST])
         note = ", ".join(names)
         yield Fact(label="rarely asked", value="", note=note)
 
@@ -211,4 +215,4 @@ def _leaks(report: DomainReport) -> Iterator[Fact]:
             "n-grams": leaks.ngrams,
         }
         note = ", ".join(f"{name} {percent(each.mean)}" for name, each in shares.items())
-        yield Fact(label="leaked by human", value="", note=f"unasked: {note}")
+        yield Fact(label="leaked by human", value="", note=f"of the reference, unasked: {note}")

@@ -64,7 +64,7 @@ def sections(domain: Domain, report: DomainReport) -> list[Section]:
         Section(title="Replies of model servers", facts=tuple(_replies(report))),
         Section(title="Leak audit", heads=("mean", "maximum"), facts=tuple(_leaks(report))),
         Section(title="Spending", facts=tuple(_spending(report))),
-        Section(title="Failures", facts=tuple(_failures(domain, report))),
+        Section(title="Errors", facts=tuple(_failures(domain, report))),
     ]
     return [section for section in listed if section.facts]
 

@@ -9,7 +9,7 @@ from colbench.report.fact import Fact
 from colbench.report.model import AskingReport, DecisionReport, DomainReport
 
 CLASS_NOTES = {
-    "no_answer": "no answer before the turn limit",
+    "no_answer": "no answer before the turn limit (then the last message is scored), or a blank one",
     "crashed": "the agent failed, or its answer did not run on any test",
     "guessed": "answered while decisions were open",
     "ignored": "all decisions were revealed, but the answer contradicts one",
@@ -31,7 +31,7 @@ def failed(report: DomainReport) -> Iterator[Fact]:
     yield from frequent_error(report)
     if rare := rarely_asked(report.asking):
         named = [
-            f"{row.family} {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
+            f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
         ]
         yield Fact(label="rarely asked", value="", note=", ".join(named))
 

@@ -183,7 +183,7 @@ def _tiles(report: DomainReport) -> Iterator[Tile]:
         yield Tile(label=name, value=percent(wins.rate.mean), note=percent_range(wins.rate))
     if report.asking and report.asking.metrics["questions"].mean is not None:
         asked, needed = (report.asking.metrics[name] for name in ("questions", "needed_questions"))
-        note = f"{number(needed.mean)} needed"
+        note = f"at least {number(needed.mean)} needed"
         yield Tile(label="Questions", value=number(asked.mean), note=note)
     words = report.words
     for label, mean in (

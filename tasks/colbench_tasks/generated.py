@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 from msgspec import Struct
 from msgspec.structs import replace
 
+from colbench.config_errors import did_you_mean
 from colbench.errors import UserError
 from colbench.task import Task
 from colbench_tasks import generate as backend
@@ -90,7 +91,8 @@ def _query(text: str) -> Query:
     pairs = parse_qsl(text, strict_parsing=True, keep_blank_values=True)
     for key, times in Counter(key for key, _ in pairs).items():
         if key not in READ:
-            raise ValueError(f"unknown option `{key}`; known: {', '.join(READ)}")
+            hint = did_you_mean(key, READ)
+            raise ValueError(f"unknown option `{key}`{hint}; known: {', '.join(READ)}")
         if times > 1:
             raise ValueError(f"{key} is given {times} times")
     return replace(Query(), **{key: READ[key](value) for key, value in pairs})

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from colbench.config_errors import did_you_mean
 from colbench.errors import UserError
 from colbench.task import Task, distinguish, task_from_row
 from colbench_tasks import hub, websight
@@ -119,7 +120,8 @@ def local(file: str) -> Path | None:
 def _hint(name: str) -> str:
     if name.startswith("trajectories"):
         return "this file has dialogues, not tasks; read it with colbench_tasks.trajectories"
-    return f"unknown set; known: {', '.join(f'official:{known}' for known in sorted(SETS))}"
+    known = ", ".join(f"official:{each}" for each in sorted(SETS))
+    return f"unknown set{did_you_mean(name, SETS)}; known: {known}"
 
 
 def _how_to_get(file: str) -> str:

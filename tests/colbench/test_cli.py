@@ -323,7 +323,10 @@ def test_a_torn_last_line_is_redone(here, capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["eval", "--agent", "nobody"], "--agent nobody: unknown; installed are"),
+        (
+            ["eval", "--agent", "nobody"],
+            "--agent nobody: unknown, and not a Python module; installed are",
+        ),
         (["eval", "--agent", "gpt-4o"], "for a model, write openai:MODEL or vllm:MODEL"),
         (["eval", "--agent", "mine.py:Nobody"], "mine.py has no `Nobody`"),
         (["eval", "--tasks", "none.jsonl"], "--tasks none.jsonl: neither a file"),

@@ -12,6 +12,9 @@ CASES = {
     "eval --domain frontnd": "frontend",
     "eval --scoring oficial": "official",
     "eval --task-ids parkin-test-0001": "parking-test-0001",
+    "eval --agent openia:gpt-4o": "openai",
+    "eval --tasks official:backend/tst": "backend/test",
+    "eval --tasks generated:backend/x?numbr=3": "number",
     "tasks show parkin-test-0001": "parking-test-0001",
 }
 MISSPELLED_WORDS = {

@@ -81,11 +81,25 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
 @pytest.mark.parametrize(
     ("spec", "args", "message"),
     [
-        ("nobody", {}, "--agent nobody: unknown; installed are .*blank.*interviewer"),
+        (
+            "nobody",
+            {},
+            "--agent nobody: unknown, and not a Python module; installed are .*blank.*interviewer",
+        ),
         (
             "no.such.module:Agent",
             {},
-            "the import failed\nModuleNotFoundError: No module named 'no'",
+            "--agent no.such.module:Agent: unknown, and not a Python module; installed are",
+        ),
+        (
+            "openia:gpt-4o",
+            {},
+            "unknown, and not a Python module; did you mean `openai`",
+        ),
+        (
+            "colbench.no_such_part:Agent",
+            {},
+            "the import failed\nModuleNotFoundError: No module named 'colbench.no_such_part'",
         ),
         ("no_such_file.py:Agent", {}, "the file .*no_such_file.py does not exist"),
         (

@@ -162,7 +162,9 @@ def test_a_line_that_is_cut_off_is_named_and_what_is_before_it_may_be_had(folder
 @pytest.mark.parametrize("name", ["frontend", "backend/validation", "frontend/dev", ""])
 def test_an_unknown_name_lists_those_known(name: str) -> None:
     known = "official:backend/test, official:backend/train, official:frontend/test, official:frontend/train"
-    with pytest.raises(UserError, match=f"official:{name}: unknown set; known: {known}$"):
+    with pytest.raises(
+        UserError, match=f"official:{name}: unknown set(; did you mean `.*`\\?)?; known: {known}$"
+    ):
         official.load(name)
 
 

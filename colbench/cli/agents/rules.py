@@ -152,7 +152,7 @@ class AgentRules:
                 "commands.",
             ),
             _rule(
-                "Accepts tasks of every domain",
+                "Does not fail on tasks of other domains",
                 self._other_domain,
                 needs=needs,
                 replies=1,

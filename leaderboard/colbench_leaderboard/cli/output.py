@@ -152,7 +152,9 @@ def _verdict(receipt: Receipt) -> tuple[str, str]:
         return f"refused, for {numbers.count(refusals, 'reason')}", "red"
     flags = sum(each.severity == "flag" for each in receipt.findings)
     flagged = f", with {numbers.count(flags, 'flag')}" if flags else ""
-    verdict = f"accepted{flagged}: verification tier {receipt.tier}, {TIERS[receipt.tier]}"
+    verdict = (
+        f"accepted{flagged}: {TIERS[receipt.tier]} (verification tier {receipt.tier} of T1 to T3)"
+    )
     return verdict, "yellow" if flags else "green"
 
 

@@ -168,7 +168,7 @@ def test_an_earlier_verdict_does_not_stay_beside_a_refusal(interviewer, forge, v
 def test_the_terminal_shows_verdict_numbers_and_what_a_tier_means(interviewer, verify, capsys):
     verify(interviewer, code=0)
     said = capsys.readouterr().out
-    assert "accepted: verification tier T2, rescored, simulated human replayed" in said
+    assert "accepted: rescored, simulated human replayed (verification tier T2 of T1 to T3)" in said
     assert "success       100.0%" in said
     assert "verification cannot show who wrote the transcripts" in said
 
