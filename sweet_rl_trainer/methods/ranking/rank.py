@@ -27,6 +27,7 @@ from sweet_rl_trainer.methods.credit.facts import FactsPotential
 from sweet_rl_trainer.methods.credit.gain import GainPotential
 from sweet_rl_trainer.methods.credit.scale import Scaled, fit
 from sweet_rl_trainer.methods.credit.state import Potential, State, states_of
+from sweet_rl_trainer.methods.ranking.answers import AnswerShares
 from sweet_rl_trainer.methods.ranking.calibrate import offset, shifted
 from sweet_rl_trainer.methods.ranking.choose import (
     CANDIDATE,
@@ -141,6 +142,7 @@ def rank(job: Job, recipe: Recipe) -> dict[str, Any]:
     return {
         **said,
         **calibrated,
+        **pairing.answers.said(),
         "tokens": pairing.tokens,
         "left out": dict(+(dropped + pairing.dropped)),
     }
@@ -158,6 +160,7 @@ class _Pairing:
         self._to_train = 0
         """Number of turns of training tasks."""
         self.shown: list[ShownPair] = []
+        self.answers = AnswerShares()
         self._every = max(1, turns // COUNT)
         self.dropped = Counter[str]()
         """Numbers of dropped training turns, by reason."""
@@ -174,6 +177,7 @@ class _Pairing:
                 self.pairs += len(found)
                 self.tokens += sum(side.tokens for one in found for side in _sides(one))
                 train.add(found)
+                self._count_answers(found, each.candidates)
                 if found and self.turns % self._every == 1 % self._every:
                     self.shown.append(_shown(found[0], each.candidates))
             else:
@@ -181,6 +185,13 @@ class _Pairing:
                 self.held_out += len(found)
                 held_out.add(found)
             yield each
+
+    def _count_answers(self, examples: Examples, candidates: Candidates) -> None:
+        if examples:
+            self.answers.add("candidates", (reply.text for reply in candidates.replies))
+        for example in examples:
+            for role, side in zip(("chosen", "rejected"), _sides(example), strict=False):
+                self.answers.add(role, [_text(side, candidates)])
 
     def check(self) -> None:
         """Raise DataError if no pair is left to train on."""
@@ -219,9 +230,14 @@ def _shown(example: PairExample | Side, candidates: Candidates) -> ShownPair:
 
 
 def _shown_side(side: Side, candidates: Candidates) -> ShownSide:
-    number = int(side.trajectory.rpartition(CANDIDATE)[2])
-    text = candidates.replies[number - 1].text
+    text = _text(side, candidates)
     return ShownSide(name=side.trajectory, score=side.reward, tokens=side.reply_tokens, text=text)
+
+
+def _text(side: Side, candidates: Candidates) -> str:
+    """Return the reply of a side."""
+    number = int(side.trajectory.rpartition(CANDIDATE)[2])
+    return candidates.replies[number - 1].text
 
 
 def estimate(known: Known, recipe: Recipe) -> Amount:

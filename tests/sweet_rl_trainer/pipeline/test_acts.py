@@ -159,6 +159,15 @@ def test_ranking_without_a_critic_scores_and_pairs_both_sides(small, tmp_path):
         assert isinstance(pair, PairExample)
         assert pair.chosen.reward == by_name[pair.chosen.trajectory]
         assert pair.chosen.reward > pair.rejected.reward
+    texts = {
+        f"{line.trajectory}, turn {line.turn + 1}, candidate {n}": text
+        for line in scored
+        for n, text in enumerate(line.replies, 1)
+    }
+    for role in ("chosen", "rejected"):
+        replies = [texts[getattr(pair, role).trajectory] for pair in train]
+        answers = sum("I WANT TO ANSWER" in text for text in replies)
+        assert report.said[f"answers_among_{role}"] == answers / len(replies)
 
 
 @pytest.mark.weekly

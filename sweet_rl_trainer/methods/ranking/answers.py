@@ -1,0 +1,33 @@
+"""How often replies are answers: among the candidates of turns with pairs, and among the chosen and rejected replies.
+
+If answers are rarer among the chosen replies than among the candidates, the pairs teach the policy to answer later.
+This is right for a policy that asks too little. For other policies, it ends in dialogues without an answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from colbench.messages import ANSWER_MARKER
+
+
+class AnswerShares:
+    """The shares of replies that are answers, by role: candidates, chosen or rejected."""
+
+    def __init__(self) -> None:
+        self._replies = Counter[str]()
+        self._answers = Counter[str]()
+
+    def add(self, role: str, replies: Iterable[str]) -> None:
+        """Count replies in a role."""
+        for text in replies:
+            self._replies[role] += 1
+            self._answers[role] += ANSWER_MARKER in text
+
+    def said(self) -> dict[str, float]:
+        """Return the share for each role that has replies, such as `answers_among_chosen`."""
+        return {
+            f"answers_among_{role}": self._answers[role] / count
+            for role, count in self._replies.items()
+        }
