@@ -31,7 +31,7 @@ from sweet_rl_trainer.figures import BLUE, INK, MUTED, ORANGE
 from sweet_rl_trainer.methods.credit.advantage import advantages
 from sweet_rl_trainer.methods.credit.facts import FactsPotential
 from sweet_rl_trainer.methods.credit.state import states_of
-from sweet_rl_trainer.study import report
+from sweet_rl_trainer.study import report, world
 from sweet_rl_trainer.study.arms import ARMS
 from sweet_rl_trainer.study.measures import (
     Measure,
@@ -56,6 +56,8 @@ HERE = Path(__file__).parent
 PARTS = HERE / "study"
 WORLDS = ("asking", "finetuned", "population", "smollm2")
 PAGES = ("study", "study-appendix")
+MAIN_ARMS = world.read("smollm2").arms
+"""The arms that all worlds have."""
 CREDIT = HERE / "credit-bench-models" / "credit-bench" / "results.json"
 TASKS = "generated:backend/study?number=1&families=loyalty"
 MEASURES: dict[str, Measure] = {"success": success, "code": success_if_told}
@@ -142,30 +144,18 @@ class Numbers:
         """Return the number of seeds of an arm."""
         return len(on_tests(self._results, arm))
 
-    def exchanges(self) -> Iterator[str]:
-        """Yield the rows of the table of arms that also took turns with the oracle, in the order of `ARMS`."""
-        for name in self._arms():
-            if exchanged(self._results, name, ORACLE):
-                oracles = self.pair(name, ORACLE), self.pair(ORACLE, name)
-                yield _row(f"`{name}`", *self._measured(name), *oracles)
-
     def table(self) -> Iterator[str]:
-        """Yield the rows of the table of all arms, in the order of `ARMS`."""
-        for name in self._arms():
-            yield _row(f"`{name}`", f"{self.seeds(name)}", *self._measured(name))
-
-    def _arms(self) -> list[str]:
-        return [arm.name for arm in ARMS if on_tests(self._results, arm.name)]
-
-    def _measured(self, arm: str) -> tuple[str, ...]:
-        """Return the cells that both tables contain."""
-        return (
-            _share(summary(on_tests(self._results, arm), success)),
-            "" if arm == RIVAL else self.lead(arm, RIVAL) + self._mark(arm),
-            self.answered(arm),
-            self.told(arm),
-            self.success_if_told(arm),
-        )
+        """Yield the rows of the table of the main arms."""
+        for name in MAIN_ARMS:
+            if on_tests(self._results, name):
+                cells = (
+                    _share(summary(on_tests(self._results, name), success)),
+                    "" if name == RIVAL else self.lead(name, RIVAL) + self._mark(name),
+                    self.answered(name),
+                    self.told(name),
+                    self.success_if_told(name),
+                )
+                yield f"| `{name}` | {self.seeds(name)} | {' | '.join(cells)} |"
 
     def _mark(self, arm: str) -> str:
         found = difference(on_tests(self._results, arm), on_tests(self._results, RIVAL), success)
@@ -187,10 +177,6 @@ class Numbers:
         """Return the points of success that an arm gains if the oracle asks instead: `6.1 ± 0.2`."""
         asked = exchanged(self._results, ORACLE, arm)
         return _points(difference(asked, on_tests(self._results, arm), success))[1:]
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _share(found: Summary | None) -> str:
@@ -223,17 +209,18 @@ def _mean(found: Summary | None) -> float:
 
 @figures.style()
 def draw_worlds(worlds: dict[str, Results]) -> Figure:
-    """Draw the success of each arm in each world: the mean, its interval over seeds, and the values of the seeds."""
-    names = {row.arm for results in worlds.values() for row in results.rows}
-    arms = [arm for arm in ARMS if arm.name in names]
+    """Draw the success of the main arms in each world: the mean, its interval over seeds, and each seed."""
+    arms = [arm for arm in ARMS if arm.name in MAIN_ARMS]
     size = (6.4 if len(worlds) == 1 else 3.8, 0.27 * len(arms) + 1.0)
     figure, (panels,) = figures.panels(1, len(worlds), size=size, sharey="row")
     for axes, (name, results) in zip(panels, worlds.items(), strict=True):
-        axes.set_title(f"world `{name}`")
+        axes.set_title(f"world: {name}")
         for place, arm in enumerate(arms):
             found = summary(on_tests(results, arm.name), success)
             if found:
                 draw_arm(axes, place, found)
+            else:
+                axes.text(0.02, place, "not run", va="center", color=MUTED)
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
         tasks = {outcome.task for row in results.rows for outcome in row.test}
