@@ -24,6 +24,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal
 
+from colbench import plugin_arguments
 from colbench.config import ArgValue
 from colbench.config_errors import did_you_mean, did_you_mean_path
 from colbench.errors import UserError, describe_exception
@@ -164,6 +165,18 @@ def location(kind: Kind, name: str) -> str:
     return _entry_points(kind)[name].value
 
 
+def explain(kind: Kind, spec: str) -> tuple[str, dict[str, str]]:
+    """Return the documentation of what a spec names, and its arguments for `--agent-arg` or `--human-arg`.
+
+    See `plugin_arguments.defaults` for the values. Raises UserError if the spec names nothing.
+    """
+    found, _, _ = _find(kind, spec)
+    text = inspect.getdoc(found) or "(no description)"
+    if not callable(found):
+        return text, {}
+    return text, plugin_arguments.defaults(found, registered=_is_registered(kind, spec))
+
+
 def describe(plugin: object) -> dict[str, str]:
     """Return a plug-in's description for the record: its class, the hash of a third-party file, its own description.
 
@@ -202,6 +215,10 @@ def _source_hash(plugin: object) -> dict[str, str]:
 
 def _entry_points(kind: Kind) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUPS[kind])}
+
+
+def _is_registered(kind: Kind, spec: str) -> bool:
+    return spec.partition(":")[0] in _entry_points(kind)
 
 
 def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
@@ -328,66 +345,21 @@ def _build(
     positional: list[Any],
     args: Mapping[str, ArgValue],
 ) -> Any:
-    _require_known(kind, spec, factory, args)
+    flag, registered = f"--{kind}", _is_registered(kind, spec)
+    plugin_arguments.require_known(flag, spec, factory, args, registered=registered)
     try:
         inspect.signature(factory).bind(*positional, **args)
     except TypeError as cause:
-        raise UserError(f"--{kind} {spec}: {cause}; {_usage(kind, spec, factory)}") from cause
+        usage = plugin_arguments.describe_usage(flag, spec, factory, registered=registered)
+        raise UserError(f"{flag} {spec}: {cause}; {usage}") from cause
     try:
         return factory(*positional, **args)
     except UserError:
         raise
     except (Exception, SystemExit) as cause:
         raise UserError(
-            f"--{kind} {spec}: building it failed\n{describe_exception(cause)}"
+            f"{flag} {spec}: building it failed\n{describe_exception(cause)}"
         ) from cause
-
-
-def _require_known(
-    kind: Kind, spec: str, factory: Callable[..., Any], args: Mapping[str, ArgValue]
-) -> None:
-    """Raise UserError if `args` contains an argument that the factory does not have."""
-    parameters = inspect.signature(factory).parameters
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return
-    for name in args:
-        if name not in parameters:
-            usage = _usage(kind, spec, factory)
-            hint = did_you_mean(name, _arguments(kind, spec, factory)[1])
-            raise UserError(f"--{kind} {spec}: no argument `{name}`{hint}; {usage}")
-
-
-def _arguments(kind: Kind, spec: str, factory: Callable[..., Any]) -> tuple[str, list[str]]:
-    """Return the names of a factory's parameters: the one for the text after the colon, and all others.
-
-    The first is "" if the factory takes no such text.
-    """
-    parameters = list(inspect.signature(factory).parameters.values())
-    named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    first = parameters[0] if parameters else None
-    registered = spec.partition(":")[0] in _entry_points(kind)
-    if registered and first is not None and first.kind is first.POSITIONAL_OR_KEYWORD:
-        return first.name, named[1:]
-    return "", named
-
-
-def _usage(kind: Kind, spec: str, factory: Callable[..., Any]) -> str:
-    """Describe, for an error message, a factory's argument after the colon of the spec, and its named arguments."""
-    first, named = _arguments(kind, spec, factory)
-    name, colon, _ = spec.partition(":")
-    registered = name in _entry_points(kind)
-    after = f"argument after the colon: {first}; " if first else ""
-    if registered and colon and not first:
-        after = "nothing may follow the colon; "
-    if not named:
-        return f"{after}it has no arguments for --{kind}-arg"
-    hint = (
-        "; if the function itself is the agent, its first parameter receives the messages and "
-        "cannot be set"
-        if kind == "agent" and inspect.isfunction(factory) and not registered
-        else ""
-    )
-    return f"{after}arguments for --{kind}-arg NAME=VALUE: {', '.join(named)}{hint}"
 
 
 def _name(plugin: object) -> str:

@@ -71,7 +71,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Demonstrator:
-    """The agent: an imperfect demonstrator with changing personas (see the module).
+    """An imperfect demonstrator: it asks about some decisions, and some of its code is wrong.
 
     `persona` is "dialogue" (one persona per dialogue) or "turn" (a new one in each turn). `knows` is a source of
     generated tasks, such as `generated:backend/train?…`. The demonstrator knows the decisions of these tasks: it still

@@ -69,11 +69,25 @@ class PromptedAgent:
 
 
 class ModelAgent(PromptedAgent):
-    """The agent `openai:MODEL[@URL[,URL…]]`, sampled at temperature 1.0.
+    """A model on any OpenAI-compatible server: `openai:MODEL[@URL[,URL…]]`.
 
-    If `max_tokens` is not set, a reply may have 4,096 tokens, or 32,768 if the model reasons before it writes; the
-    paper's limit is `max_tokens=1024`. `seed=false` sends no seed. The other arguments are those of PromptedAgent and
-    of OpenAIChat; all further arguments become fields of each request, such as `reasoning_effort=low`.
+    Args:
+        spec: The model, and the URLs of its servers (default: OpenAI's).
+        prompt: File with a system prompt that replaces the built-in one; see PromptedAgent.
+        single_turn: True to answer at once, without questions.
+        pictures: True to show a vision model the picture of its latest page.
+        temperature: Sampling temperature.
+        max_tokens: Maximum number of tokens in a reply. If not set: 4,096, or 32,768 if the model reasons before it
+            writes. Paper: 1,024.
+        max_image_edge: Maximum width and height of pictures, in pixels.
+        seed: False to send no seed.
+        concurrency: Maximum number of simultaneous requests to each server.
+        timeout: Time limit of a request, in seconds.
+        retries: Number of times that a failed request is repeated.
+        api_key_env: Environment variable with the server's key (default: the provider's, such as OPENAI_API_KEY).
+        client: `openai` for the official package, or `aiohttp`, which needs less CPU time.
+        azure: True for Azure OpenAI; see AzureAgent.
+        fields: Further fields of each request, such as `reasoning_effort=low`.
     """
 
     def __init__(
@@ -175,7 +189,7 @@ def _read(path: str) -> str:
 
 
 class AzureAgent(ModelAgent):
-    """The agent `azure:DEPLOYMENT[@ENDPOINT]`: like ModelAgent, on Azure OpenAI.
+    """A model on Azure OpenAI: `azure:DEPLOYMENT[@ENDPOINT]`. It takes the arguments of `openai:`.
 
     The endpoint, API version and key are read from AZURE_OPENAI_ENDPOINT, OPENAI_API_VERSION and AZURE_OPENAI_API_KEY
     (or AZURE_OPENAI_AD_TOKEN), as in OpenAI's SDK.

@@ -43,7 +43,7 @@ class _Running:
 
 
 class VLLMAgent:
-    """The agent `vllm:MODEL_OR_PATH`: the agent of `openai:` with a vLLM server that lives as long as the run.
+    """A model on a vLLM server that lives as long as the run: `vllm:MODEL_OR_PATH`.
 
     `port`, `startup_timeout` and `log` are arguments of VLLMServer, the other named arguments are those of ModelAgent;
     `extra_body` is a JSON object with further fields of each request. All further arguments are flags of vLLM.

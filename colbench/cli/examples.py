@@ -111,12 +111,17 @@ colbench tasks card bundled:backend bundled:frontend --repository me/colbench --
 """,
     "agents": """
 colbench agents list
+colbench agents show openai
 colbench agents new my-agent --kind python
 colbench agents check my_agent.py:MyAgent
 """,
     "agents list": """
 colbench agents list
 colbench agents list --json
+""",
+    "agents show": """
+colbench agents show openai
+colbench agents show my_agent.py:MyAgent
 """,
     "agents check": """
 colbench agents check interviewer

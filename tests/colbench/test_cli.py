@@ -425,6 +425,35 @@ def test_agents_are_listed(capsys):
     assert main(["agents", "list"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("blank", "guesser", "interviewer", "vllm:", "openai:"))
+    assert "openai:MODEL[@URL]" in printed
+
+
+def test_an_agent_is_described_with_its_arguments_and_their_defaults(here, capsys):
+    assert main(["agents", "show", "demonstrator"]) == 0
+    printed = capsys.readouterr().out
+    assert "imperfect demonstrator" in printed
+    assert re.search(r"^slips +true *$", printed, re.MULTILINE)
+    Path("mine.py").write_text(
+        'class Mine:\n    """Asks about [bold]."""\n'
+        "    def __init__(self, *, most, style='[dim]', log=None): ...\n"
+        "    async def reply(self, dialogue): ...\n"
+    )
+    assert main(["agents", "show", "mine.py:Mine", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "description": "Asks about [bold].",
+        "arguments": {"most": "required", "style": "[dim]", "log": "not set"},
+    }
+    assert main(["agents", "show", "mine.py:Mine"]) == 0
+    printed = capsys.readouterr().out
+    assert "Asks about [bold]." in printed
+    assert re.search(r"^style +\[dim\]", printed, re.MULTILINE)
+    assert main(["agents", "show", "guessr"]) == 2
+    assert "did you mean `guesser`?" in capsys.readouterr().err
+
+
+def test_an_agent_without_arguments_says_so(capsys):
+    assert main(["agents", "show", "guesser"]) == 0
+    assert "It has no arguments for --agent-arg." in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ def test_quiet_eval_prints_errors(capsys):
         "tasks show parking-test-0001",
         "tasks validate bundled:backend --limit 2",
         "agents list",
+        "agents show openai",
         "agents check interviewer",
     ],
 )

@@ -1,14 +1,14 @@
-"""`colbench agents`: list the agents that `--agent` knows, check one, or start your own."""
+"""`colbench agents`: list the agents that `--agent` knows, describe or check one, or start your own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from colbench.cli.agents import check, new
+from colbench.cli.agents import check, new, show
 from colbench.cli.agents import list as listing
 from colbench.command import describe
 
-ACTIONS = (listing, check, new)
+ACTIONS = (listing, show, check, new)
 
 
 def add_to(commands: Any) -> None:

@@ -34,9 +34,13 @@ def add_to(actions: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table of agents."""
-    from colbench.plugins import location, names
+    from colbench.plugins import explain, names
 
-    own = [(name, location("agent", name)) for name in names("agent") if name not in TAKE_MORE]
+    own = [
+        (name, explain("agent", name)[0].partition("\n")[0])
+        for name in names("agent")
+        if name not in TAKE_MORE
+    ]
     _print_json([*own, *OTHER]) if args.json else _print([*own, *OTHER])
     return 0
 
@@ -49,6 +53,7 @@ def _print_json(rows: Sequence[tuple[str, str]]) -> None:
 
 
 def _print(rows: Sequence[tuple[str, str]]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     from colbench.console import console
@@ -56,6 +61,7 @@ def _print(rows: Sequence[tuple[str, str]]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("--agent", style="bold")
     table.add_column("description", style="dim")
-    for spec, text in rows:
-        table.add_row(spec, text)
+    for row in rows:
+        table.add_row(*map(escape, row))
     console().print(table)
+    print("\n`colbench agents show AGENT` lists the arguments of an agent.")
