@@ -81,7 +81,10 @@ def show_environments(record: RunRecord) -> None:
 
 def show_line(name: str, value: str) -> None:
     """Print one line that describes a run."""
-    console().print(f"[dim]{name:<8}[/dim]{value}", highlight=False, soft_wrap=True)
+    from rich.text import Text
+
+    line = Text.assemble((f"{name:<8}", "dim"), printable(value))
+    console().print(line, highlight=False, soft_wrap=True)
 
 
 class Tally:

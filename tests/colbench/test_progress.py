@@ -14,7 +14,7 @@ from colbench.event_loop import every
 from colbench.messages import ANSWER_MARKER
 from colbench.models.fault_server import FaultServer
 from colbench.models.scripted_server import ScriptedServer
-from colbench.progress import ConsoleObserver
+from colbench.progress import ConsoleObserver, show_line
 
 FEW = {"tasks": "bundled:backend", "limit": 3, "concurrency": 3}
 
@@ -127,3 +127,8 @@ async def test_what_goes_well_is_told_without_waits(capsys):
     printed = await lines("ok", capsys)
     assert printed[-1].startswith("3/3 · 0:00:00 left · tests passed ")
     assert not any("waiting" in line or "unscored" in line for line in printed)
+
+
+def test_a_line_about_a_run_keeps_brackets(capsys):
+    show_line("run", "runs/[dim]one")
+    assert capsys.readouterr().out == "run     runs/[dim]one\n"
