@@ -211,10 +211,10 @@ def _mean(found: Summary | None) -> float:
 def draw_worlds(worlds: dict[str, Results]) -> Figure:
     """Draw the success of the main arms in each world: the mean, its interval over seeds, and each seed."""
     arms = [arm for arm in ARMS if arm.name in MAIN_ARMS]
-    size = (6.4 if len(worlds) == 1 else 3.8, 0.27 * len(arms) + 1.0)
+    size = (7.2 / len(worlds), 0.27 * len(arms) + 1.0)
     figure, (panels,) = figures.panels(1, len(worlds), size=size, sharey="row")
     for axes, (name, results) in zip(panels, worlds.items(), strict=True):
-        axes.set_title(f"world: {name}")
+        axes.set_title(name)
         for place, arm in enumerate(arms):
             found = summary(on_tests(results, arm.name), success)
             if found:
@@ -224,7 +224,7 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
         tasks = {outcome.task for row in results.rows for outcome in row.test}
-        axes.set_xlabel(f"success on {len(tasks)} test tasks")
+        axes.set_xlabel(f"success, {len(tasks)} tasks")
     panels[0].set_yticks(range(len(arms)), [f"{arm.label} ({arm.name})" for arm in arms])
     panels[0].invert_yaxis()
     figures.legend(figure)
