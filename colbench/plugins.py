@@ -232,14 +232,10 @@ def _find(kind: Kind, spec: str) -> tuple[Any, list[str], str]:
         raise UserError(
             f"--{kind} {spec}: a file can have several objects; choose the {kind} with {spec}:NAME"
         )
-    if not (left.endswith(".py") or (MODULE.fullmatch(left) and _exists(left))):
-        known, hint = ", ".join(names(kind)), did_you_mean(name, names(kind))
-        raise UserError(
-            f"--{kind} {spec}: unknown, and not a Python module{hint}; installed are {known}; "
-            "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
-        )
     if left.endswith(".py"):
         _require_file(f"--{kind} {spec}", Path(left).expanduser())
+    else:
+        _require_module(kind, spec, left)
     module = _load(f"--{kind} {spec}", lambda: _module(left))
     if not hasattr(module, attribute):
         hint = did_you_mean(attribute, vars(module))
@@ -309,12 +305,18 @@ def _adapted(spec: str, found: Any, module: str, args: Mapping[str, ArgValue]) -
     return _build("agent", spec, make, [found, file], args) if make else found
 
 
-def _exists(module: str) -> bool:
-    """Return True if the top package of a module can be found, in the current folder, too."""
+def _require_module(kind: Kind, spec: str, module: str) -> None:
+    """Make modules of the current folder importable. Raise UserError if the module's top package cannot be found."""
     if "" not in sys.path:
         sys.path.insert(0, "")
     top = module.partition(".")[0]
-    return top in sys.modules or importlib.util.find_spec(top) is not None
+    if MODULE.fullmatch(module) and (top in sys.modules or importlib.util.find_spec(top)):
+        return
+    known, hint = ", ".join(names(kind)), did_you_mean(spec.partition(":")[0], names(kind))
+    raise UserError(
+        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed are {known}; "
+        "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
+    )
 
 
 def _module(where: str) -> Any:

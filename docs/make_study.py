@@ -220,7 +220,7 @@ def draw_worlds(worlds: dict[str, Results]) -> Figure:
             if found:
                 draw_arm(axes, place, found)
             else:
-                axes.text(0.02, place, "not run", va="center", color=MUTED)
+                axes.text(0.02, place, "no result", va="center", color=MUTED)
         axes.set_xlim(0, 1)
         figures.percent(axes.xaxis)
         tasks = {outcome.task for row in results.rows for outcome in row.test}

@@ -27,7 +27,7 @@ from colbench.report.facts import (
     nothing_scored,
     share,
 )
-from colbench.report.failed_facts import frequent_error, rarely_asked
+from colbench.report.failed_facts import frequent_error, rarely_asked, rarest
 from colbench.report.model import AskingReport, DomainReport
 from colbench.report.verdicts import metric_label, metric_of
 from colbench.stats import Interval
@@ -154,9 +154,7 @@ def _asking(asking: AskingReport | None) -> Iterator[Fact]:
 def _rarely_asked(asking: AskingReport | None) -> Iterator[Fact]:
     rare = rarely_asked(asking)
     if rare and asking and asking.metrics["questions"].mean:
-        names = (f"{r.family}: {r.decision} ({r.asked} of {r.hidden})" for r in rare[:RAREST])
-        note = ", ".join(names)
-        yield Fact(label="rarely asked", value="", note=note)
+        yield rarest(rare[:RAREST])
 
 
 def _followed(report: DomainReport) -> Iterator[Fact]:

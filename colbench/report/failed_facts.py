@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from colbench.numbers import count
 from colbench.report.fact import Fact
@@ -30,10 +30,13 @@ def failed(report: DomainReport) -> Iterator[Fact]:
         yield Fact(label=name.replace("_", " "), value=f"{dialogues:,}", note=note)
     yield from frequent_error(report)
     if rare := rarely_asked(report.asking):
-        named = [
-            f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rare[:RAREST]
-        ]
-        yield Fact(label="rarely asked", value="", note=", ".join(named))
+        yield rarest(rare[:RAREST])
+
+
+def rarest(rows: Iterable[DecisionReport]) -> Fact:
+    """Return the fact that names decisions that were rarely asked for."""
+    named = (f"{row.family}: {row.decision} ({row.asked} of {row.hidden})" for row in rows)
+    return Fact(label="rarely asked", value="", note=", ".join(named))
 
 
 def class_note(report: DomainReport, name: str) -> str:
