@@ -174,7 +174,7 @@ def test_an_agent_whose_file_was_changed_is_another_configuration(here, capsys):
     assert main(argv) == 0
     Path("mine.py").write_text(AGENTS + "\n# changed\n")
     assert main(argv) == 2
-    assert "agent.source: sha256:" in capsys.readouterr().err
+    assert "agent.source (the content of its file): sha256:" in capsys.readouterr().err
 
 
 def test_tokens_of_an_agent_that_has_none_cannot_be_recorded(here, capsys):

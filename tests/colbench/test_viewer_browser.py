@@ -25,6 +25,7 @@ LOOKS = [
     pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.weekly),
 ]
 PICTURES = ".stage:not([hidden]) img"
+EVERY_IMAGE_LOADED = "() => [...document.images].every((image) => image.complete)"
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +244,7 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
         stage.locator(f"img.{name}") for name in ("target", "shown", "difference")
     )
     expect(shown).to_be_visible()
-    page.wait_for_function("() => [...document.images].every((image) => image.complete)")
+    page.wait_for_function(EVERY_IMAGE_LOADED)
     assert page.evaluate("[...document.images].map((i) => i.naturalWidth)") == [640] * 3
     slider = page.get_by_role("slider")
     slider.focus()
@@ -268,6 +269,7 @@ def test_pages_are_compared_by_a_slider_side_by_side_and_as_a_difference(opened,
     expect(page.locator(PICTURES).first).to_be_visible()
     expect(page.locator("#stage-2")).to_be_visible()
     expect(page.locator("#stage-3")).to_be_hidden()
+    page.wait_for_function(EVERY_IMAGE_LOADED)  # before the server stops
 
 
 @pytest.mark.slow
