@@ -29,7 +29,7 @@ _NEEDS = ("agent_endpoint", "agent_env")
 
 
 def read_isolation(config: RunConfig) -> RunConfig:
-    """Check the settings of the isolation; return the configuration with `agent_endpoint` in the form HOST:PORT.
+    """Check the settings that isolate the agent; return the configuration with `agent_endpoint` as HOST:PORT.
 
     Raises UserError if the endpoint is malformed, if `agent_endpoint` or `agent_env` is set without `agent_sandbox`, or
     if both `agent_sandbox` and `in_process` are set.

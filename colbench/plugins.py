@@ -314,7 +314,7 @@ def _require_module(kind: Kind, spec: str, module: str) -> None:
         return
     known, hint = ", ".join(names(kind)), did_you_mean(spec.partition(":")[0], names(kind))
     raise UserError(
-        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed are {known}; "
+        f"--{kind} {spec}: unknown, and not a Python module{hint}; installed: {known}; "
         "for a model, write openai:MODEL or vllm:MODEL; or use file.py:attribute or module:attribute"
     )
 

@@ -76,7 +76,7 @@ def _entry_point(name: str) -> EntryPoint:
     if not points:
         known = domain_names()
         hint = did_you_mean(name, known)
-        raise UserError(f"unknown domain `{name}`{hint}; installed are {', '.join(known)}")
+        raise UserError(f"unknown domain `{name}`{hint}; installed: {', '.join(known)}")
     if len(points) > 1:
         raise UserError(
             f"several packages define the domain `{name}`: {' and '.join(sorted(points))}; "

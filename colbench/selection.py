@@ -25,7 +25,7 @@ def find_tasks(
     if config.domain and config.domain not in domain_names():
         hint = did_you_mean(config.domain, domain_names())
         raise UserError(
-            f"--domain {config.domain}: unknown{hint}; installed are {', '.join(domain_names())}"
+            f"--domain {config.domain}: unknown{hint}; installed: {', '.join(domain_names())}"
         )
     if not config.tasks:
         tasks = get_domain(config.domain or BACKEND).defaults.tasks

@@ -1,4 +1,4 @@
-"""The dialogues of an agent in its host: one asyncio task for each dialogue opens, asks and closes the agent."""
+"""The dialogues of an agent in its host: a task for each, which opens the agent, gets its replies and closes it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Program:
             self._process = await self._spawn()
         except OSError as cause:
             raise EndpointError(
-                f"the agent could not be started: {cause.strerror}; a smaller --concurrency starts fewer agents",
+                f"the agent could not be started: {cause.strerror}; lower --concurrency to run fewer agents at a time",
                 kind="overload",
             ) from cause
         self._hearing = asyncio.create_task(self._hear())

@@ -180,7 +180,10 @@ class Measurer:
         self._known: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
 
     def measure(self, rollout: Rollout, place: int, task: Task | None = None) -> DialogueStats:
-        """Return the statistics of a dialogue; if `task` is None, the statistics of its questions are incomplete."""
+        """Return the statistics of a dialogue at `place` (`DialogueStats.place`).
+
+        Without `task`, the statistics of its questions are incomplete.
+        """
         domain = get_domain(rollout.domain)
         hidden = _hidden(rollout, task) if task and rollout.asking is not None else ()
         turns, leak = rollout.turns, _leak(rollout)

@@ -29,7 +29,7 @@ class PassK(Struct, frozen=True, kw_only=True):
 
 
 class ModeReport(Rates, frozen=True, kw_only=True):
-    """The verdicts of one scoring mode, over the dialogues that have a score."""
+    """The results of one scoring mode. Except in `unscored_as_zero`, rates are over the dialogues that have a score."""
 
     scored: int
     unscored: int

@@ -39,7 +39,7 @@ def read_seeds(path: Path, *, model: str, prompt: str, limit: int | None = None)
         raise DataError(f"--source {path}: not UTF-8 at byte {cause.start}") from cause
     texts = list(dict.fromkeys(_texts(content, path)))[:limit]
     if not texts:
-        raise DataError(f"--source {path}: contains no text; expected one per line")
+        raise DataError(f"--source {path}: contains no text; expected one text per line")
     return [Seed(key=digest([text, model, prompt]), text=text) for text in texts]
 
 

@@ -59,7 +59,7 @@ def _spoken(messages: Sequence[Message]) -> list[Message]:
 
 
 def _told(family: Family, theme: Theme, replies: Sequence[str]) -> Iterator[tuple[str, Choice]]:
-    """Yield a decision and its choice for each statement of a choice that occurs word for word in a reply."""
+    """Yield a decision's name and the stated choice for each statement that a reply contains word for word."""
     for decision in family.decisions:
         for choice, words in statements(decision, theme):
             if any(words in reply for reply in replies):

@@ -59,7 +59,7 @@ def chosen_tasks(source: str, number: int) -> list[Task]:
 
 
 async def states_of(task: Task, dialogues: int) -> TaskStates:
-    """Return the states of a task's dialogues. Equal messages with equally many remaining turns share a state."""
+    """Return the states of a task's dialogues. Dialogues with the same messages and turns left share a state."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...], int], BenchState] = {}
     for trial in range(dialogues):
         async for heard, said, turns_left in _played(task, trial):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -106,7 +106,7 @@ def _parts(results: Results) -> Mapping[str, str]:
 
 
 def _found(results: Results) -> Iterator[str]:
-    """Yield a sentence for each panel: which estimator is best, and which are no better than chance."""
+    """Yield a line for each panel: the best estimator, and those that are no better than chance."""
     for measure, title in SHOWN.items():
         known = [
             (each.name, each.agreements[MAIN].measures[measure])
@@ -120,9 +120,13 @@ def _found(results: Results) -> Iterator[str]:
             for name, each in known
             if each.low is not None and each.high is not None and each.low <= CHANCE <= each.high
         ]
-        said = f"- **{title.capitalize()}**: the best is {best}, {percent_with_range(share)}."
-        said += f" Not distinguished from chance: {'; '.join(open_)}." if open_ else ""
-        yield said + (f" Below chance: {'; '.join(below)}." if below else "")
+        said = f"- **{title.capitalize()}**: the best estimator is *{best}*, {percent_with_range(share)}."
+        said += f" Not distinguished from chance: {_named(open_)}." if open_ else ""
+        yield said + (f" Below chance: {_named(below)}." if below else "")
+
+
+def _named(names: Iterable[str]) -> str:
+    return "; ".join(f"*{name}*" for name in names)
 
 
 def _table(agreements: Mapping[str, Agreement]) -> str:
@@ -162,8 +166,8 @@ def _other_truths(agreements: Mapping[str, Mapping[str, Agreement]]) -> str:
     rows = [(name, *(bare_percent(_mean_of(each)) for each in row)) for name, row in found.items()]
     widest = max((_reach(each) for row in found.values() for each in row), default=0.0)
     return (
-        "Percentage of pairs of candidates in the right order. The 95% intervals end at most "
-        f"{widest * 100:.1f} points from the value.\n\n"
+        "The table shows the percentage of candidate pairs that each estimator orders correctly. "
+        f"Each end of a 95% interval is at most {widest * 100:.1f} points from the value.\n\n"
         + _rows(("estimator", *(f"`{truth}`" for truth in TRUTHS)), rows)
     )
 

@@ -26,7 +26,7 @@ from sweet_rl_trainer.settings import Count, TrainSettings
 
 
 class MtdpoSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """DPO on pairs of dialogues."""
+    """Settings of multi-turn DPO, which trains on pairs of whole dialogues."""
 
     train: TrainSettings
     pairs: PairSettings = PairSettings()

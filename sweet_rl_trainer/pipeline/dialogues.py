@@ -44,7 +44,8 @@ def collect(job: Job, config: RunConfig) -> dict[str, Any]:
         )
     if code:
         raise UserError(
-            f"collect: the dialogues stopped with code {code}; see above. To begin them again, delete {job.folder}"
+            f"collect: running the dialogues failed with exit code {code}; see the messages above. To start over, "
+            f"delete {job.folder}"
         )
     return {"agent": config.agent}
 

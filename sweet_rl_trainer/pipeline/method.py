@@ -143,7 +143,7 @@ def _refuse_shared(found: Sequence[Method]) -> None:
                 if name in owners:
                     raise UserError(
                         f"the {kind} `{name}` of the method `{method.name}` is already used "
-                        f"{owners[name]}; rename it, or uninstall its package"
+                        f"{owners[name]}; rename one {kind}, or uninstall one of the packages"
                     )
                 owners[name] = f"by the method `{method.name}`"
 

@@ -43,7 +43,7 @@ SHARDED = ("fsdp", "zero3")
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """The definition of a training run on examples, for its processes: paths and settings."""
+    """The paths and settings that the processes of a training run on examples receive."""
 
     base: str
     origin: str
@@ -92,7 +92,9 @@ def launch_processes(job: Job, task: Struct, entry: str, launch: LaunchSettings)
     """
     (job.folder / TASK).write_bytes(msgspec.json.format(msgspec.json.encode(task)))
     if code := run(WORKER, (entry, str(job.folder)), launcher=launcher(launch)):
-        raise UserError(f"{job.folder}: training stopped with code {code}; see above")
+        raise UserError(
+            f"{job.folder}: training failed with exit code {code}; see the messages above"
+        )
 
 
 def launcher(launch: LaunchSettings) -> list[str]:

@@ -74,9 +74,10 @@ def shipped() -> list[str]:
 
 
 def read(name: str, *, model: str = "") -> World:
-    """Read a shipped world. `model`, the folder or Hub ID of a pretrained model, replaces the world's model.
+    """Read a shipped world.
 
-    Raises UserError if the name is unknown, or if a model is given and the world's base starts from random weights.
+    `model` is the folder or Hub ID of a pretrained model, which replaces the model that the world's base starts from.
+    Raises UserError if the name is unknown, or if a model is given but the base starts from random weights.
     """
     if name not in shipped():
         raise UserError(f"--world {name}: expected one of {', '.join(shipped())}")

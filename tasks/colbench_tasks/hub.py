@@ -149,7 +149,7 @@ def _offline() -> bool:
 
 @contextmanager
 def _reasons() -> Iterator[None]:
-    """Convert the client's errors, whose classes vary by version, to UnreachableError; keep ColBench's own errors."""
+    """Convert the Hub client's errors, whose classes vary by version, to UnreachableError; re-raise ColBench's own."""
     try:
         yield
     except (ColBenchError, UnreachableError):

@@ -127,6 +127,6 @@ def _hint(name: str) -> str:
 def _how_to_get(file: str) -> str:
     return (
         f"With network access, run `hf download {REPOSITORY} --repo-type dataset {file}` "
-        f"(with `--local-dir FOLDER` and that folder in {LOCAL_DIR}), or use a file with such "
-        "rows: --tasks PATH"
+        f"(or add `--local-dir FOLDER` and set {LOCAL_DIR} to that folder). Or pass a file with rows "
+        "of the same format: --tasks PATH"
     )

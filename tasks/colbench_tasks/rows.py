@@ -83,10 +83,10 @@ def require(
 def read_rows(
     path: Path, *, limit: int | None = None, malformed: list[str] | None = None
 ) -> Iterator[Row]:
-    """Yield the readable rows of a file, or of its first `limit` rows.
+    """Yield the rows of a file, or its first `limit` rows.
 
     Raises DataError, which names the file, the row and a fix, if the file is missing or unsuitable, or if a row cannot
-    be read. If the list `malformed` is given, errors in rows are added to it instead of being raised.
+    be read. If the list `malformed` is given, rows that cannot be read are skipped, and their errors are added to it.
     """
     try:
         with path.open("rb") as file:

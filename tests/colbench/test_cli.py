@@ -325,7 +325,7 @@ def test_a_torn_last_line_is_redone(here, capsys):
     [
         (
             ["eval", "--agent", "nobody"],
-            "--agent nobody: unknown, and not a Python module; installed are",
+            "--agent nobody: unknown, and not a Python module; installed:",
         ),
         (["eval", "--agent", "gpt-4o"], "for a model, write openai:MODEL or vllm:MODEL"),
         (["eval", "--agent", "mine.py:Nobody"], "mine.py has no `Nobody`"),

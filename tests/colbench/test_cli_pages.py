@@ -287,7 +287,7 @@ def test_a_target_that_cannot_be_rendered_is_named_and_leaves_the_run_unscored(h
         (["eval", "--domain", "frontend", "--browser", "nowhere"], "--browser names nowhere"),
         (
             ["eval", "--domain", "frontends"],
-            "--domain frontends: unknown; did you mean `frontend`?; installed are backend, frontend",
+            "--domain frontends: unknown; did you mean `frontend`?; installed: backend, frontend",
         ),
         (
             ["eval", "--domain", "frontend", "--tasks", "bundled:backend"],

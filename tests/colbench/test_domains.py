@@ -135,5 +135,5 @@ def test_a_mode_that_a_domain_does_not_have_is_refused(tmp_path: Path):
 
 
 def test_an_unknown_domain_is_refused_with_those_that_are_installed():
-    with pytest.raises(UserError, match=r"unknown domain `mobile`; installed are backend, front"):
+    with pytest.raises(UserError, match=r"unknown domain `mobile`; installed: backend, front"):
         get_domain("mobile")

@@ -180,7 +180,7 @@ def test_two_runs_are_compared_on_their_common_tasks():
         ({"trials": 0}, "trials: expected a whole number >= 1"),
         (
             {"domain": "backnd"},
-            r"--domain backnd: unknown; did you mean `backend`\?; installed are backend, frontend",
+            r"--domain backnd: unknown; did you mean `backend`\?; installed: backend, frontend",
         ),
         ({"agent": "designer", "tasks": "bundled:backend"}, "supports frontend tasks"),
         ({"observr": None}, "observr: unknown setting; did you mean `observer`?"),

@@ -179,9 +179,9 @@ def test_as_human_the_person_knows_everything_and_may_say_anything(here):
     [
         (
             ["--agent", "blank"],
-            "--agent: you play this role; leave the flag out, or take the other role with --as",
+            "--agent: you play the agent yourself; leave this flag out, or take the other role with --as",
         ),
-        (["--as", "human", "--human-arg", "a=b"], "--human: you play this role"),
+        (["--as", "human", "--human-arg", "a=b"], "--human-arg: you play the human yourself"),
         (["--task-ids", "nothing"], "--task-ids: bundled:backend has no nothing"),
         (["--as", "human", "--agent", "designer"], "supports frontend tasks"),
         (["--human", "nobody"], "--human nobody: unknown"),

@@ -84,12 +84,12 @@ def test_an_installed_name_is_found_and_its_argument_follows_the_colon(monkeypat
         (
             "nobody",
             {},
-            "--agent nobody: unknown, and not a Python module; installed are .*blank.*interviewer",
+            "--agent nobody: unknown, and not a Python module; installed: .*blank.*interviewer",
         ),
         (
             "no.such.module:Agent",
             {},
-            "--agent no.such.module:Agent: unknown, and not a Python module; installed are",
+            "--agent no.such.module:Agent: unknown, and not a Python module; installed:",
         ),
         (
             "openia:gpt-4o",

@@ -65,12 +65,12 @@ def run(args: argparse.Namespace) -> int:
     from colbench.cli.play.keyboard import Keyboard
     from colbench.cli.play.session import PlaySession
 
-    taken = [name for name in ("", "_args", "_prompt") if getattr(args, args.role + name)]
-    if taken:
-        raise UserError(
-            f"--{args.role}: you play this role; leave the flag out, or take the other role with "
-            "--as"
-        )
+    for name, flag in (("", ""), ("_args", "-arg"), ("_prompt", "-prompt")):
+        if getattr(args, args.role + name):
+            raise UserError(
+                f"--{args.role}{flag}: you play the {args.role} yourself; leave this flag out, or "
+                "take the other role with --as"
+            )
     own: dict[str, Any] = {f"{args.role}_args": {}, f"{args.role}_prompt": None}
     config = replace(read_config(args, base=BASE), **own)
     session = PlaySession(config, Path(args.out) if args.out else None, args.role, Keyboard())

@@ -20,7 +20,7 @@ _PLAYWRIGHTS_OWN = {
 }
 _INSTALL = "`pip install 'colbench[frontend]' && playwright install chromium`"
 _ADVICE = (
-    f"install one with {_INSTALL} or the system's package (chromium-headless-shell, chromium or "
+    f"install a browser with {_INSTALL} or from a system package (chromium-headless-shell, chromium or "
     "google-chrome), or choose one with --browser or COLBENCH_BROWSER"
 )
 _VERSION_SECONDS = 20

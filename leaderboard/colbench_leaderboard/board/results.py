@@ -31,8 +31,8 @@ NUMBERS = (
 )
 
 OTHERS = (
-    "unlike the other entries of its board; to verify all entries by the same rules, use "
-    "`colbench leaderboard rescore`"
+    "unlike the other entries of its board; to fix this, use `colbench leaderboard rescore`, which "
+    "verifies all entries by the same rules"
 )
 
 

@@ -113,7 +113,7 @@ class Lock(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def domain_package(self) -> str:
-        """The package that provides the domain, and its version, as pinned; "" for a domain of ColBench itself."""
+        """The name and version of the package of the domain, as pinned; "" for a domain of ColBench itself."""
         pinned = self.pins.get("domains")
         return shown(str(pinned.get(self.tasks.domain, ""))) if isinstance(pinned, dict) else ""
 

@@ -60,7 +60,8 @@ class Keepers:
             found = _ssh_keygen(["-Y", "find-principals", *check], content)
             if found.returncode:
                 raise DataError(
-                    f"its signature was made with a key that is not in {self.path} or was not valid on {time}"
+                    f"its signature was made with a key that is missing from {self.path}, or that was not "
+                    f"valid at {time}"
                 )
             name = found.stdout.decode("utf-8", "replace").split("\n")[0]
             checked = _ssh_keygen(["-Y", "verify", "-I", name, "-n", namespace, *check], content)

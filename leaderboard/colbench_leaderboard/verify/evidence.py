@@ -66,10 +66,10 @@ class Excess(Struct, frozen=True, kw_only=True):
     """The probability that guessing gives `count` or more, times the number of groups; 1 if `count` <= `expected`."""
 
     @property
-    def points(self) -> str:
-        """The number of facts that the human has not revealed, as text, such as `2 points`."""
+    def facts(self) -> str:
+        """The number of facts that the human has not revealed, as text, such as `2 facts` or `3 or more facts`."""
         more = " or more" if self.untold == MANY else ""
-        return f"{self.untold}{more} {'point' if self.untold == 1 else 'points'}"
+        return f"{self.untold}{more} {'fact' if self.untold == 1 else 'facts'}"
 
 
 class Evidence:
@@ -102,7 +102,7 @@ class Evidence:
         if found and found.p < ALPHA:
             findings.add(
                 rule,
-                f"{found.count:,} answers {what} although their dialogues leave {found.points} untold, of "
+                f"{found.count:,} answers {what} although their dialogues leave {found.facts} untold, of "
                 f"{found.dialogues:,} such dialogues; guessing explains {found.expected:.1f} (p < {ALPHA:g})",
             )
 

@@ -120,7 +120,7 @@ class _Verification:
         self._report_replay(number)
 
     def _again(self) -> Callable[[Cell], bool]:
-        """Return a function that returns True for the cells whose human is replayed."""
+        """Return a predicate that is true for the cells in which verification replays the human."""
         if not self.keyless or self.settings.replay in (0.0, 1.0):
             return lambda _: self.keyless and self.settings.replay == 1.0
         cells = ((task.id, trial) for task in self.tasks for trial in range(self.config.trials))

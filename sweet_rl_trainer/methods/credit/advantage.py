@@ -27,12 +27,12 @@ def answer_advantage(before: float, reward: float) -> float:
 
 
 def advantages(potentials: Sequence[float], reward: float, *, cost: float = 0.0) -> list[float]:
-    """Return the credit of each of T turns.
+    """Return the credit of each turn; the last turn is the answer.
 
     Args:
-        potentials: Φ before each turn, [T].
-        reward: R of the dialogue.
-        cost: κ.
+        potentials: Φ before each of the T turns, shape [T].
+        reward: The dialogue's reward, R.
+        cost: The cost of a question, κ.
     """
     questions = [question_advantage(*both, cost=cost) for both in pairwise(potentials)]
     return [*questions, answer_advantage(potentials[-1], reward)]

@@ -1,7 +1,7 @@
-"""How often replies are answers: among the candidates of turns with pairs, and among the chosen and rejected replies.
+"""The share of replies that are answers: of the candidates for turns that yield pairs, of chosen and rejected replies.
 
 If answers are rarer among the chosen replies than among the candidates, the pairs teach the policy to answer later.
-This is right for a policy that asks too little. For other policies, it ends in dialogues without an answer.
+Later answers help a policy that asks too little. With any other policy, they lead to dialogues without an answer.
 """
 
 from __future__ import annotations

@@ -239,7 +239,7 @@ def test_a_folder_that_holds_something_else_is_not_written_to(fails, small_recip
     (critic / "run").mkdir(parents=True)
     (critic / "run" / "notes.txt").write_text("mine")
     said = fails("run", small_recipe, *CRITIC, "--out", out)
-    assert said == f"{critic}: training stopped with code 2; see above"
+    assert said == f"{critic}: training failed with exit code 2; see the messages above"
     assert [path.name for path in (critic / "run").iterdir()] == ["notes.txt"]
 
 
@@ -252,7 +252,7 @@ def test_a_loss_that_is_not_finite_reaches_the_user(small_recipe, prepared, capf
     assert "Traceback" not in said
     assert "is not finite; in the batch: " in said
     assert "lower the learning rate" in said
-    assert "training stopped with code 2; see above" in said
+    assert "training failed with exit code 2; see the messages above" in said
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -43,6 +43,6 @@ def test_its_summary_has_the_peak_memory_of_its_process_and_its_dialogues_are_ab
 
 @pytest.mark.weekly
 def test_a_task_that_does_not_exist_is_named(stage, tmp_path, capfd):
-    with pytest.raises(UserError, match="training stopped with code 2"):
+    with pytest.raises(UserError, match="training failed with exit code 2"):
         stage('grpo.dialogues.task_ids=["nothing"]').run(tmp_path)
     assert "--task-ids: bundled:backend/train has no nothing" in capfd.readouterr().err

@@ -70,7 +70,9 @@ def test_dialogues_are_collected_as_the_command_would(tmp_path):
 def test_a_run_that_stops_is_an_error(tmp_path, capfd):
     recipe = read("tiny-cpu", values={"collect": [{"agent": "nobody", "limit": 1}]})
     _, collect, *_ = plan(recipe)
-    with pytest.raises(UserError, match=r"the dialogues stopped with code 2; .* delete .*collect"):
+    with pytest.raises(
+        UserError, match=r"running the dialogues failed with exit code 2; .* delete .*collect"
+    ):
         collect.run(tmp_path)
     assert "nobody" in capfd.readouterr().err
     assert collect.report(tmp_path) is None

@@ -239,7 +239,7 @@ def test_changes_are_toml_values_or_else_plain_text():
         ),
         (
             "domain=mobile",
-            r"^recipe tiny-cpu: unknown domain `mobile`; installed are backend, frontend$",
+            r"^recipe tiny-cpu: unknown domain `mobile`; installed: backend, frontend$",
         ),
         (
             "rank.pairs=all",

@@ -160,7 +160,7 @@ def _score(theirs: Block, mine: Block, target: Page, made: Page) -> float:
 
 
 def _beside(theirs: Block, mine: Block, target: Page, made: Page) -> float:
-    """Return how close two blocks are horizontally, 0 to 1: the best of left edges, middles and right edges."""
+    """Return how well two blocks align horizontally, 0 to 1: the best of left edges, middles and right edges."""
     a, b = theirs.x / target.width, mine.x / made.width
     c, d = (theirs.x + theirs.width) / target.width, (mine.x + mine.width) / made.width
     return max(0.0, 1 - 2 * min(abs(a - b), abs(c - d), abs(a + c - b - d) / 2))
